@@ -164,7 +164,7 @@ fn undefined_callees(db: &dyn Db, func: Func, function: &ir::Function) -> Vec<Di
             continue;
         }
         let names = |inst: &&ir::InstData| match inst.op {
-            ir::Op::Call(callee, _) | ir::Op::FuncAddr(callee) => callee == number,
+            ir::Op::Call { callee, .. } | ir::Op::FuncAddr(callee) => callee == number,
             _ => false,
         };
         let node = function.insts.values().find(names).and_then(|inst| source_node(inst.loc));

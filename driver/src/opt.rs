@@ -236,7 +236,7 @@ fn check(form: &Form) -> Result<(), String> {
 /// How far the SSA of a text has come.
 fn level_of(func: &Function) -> Level {
     let brackets =
-        func.insts.values().any(|inst| matches!(inst.op, Op::Bssy(..) | Op::Bsync(_) | Op::Break(_)));
+        func.insts.values().any(|inst| matches!(inst.op, Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_)));
     if brackets { Level::Converged } else { Level::Built }
 }
 

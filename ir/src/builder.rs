@@ -9,13 +9,13 @@
 //! let (out, n) = (builder.param("out", 8), builder.param("n", 4));
 //! let [work, end] = [builder.block(), builder.block()];
 //!
-//! let n = builder.value(Op::Param(n), Type::B32, &[]);
+//! let n = builder.value(Op::Param { offset: n }, Type::B32, &[]);
 //! let thread = builder.value(Op::SpecialReg(SpecialReg::TidX), Type::B32, &[]);
 //! let is_inside = builder.value(Op::Icmp(IntCond::Ult), Type::B32, &[thread, n]);
 //! builder.branch(is_inside, (work, &[]), (end, &[]));
 //!
 //! builder.switch_to(work);
-//! let out = builder.value(Op::Param(out), Type::B64, &[]);
+//! let out = builder.value(Op::Param { offset: out }, Type::B64, &[]);
 //! let four = builder.constant(Type::B32, 4);
 //! let offset = builder.value(Op::UmulWide, Type::B32, &[thread, four]);
 //! let place = builder.value(Op::Iadd, Type::B64, &[out, offset]);
@@ -111,7 +111,7 @@ impl Builder {
     /// Ends the current block with a branch: to the first block if `condition` holds, else to the second.
     pub fn branch(&mut self, condition: Value, then: (Block, &[Value]), otherwise: (Block, &[Value])) {
         let targets = vec![BlockCall::new(then.0, then.1), BlockCall::new(otherwise.0, otherwise.1)];
-        self.terminator(Op::Branch(false), &[condition], targets);
+        self.terminator(Op::Branch { uni: false }, &[condition], targets);
     }
 
     /// Ends the current block with a terminator without targets: `exit`, `trap` or `return`.

@@ -364,7 +364,7 @@ impl Function {
     /// The types of the arguments of an operation that the function itself decides: of a call or a return.
     pub fn value_arguments(&self, op: &Op) -> Option<SmallVec<[Type; 8]>> {
         match op {
-            Op::Call(callee, _) => Some(SmallVec::from_slice(&self.callees[*callee].params)),
+            Op::Call { callee, .. } => Some(SmallVec::from_slice(&self.callees[*callee].params)),
             Op::CallIndirect(prototype) => {
                 let params = &self.callees[*prototype].params;
                 Some(std::iter::once(Type::B64).chain(params.iter().copied()).collect())
@@ -405,7 +405,7 @@ impl Function {
 
     /// The operation that calls a callee.
     pub fn call(&self, callee: FuncRef) -> Op {
-        Op::Call(callee, self.callees[callee].kind == CalleeKind::Routine)
+        Op::Call { callee, pure: self.callees[callee].kind == CalleeKind::Routine }
     }
 
     /// Makes an instruction and its results without putting it into a block.

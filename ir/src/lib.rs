@@ -22,9 +22,13 @@
 //! }
 //! ```
 //!
-//! The rooms: [`types`] and [`entities`] name things, [`op`] lists what can be computed, [`memory`]
-//! what a memory access says about itself, [`signature`] has a row for each operation with its spelling
-//! and its operands, [`function`] holds the graph, [`builder`] makes one, [`mod@text`] prints and reads it.
+//! The rooms: [`types`] and [`entities`] name things, [`mod@op`] declares the operations, [`memory`]
+//! what a memory access says about itself, [`signature`] has the types and the
+//! arguments of each operation, [`function`] holds the graph, [`builder`] makes one, [`mod@text`] prints and reads it.
+
+// Its macros pass the declarations of operations to the modules after it.
+#[macro_use]
+pub mod op;
 
 mod arithmetic;
 pub mod builder;
@@ -39,7 +43,6 @@ pub mod lists;
 pub mod liveness;
 pub mod loops;
 pub mod memory;
-pub mod op;
 pub mod postdominators;
 #[cfg(test)]
 mod random_cfg;

@@ -179,7 +179,7 @@ mod tests {
                 }
             }
             // Nothing that is never used is live anywhere.
-            let branches = func.insts.values().any(|data| matches!(data.op, Op::Branch(_)) && !data.args.is_empty());
+            let branches = func.insts.values().any(|data| matches!(data.op, Op::Branch { .. }) && !data.args.is_empty());
             if !branches {
                 prop_assert!(cfg.rpo().iter().all(|&block| !live.is_live_in(block, Value::new(0))));
             }

@@ -248,6 +248,16 @@ impl Access {
         }
     }
 
+    /// Whether a load by this access may see stores of the running grid.
+    pub const fn reads_mutable(&self) -> bool {
+        !matches!(self.space, Space::Const | Space::Param)
+    }
+
+    /// Whether the access has an order: it is not weak.
+    pub const fn is_strong(&self) -> bool {
+        !matches!(self.order, Order::Weak)
+    }
+
     /// Bytes that the access touches.
     pub const fn bytes(&self) -> u32 {
         self.elem.bytes() * self.lanes as u32

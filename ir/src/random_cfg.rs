@@ -38,7 +38,7 @@ pub(crate) fn random_function(most: usize) -> impl Strategy<Value = Function> {
             let (op, args): (Op, &[_]) = match targets.len() {
                 0 => (Op::Exit, &[]),
                 1 => (Op::Jump, &[]),
-                2 => (Op::Branch(false), &[on]),
+                2 => (Op::Branch { uni: false }, &[on]),
                 _ => (Op::Switch, &[number]),
             };
             terminate(&mut func, Block::new(this), op, args, &targets);

@@ -1,26 +1,15 @@
-//! The signature of every operation: one row each.
+//! The signature of every operation: its spelling, its controlling types and its arguments.
 //!
-//! A row says how an operation is spelled, which controlling types it takes and what its arguments are.
-//! The printer, the reader and the verifier are all driven by it, so that adding an operation means a
-//! variant of [`Op`] and a row here.
-//!
-//! ```text
-//! Icmp(cond)    = "icmp"  [cond T]    []      INT       (T, T);
-//! ^variant        ^word   ^modifiers  ^other  ^types    ^arguments
-//! ```
-//!
-//! *Modifiers* are dotted words behind the mnemonic: a payload of the variant by name, `T` the controlling
-//! type, `(name)` a flag that is spelled as its name where it is set. *Other* payloads stand in front of
-//! the arguments (`param.b32 +8`, `bssy b0, block3`). The arguments of stores, atomics and barriers vary
-//! with the payload; [`arguments`] completes the row for them. Those of calls and `ret` are typed by the
-//! function: [`Function::value_arguments`](crate::Function::value_arguments).
+//! The rows are parts of the declarations in [`op`](mod@crate::op). The printer, the reader and the
+//! verifier work from them. The arguments of stores, atomics and barriers vary with the payload;
+//! [`arguments`] completes the row for them. Those of calls and `ret` are typed by the function:
+//! [`Function::value_arguments`](crate::Function::value_arguments).
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use smallvec::SmallVec;
 
 use crate::memory::{Access, AtomicOp, Space};
 use crate::op::{BarrierKind, MbarrierWait, Op};
-use crate::text::ParseError;
-use crate::text::field::{OpReader, OpWriter};
 use crate::types::Type;
 
 /// What an argument must be, in terms of the controlling type `T`.
@@ -159,34 +148,13 @@ pub struct Row {
     pub args: &'static [Arg],
 }
 
-/// Writes or reads one modifier: `T`, `(flag)` or a payload.
-macro_rules! modifier {
-    (write $out:ident T) => {
-        $out.controlling_type()
-    };
-    (write $out:ident ($flag:ident)) => {
-        if *$flag {
-            $out.word(stringify!($flag))
-        }
-    };
-    (write $out:ident $field:ident) => {
-        $out.modifier($field)
-    };
-    (read $input:ident T) => {
-        $input.controlling_type()?
-    };
-    (read $input:ident ($flag:ident)) => {
-        $flag = $input.flag(stringify!($flag))
-    };
-    (read $input:ident $field:ident) => {
-        $field = $input.modifier()?
-    };
-}
-
-macro_rules! op_table {
-    ($($variant:ident $(($($field:ident),*))? = $mnemonic:literal [$($modifier:tt)*] [$($operand:ident)*]
-       $types:ident ($($arg:ident),*);)*) => {
-        /// The first words of all operations, in the order of the table.
+macro_rules! rows {
+    ({ $($(#[$doc:meta])* $variant:ident
+        $(($payload:ident: $payload_type:ty))?
+        $({ $($(#[$field_doc:meta])* $field:ident: $field_type:ty,)* })?
+        = $mnemonic:literal [$($modifier:tt)*] [$($operand:ident)*] $types:ident ($($arg:ident),*)
+        -> $results:tt $effects:tt $($mark:ident)?;)* }) => {
+        /// The first words of all operations, in the order of the enumeration.
         pub const MNEMONICS: &[&str] = &[$($mnemonic),*];
 
         /// The row of an operation.
@@ -199,191 +167,10 @@ macro_rules! op_table {
                 })*
             }
         }
-
-        /// Writes an operation up to its arguments.
-        pub(crate) fn write_op(op: &Op, out: &mut OpWriter<'_>) {
-            match op {
-                $(Op::$variant $(($($field),*))? => {
-                    out.mnemonic($mnemonic);
-                    $(modifier!(write out $modifier);)*
-                    $(out.operand($operand);)*
-                })*
-            }
-        }
-
-        /// Reads an operation up to its arguments.
-        pub(crate) fn read_op(input: &mut OpReader<'_, '_>) -> Result<Op, ParseError> {
-            match input.mnemonic() {
-                $($mnemonic => {
-                    $($(let $field;)*)?
-                    $(modifier!(read input $modifier);)*
-                    input.end_of_modifiers()?;
-                    $($operand = input.operand()?;)*
-                    Ok(Op::$variant $(($($field),*))?)
-                })*
-                other => Err(input.error(format!("there is no operation `{other}`"))),
-            }
-        }
     };
 }
 
-op_table! {
-    Const(bits) = "const" [T] [bits] CONST ();
-    Undef = "undef" [T] [] ANY ();
-    Param(offset) = "param" [T] [offset] MEMORY ();
-    SymbolAddr(symbol) = "symbol" [T] [symbol] ADDRESS ();
-    SpecialReg(register) = "sreg" [T] [register] WORDS ();
-
-    Iadd = "iadd" [T] [] INT (T, T);
-    Isub = "isub" [T] [] INT (T, T);
-    Ineg = "ineg" [T] [] INT (T);
-    Iabs = "iabs" [T] [] INT (T);
-    Imul = "imul" [T] [] INT (T, T);
-    Umulh = "umulh" [T] [] INT (T, T);
-    Smulh = "smulh" [T] [] INT (T, T);
-    UmulWide = "umul_wide" [T] [] NARROW (T, T);
-    SmulWide = "smul_wide" [T] [] NARROW (T, T);
-    UmadWide = "umad_wide" [T] [] B32 (T, T, B64);
-    SmadWide = "smad_wide" [T] [] B32 (T, T, B64);
-    Udiv = "udiv" [T] [] INT (T, T);
-    Sdiv = "sdiv" [T] [] INT (T, T);
-    Urem = "urem" [T] [] INT (T, T);
-    Srem = "srem" [T] [] INT (T, T);
-    Smin = "smin" [T] [] INT (T, T);
-    Smax = "smax" [T] [] INT (T, T);
-    Umin = "umin" [T] [] INT (T, T);
-    Umax = "umax" [T] [] INT (T, T);
-    IaddCarryOut = "iadd_cout" [T] [] INT (T, T);
-    IaddCarryIn = "iadd_cin" [T] [] INT (T, T, Pred);
-    IaddCarryInOut = "iadd_cinout" [T] [] INT (T, T, Pred);
-    IsubCarryOut = "isub_cout" [T] [] INT (T, T);
-    IsubCarryIn = "isub_cin" [T] [] INT (T, T, Pred);
-    IsubCarryInOut = "isub_cinout" [T] [] INT (T, T, Pred);
-
-    And = "and" [T] [] BITS (T, T);
-    Or = "or" [T] [] BITS (T, T);
-    Xor = "xor" [T] [] BITS (T, T);
-    Not = "not" [T] [] BITS (T);
-    Shl = "shl" [T] [] INT (T, B32);
-    Shr = "shr" [T] [] INT (T, B32);
-    Sar = "sar" [T] [] INT (T, B32);
-    Popc = "popc" [T] [] INT (T);
-    Clz = "clz" [T] [] INT (T);
-    Brev = "brev" [T] [] INT (T);
-    Bfind(signed, shift) = "bfind" [T (signed) (shift)] [] WORDS (T);
-    Bmsk(wrap) = "bmsk" [T (wrap)] [] B32 (T, T);
-    Szext(signed, wrap) = "szext" [T (signed) (wrap)] [] B32 (T, T);
-    Prmt(pick) = "prmt" [pick T] [] B32 (T, T, T);
-    Lop3(table) = "lop3" [T] [table] B32 (T, T, T);
-    Dp4a(a_signed, b_signed) = "dp4a" [T (a_signed) (b_signed)] [] B32 (T, T, T);
-    Dp2a(a_signed, b_signed, high) = "dp2a" [T (a_signed) (b_signed) (high)] [] B32 (T, T, T);
-    FunnelShl(limit) = "funnel_shl" [limit T] [] B32 (T, T, T);
-    FunnelShr(limit) = "funnel_shr" [limit T] [] B32 (T, T, T);
-
-    Icmp(cond) = "icmp" [cond T] [] INT (T, T);
-    Fcmp(cond, ftz) = "fcmp" [cond T (ftz)] [] FLOAT (T, T);
-    FcmpPair(cond, ftz) = "fcmp_pair" [cond T (ftz)] [] HALF_PAIR (T, T);
-    Fset(cond, ftz, ones) = "fset" [cond T (ftz) (ones)] [] HALF_PAIR (T, T);
-    Select = "select" [T] [] ANY (Pred, T, T);
-
-    Fadd(mode) = "fadd" [T mode] [] FLOATS (T, T);
-    Fsub(mode) = "fsub" [T mode] [] FLOATS (T, T);
-    Fmul(mode) = "fmul" [T mode] [] FLOATS (T, T);
-    Ffma(mode) = "ffma" [T mode] [] FLOATS (T, T, T);
-    Fneg(ftz) = "fneg" [T (ftz)] [] FLOATS (T);
-    Fabs(ftz) = "fabs" [T (ftz)] [] FLOATS (T);
-    Fmin(ftz, nan, xorsign) = "fmin" [T (ftz) (nan) (xorsign)] [] FLOATS (T, T);
-    Fmax(ftz, nan, xorsign) = "fmax" [T (ftz) (nan) (xorsign)] [] FLOATS (T, T);
-    Fdiv(mode) = "fdiv" [T mode] [] FLOAT (T, T);
-    Fsqrt(mode) = "fsqrt" [T mode] [] FLOAT (T);
-    FdivApprox(full, ftz) = "fdiv_approx" [T (full) (ftz)] [] F32 (T, T);
-    FdivCheck = "fdiv_check" [T] [] F32 (T, T);
-    Fapprox(function, ftz) = "fapprox" [function T (ftz)] [] FLOATS (T);
-
-    Zext = "zext" [T] [] INT (Narrower);
-    Sext = "sext" [T] [] INT (Narrower);
-    Trunc = "trunc" [T] [] INT (Wider);
-    Bitcast = "bitcast" [T] [] MEMORY (SameWidth);
-    SintToFloat(round) = "sint_to_float" [T round] [] FLOAT (Int);
-    UintToFloat(round) = "uint_to_float" [T round] [] FLOAT (Int);
-    FloatToSint(round, ftz) = "float_to_sint" [T round (ftz)] [] INT (Float);
-    FloatToUint(round, ftz) = "float_to_uint" [T round (ftz)] [] INT (Float);
-    FloatToFloat(mode) = "float_to_float" [T mode] [] FLOAT (Float);
-    FloatToHalf(round, relu, finite) = "float_to_half" [T round (relu) (finite)] [] HALF (F32);
-    FloatsToHalves(round, relu, finite) = "floats_to_halves" [T round (relu) (finite)] [] HALF_PAIR (F32, F32);
-    RoundToIntegral(round, ftz) = "round" [T round (ftz)] [] FLOAT (T);
-    Pack = "pack" [T] [] PAIR (Half, Half);
-    Unpack = "unpack" [T] [] PAIR (T);
-
-    Load(access) = "load" [access T] [] MEMORY (Address);
-    Store(access) = "store" [access T] [] MEMORY (Address);
-    Atomic(op, access) = "atomic" [op access T] [] MEMORY (Address, T);
-    Red(op, access) = "red" [op access T] [] MEMORY (Address, T);
-    TryAtomic(op, access) = "try_atomic" [op access T] [] MEMORY (Address, T);
-    Fence(order, scope) = "fence" [order scope] [] NONE ();
-    ToGeneric(space) = "to_generic" [space] [] NONE (Address);
-    FromGeneric(space) = "from_generic" [space] [] NONE (B64);
-    CachePolicy = "cache_policy" [] [] NONE (B64);
-    CacheHint = "cache_hint" [] [] NONE (B64, B64);
-    IsSpace(space) = "is_space" [space] [] NONE (B64);
-
-    Vote(mode) = "vote" [mode] [] NONE (Pred);
-    Shfl(mode) = "shfl" [mode] [] NONE (B32, B32, B32);
-    ActiveMask = "activemask" [] [] NONE ();
-    Match(mode) = "match" [mode T] [] WORDS (T);
-    Redux(op) = "redux" [op] [] NONE (B32);
-    Elect = "elect" [] [] NONE ();
-    Nanosleep = "nanosleep" [] [] NONE (B32);
-    Breakpoint = "breakpoint" [] [] NONE ();
-    WarpSync = "warpsync" [] [] NONE (B32);
-    WarpFence = "warp_fence" [] [] NONE ();
-    Bar(kind) = "bar" [kind] [] NONE (B32);
-    Barrier(kind, aligned, packed) = "barrier" [kind (aligned) (packed)] [] NONE (B32);
-
-    ClusterArrive(order, aligned) = "cluster_arrive" [order (aligned)] [] NONE ();
-    ClusterWait(order, aligned) = "cluster_wait" [order (aligned)] [] NONE ();
-    GridDependency(what) = "grid_dependency" [what] [] NONE ();
-
-    MbarrierUpdate(update, space) = "mbarrier_update" [update space] [] NONE (B32, B32);
-    MbarrierInval = "mbarrier_inval" [] [] NONE (B32);
-    MbarrierArrive(kind, space, order, scope) = "mbarrier_arrive" [kind space order scope] [] NONE (B32, B32);
-    MbarrierState(wait, order, scope) = "mbarrier_state" [wait order scope] [] NONE (B32, B64);
-    MbarrierParity(wait, order, scope) = "mbarrier_parity" [wait order scope] [] NONE (B32, B32);
-    MbarrierPending = "mbarrier_pending" [] [] NONE (B64);
-    AsyncCopy(access, prefetch) = "async_copy" [access prefetch] [] NONE (Address, B32, B32);
-    AsyncFill(access, prefetch, zfill) = "async_fill" [access prefetch (zfill)] [] NONE (Address, B32, Pred);
-    AsyncArrive(noinc) = "async_arrive" [(noinc)] [] NONE (B32);
-    AsyncCommit = "async_commit" [] [] NONE ();
-    AsyncWait = "async_wait" [] [] NONE (B32);
-    AsyncWaitAll = "async_wait_all" [] [] NONE ();
-    BulkLoad = "bulk_load" [] [] NONE (B32, B64, B32, B32);
-    BulkStore = "bulk_store" [] [] NONE (B64, B32, B32);
-    BulkShare = "bulk_share" [] [] NONE (B32, B32, B32, B32);
-    BulkPrefetch = "bulk_prefetch" [] [] NONE (B64, B32);
-    BulkCommit = "bulk_commit" [] [] NONE ();
-    BulkWait(read) = "bulk_wait" [(read)] [] NONE (B32);
-    ProxyFence(proxy) = "proxy_fence" [proxy] [] NONE ();
-    TensormapAcquire(scope) = "tensormap_acquire" [scope] [] NONE (B64);
-    TensormapRelease(scope) = "tensormap_release" [scope] [] NONE ();
-
-    Call(callee, pure) = "call" [(pure)] [callee] NONE ();
-    CallIndirect(prototype) = "call_indirect" [] [prototype] NONE ();
-    FuncAddr(callee) = "function" [] [callee] NONE ();
-
-    Bssy(barrier, block) = "bssy" [] [barrier block] NONE ();
-    Bsync(barrier) = "bsync" [] [barrier] NONE ();
-    Break(barrier) = "break" [] [barrier] NONE ();
-    SaveBarrier(barrier) = "bsave" [] [barrier] NONE ();
-    RestoreBarrier(barrier) = "brestore" [] [barrier] NONE (B32);
-
-    Jump = "jump" [] [] NONE ();
-    Branch(uni) = "brif" [(uni)] [] NONE (Pred);
-    BranchTogether = "brtogether" [] [] NONE (B32);
-    Switch = "switch" [] [] NONE (B32);
-    Return = "ret" [] [] NONE ();
-    Exit = "exit" [] [] NONE ();
-    Trap = "trap" [] [] NONE ();
-}
+operations!(rows);
 
 /// The arguments of an operation that has `count` of them; of another length where `count` is wrong, so
 /// that the caller can say how many there should be.
@@ -391,20 +178,27 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
     let mut args = SmallVec::from_slice(row(op).args);
     match op {
         Op::Store(access) => args.extend(std::iter::repeat_n(Arg::T, access.lanes as usize)),
-        Op::Atomic(AtomicOp::Cas | AtomicOp::Cast, _) | Op::TryAtomic(AtomicOp::Cas, _) => args.push(Arg::T),
-        Op::Atomic(_, access) | Op::Red(_, access) => {
+        Op::Atomic { op: AtomicOp::Cas | AtomicOp::Cast, .. } | Op::TryAtomic { op: AtomicOp::Cas, .. } => {
+            args.push(Arg::T)
+        }
+        Op::TryAtomic { .. } => {}
+        Op::Atomic { access, .. } | Op::Red { access, .. } => {
             args.extend(std::iter::repeat_n(Arg::T, (access.lanes as usize).saturating_sub(1)));
         }
-        Op::MbarrierState(MbarrierWait::TryFor, ..) | Op::MbarrierParity(MbarrierWait::TryFor, ..) => {
-            args.push(Arg::B32);
+        Op::MbarrierState { wait, .. } | Op::MbarrierParity { wait, .. } => {
+            if *wait == MbarrierWait::TryFor {
+                args.push(Arg::B32);
+            }
         }
         // The mask may be left out.
-        Op::Vote(_) | Op::Shfl(_) | Op::Match(_) | Op::Redux(_) | Op::Elect if count > args.len() => {
-            args.push(Arg::B32);
+        Op::Vote(_) | Op::Shfl(_) | Op::Match(_) | Op::Redux(_) | Op::Elect => {
+            if count > args.len() {
+                args.push(Arg::B32);
+            }
         }
-        Op::Bar(kind) | Op::Barrier(kind, ..) => {
+        Op::Bar(kind) | Op::Barrier { kind, .. } => {
             let reduction = kind.is_reduction();
-            let packed = matches!(op, Op::Barrier(_, _, true));
+            let packed = matches!(op, Op::Barrier { packed: true, .. });
             let counted = *kind == BarrierKind::Arrive || count > 1 + usize::from(reduction);
             if counted && !packed {
                 args.push(Arg::B32);
@@ -413,48 +207,79 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
                 args.push(Arg::Pred);
             }
         }
-        _ => {}
+        arithmetic!() => {}
+        Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => {}
+        Op::Load(_) | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy => {}
+        Op::CacheHint | Op::IsSpace(_) => {}
+        Op::ActiveMask | Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => {}
+        Op::ClusterArrive { .. } | Op::ClusterWait { .. } | Op::GridDependency(_) => {}
+        Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => {}
+        Op::MbarrierPending => {}
+        Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => {}
+        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => {}
+        Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => {}
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => {}
+        Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => {}
+        Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => {}
+        Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => {}
+        Op::Trap => {}
     }
     args
+}
+
+/// The access of an operation, by the kind of reference that the operation is.
+macro_rules! access {
+    ($op:expr) => {
+        match $op {
+            Op::Load(access)
+            | Op::Store(access)
+            | Op::Atomic { access, .. }
+            | Op::Red { access, .. }
+            | Op::TryAtomic { access, .. }
+            | Op::AsyncCopy { access, .. }
+            | Op::AsyncFill { access, .. } => Some(access),
+            arithmetic!() => None,
+            Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => None,
+            Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy => None,
+            Op::CacheHint | Op::IsSpace(_) => None,
+            Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => None,
+            Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => None,
+            Op::Bar(_) | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => None,
+            Op::GridDependency(_) => None,
+            Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => None,
+            Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => None,
+            Op::AsyncArrive { .. } | Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll => None,
+            Op::BulkLoad | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch | Op::BulkCommit => None,
+            Op::BulkWait { .. } => None,
+            Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => None,
+            Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => None,
+            Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) => None,
+            Op::RestoreBarrier(_) => None,
+            Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => None,
+            Op::Trap => None,
+        }
+    };
 }
 
 impl Op {
     /// The access of a load, store, atomic, reduction, or asynchronous copy of an element.
     pub const fn access(&self) -> Option<&Access> {
-        match self {
-            Op::Load(access)
-            | Op::Store(access)
-            | Op::Atomic(_, access)
-            | Op::Red(_, access)
-            | Op::TryAtomic(_, access)
-            | Op::AsyncCopy(access, _)
-            | Op::AsyncFill(access, ..) => Some(access),
-            _ => None,
-        }
+        access!(self)
     }
 
     /// The same, to change.
     pub const fn access_mut(&mut self) -> Option<&mut Access> {
-        match self {
-            Op::Load(access)
-            | Op::Store(access)
-            | Op::Atomic(_, access)
-            | Op::Red(_, access)
-            | Op::TryAtomic(_, access)
-            | Op::AsyncCopy(access, _)
-            | Op::AsyncFill(access, ..) => Some(access),
-            _ => None,
-        }
+        access!(self)
     }
 
     /// The space that an address among the arguments belongs to.
     pub const fn address_space(&self) -> Option<Space> {
-        match self {
-            Op::ToGeneric(space) => Some(*space),
-            _ => match self.access() {
-                Some(access) => Some(access.space),
-                None => None,
-            },
+        if let Op::ToGeneric(space) = self {
+            return Some(*space);
+        }
+        match self.access() {
+            Some(access) => Some(access.space),
+            None => None,
         }
     }
 

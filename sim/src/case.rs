@@ -20,7 +20,6 @@ use serde::Deserialize;
 
 use crate::error::SimError;
 use crate::memory::{GridMemory, write_le};
-use crate::report::Report;
 
 /// The element type of a buffer or scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -193,19 +192,6 @@ impl Case {
             dynamic_smem: raw.dynamic_smem,
             args: checked(raw.args)?,
         })
-    }
-
-    /// The same launch, which must leave what another run of it left.
-    pub fn expecting(&self, report: &Report) -> Case {
-        let mut case = self.clone();
-        let buffers = case.args.iter_mut().filter_map(|arg| match arg {
-            Argument::Buffer(buffer) => Some(buffer),
-            Argument::Scalar { .. } => None,
-        });
-        for (buffer, outcome) in buffers.zip(&report.outcomes) {
-            buffer.expect = Some(outcome.content.clone());
-        }
-        case
     }
 
     /// The buffers, in order.

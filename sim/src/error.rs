@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use crate::hazard::Hazard;
-use crate::report::show_hazards;
+use crate::hazard::{Hazard, show_hazards};
 
 /// A thread of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,6 +13,8 @@
 //! is read, the code for the others follows. Of the shared memory of another CTA of the cluster ptxas holds that it does
 //! integers on 64 bits; here it does not, which asks more of a program.
 
+use ptxc_ir::AtomicOp;
+
 use crate::memory::{self, Memory, RANK_SHIFT, Space};
 
 /// What kind of update it is.
@@ -24,6 +26,19 @@ pub(crate) enum Update {
     Integer,
     /// Float arithmetic.
     Float,
+}
+
+impl Update {
+    /// The kind of an atomic operation.
+    pub(crate) const fn of(op: AtomicOp) -> Update {
+        match op {
+            AtomicOp::Exch | AtomicOp::Cas | AtomicOp::Cast => Update::Swap,
+            AtomicOp::Fadd | AtomicOp::FaddNoftz | AtomicOp::Fmin | AtomicOp::Fmax => Update::Float,
+            AtomicOp::Add | AtomicOp::Inc | AtomicOp::Dec => Update::Integer,
+            AtomicOp::Smin | AtomicOp::Smax | AtomicOp::Umin | AtomicOp::Umax => Update::Integer,
+            AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => Update::Integer,
+        }
+    }
 }
 
 /// Whether the memory that an address lies in does an update of so many bytes.

@@ -4,14 +4,12 @@ use std::fmt;
 
 use ptxc_semantics::{BF16, F16, F32, F64, Format, Mode, convert};
 
-use crate::case::{Buffer, Case, Elem, Tolerance};
-use crate::hazard::Hazard;
+use crate::case::{Argument, Buffer, Case, Elem, Tolerance};
+use crate::hazard::{Hazard, show_hazards};
 use crate::memory::{Global, read_le};
 
 /// How many wrong elements of a buffer a report shows.
 const SHOWN: usize = 4;
-/// How many hazards a report shows.
-const SHOWN_HAZARDS: usize = 16;
 
 /// A wrong element.
 #[derive(Clone, Debug, PartialEq)]
@@ -150,6 +148,21 @@ fn show(elem: Elem, bits: u64) -> String {
     format!("{} ({bits:#0width$x})", number(elem, bits), width = 2 + 2 * elem.bytes() as usize)
 }
 
+impl Case {
+    /// The same launch, which must leave what another run of it left.
+    pub fn expecting(&self, report: &Report) -> Case {
+        let mut case = self.clone();
+        let buffers = case.args.iter_mut().filter_map(|arg| match arg {
+            Argument::Buffer(buffer) => Some(buffer),
+            Argument::Scalar { .. } => None,
+        });
+        for (buffer, outcome) in buffers.zip(&report.outcomes) {
+            buffer.expect = Some(outcome.content.clone());
+        }
+        case
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for outcome in &self.outcomes {
@@ -165,15 +178,6 @@ impl fmt::Display for Report {
         }
         show_hazards(f, &self.hazards)?;
         write!(f, "{} warp instructions", self.steps)
-    }
-}
-
-/// Lists hazards, a line each.
-pub(crate) fn show_hazards(f: &mut fmt::Formatter<'_>, hazards: &[Hazard]) -> fmt::Result {
-    hazards.iter().take(SHOWN_HAZARDS).try_for_each(|hazard| writeln!(f, "hazard: {hazard}"))?;
-    match hazards.len().saturating_sub(SHOWN_HAZARDS) {
-        0 => Ok(()),
-        more => writeln!(f, "and {more} more hazards"),
     }
 }
 

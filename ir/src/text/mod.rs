@@ -22,7 +22,7 @@
 //! }
 //! ```
 //!
-//! The words and operands of each operation come from its row in [`signature`](crate::signature). Of an
+//! The words and operands of each operation come from its declaration in [`op`](mod@crate::op). Of an
 //! access, what has its default is left out: order `weak`, scope `sys`, cache operator `default`, one
 //! lane, and the type where it is the bit vector of the element's width.
 //!
@@ -33,10 +33,11 @@
 //! Reading takes time linear in the text. It collects an error for each line that it can't make sense
 //! of, and checks neither types nor dominance: that is the verifier's work.
 
-pub(crate) mod field;
+mod field;
 mod header;
 mod lexer;
 mod names;
+mod operations;
 mod parse;
 mod print;
 #[cfg(test)]

@@ -14,11 +14,12 @@ use crate::entities::{Block, FuncRef, Inst, Symbol, Value};
 use crate::function::{BlockCall, Function, FunctionKind, InstData, SourceLoc, ValueDef};
 use crate::memory::Spelled;
 use crate::op::{ConvergenceBarrier, Op, Results};
-use crate::signature::{read_op, row};
+use crate::signature::row;
 use crate::text::ParseError;
 use crate::text::field::OpReader;
 use crate::text::lexer::{Kind, Lexer, Token, unquote};
 use crate::text::names::Names;
+use crate::text::operations::read_op;
 use crate::types::Type;
 
 /// Reads all functions of a text.
@@ -399,7 +400,7 @@ impl<'t> FunctionParser<'t> {
         let mut op = read_op(&mut reader)?;
         let ty = reader.ty.unwrap_or(Type::B32);
         let value_count = row(&op).args.len();
-        let has_targets = op.effects().terminator && op != Op::Return;
+        let has_targets = op.is_terminator() && op != Op::Return;
         let mut args = SmallVec::new();
         let mut targets = Vec::new();
         while reader.next_operand()? {
@@ -497,7 +498,7 @@ impl<'t> FunctionParser<'t> {
                         *arg = value(*arg);
                     }
                 }
-                if let Op::Bssy(_, continuation) = &mut data.op {
+                if let Op::Bssy { join: continuation, .. } = &mut data.op {
                     *continuation = block(*continuation);
                 }
                 let types = func.result_types(&data.op, data.ty);

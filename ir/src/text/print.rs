@@ -4,10 +4,10 @@ use std::fmt::{self, Write};
 
 use crate::entities::{Inst, Value};
 use crate::function::{BlockCall, CalleeKind, Function, FunctionKind, SourceLoc};
-use crate::signature::write_op;
 use crate::text::field::OpWriter;
 use crate::text::header::{write_bounds, write_params, write_symbols};
 use crate::text::lexer::{is_word, quote};
+use crate::text::operations::write_op;
 use crate::types::Type;
 
 /// What to print besides the function itself.

@@ -53,7 +53,7 @@ pub(super) fn check(func: &Function, report: &mut Report<'_>) {
                 None => Err("the barrier is not open"),
             };
             match func.insts[inst].op {
-                Op::Bssy(barrier, continuation) => match holder(&stack, barrier) {
+                Op::Bssy { barrier, join: continuation } => match holder(&stack, barrier) {
                     Ok(_) => say("the barrier is open already".to_string()),
                     Err(_) => stack.push(Open { barrier, continuation, saved: None }),
                 },

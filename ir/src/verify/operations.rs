@@ -1,4 +1,5 @@
 //! Each instruction by itself: types, arity, accesses, constants, symbols, level.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use rustc_hash::FxHashSet;
 
@@ -116,7 +117,7 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
                 say(Rule::Constant, format!("does not fit into {width} bits"));
             }
         }
-        Op::Param(offset) => {
+        Op::Param { offset } => {
             let bytes = data.ty.bytes().unwrap_or(0);
             let end = u64::from(offset) + u64::from(bytes);
             let inside = func.params.iter().any(|param| {
@@ -132,25 +133,34 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
                 say(Rule::Symbol, format!("an address in {space} is {}", space.address_type()));
             }
         }
-        Op::Fence(order, _) if matches!(order, Order::Weak | Order::Volatile) => {
-            say(Rule::Access, format!("there is no {order} fence"));
+        Op::Fence { order, .. } => {
+            if matches!(order, Order::Weak | Order::Volatile) {
+                say(Rule::Access, format!("there is no {order} fence"));
+            }
         }
-        Op::Call(callee, _) | Op::FuncAddr(callee) if func.callees[callee].kind == CalleeKind::Prototype => {
-            say(Rule::Call, "a prototype is no function".to_string());
+        Op::Call { callee, pure } => match func.callees[callee].kind {
+            CalleeKind::Prototype => say(Rule::Call, "a prototype is no function".to_string()),
+            CalleeKind::Device if pure => {
+                say(Rule::Call, "`call.pure` is for runtime routines".to_string());
+            }
+            CalleeKind::Device | CalleeKind::Routine => {}
+        },
+        Op::FuncAddr(callee) => match func.callees[callee].kind {
+            CalleeKind::Prototype => say(Rule::Call, "a prototype is no function".to_string()),
+            CalleeKind::Routine => say(Rule::Call, "a routine has no address".to_string()),
+            CalleeKind::Device => {}
+        },
+        Op::CallIndirect(callee) => {
+            if func.callees[callee].kind != CalleeKind::Prototype {
+                say(Rule::Call, "`call_indirect` needs a prototype".to_string());
+            }
         }
-        Op::FuncAddr(callee) if func.callees[callee].kind == CalleeKind::Routine => {
-            say(Rule::Call, "a routine has no address".to_string());
+        Op::Bar(_) => {
+            if level >= Level::Legal {
+                say(Rule::Level, "legalization leaves only `barrier`".to_string());
+            }
         }
-        Op::CallIndirect(callee) if func.callees[callee].kind != CalleeKind::Prototype => {
-            say(Rule::Call, "`call_indirect` needs a prototype".to_string());
-        }
-        Op::Call(callee, true) if func.callees[callee].kind != CalleeKind::Routine => {
-            say(Rule::Call, "`call.pure` is for runtime routines".to_string());
-        }
-        Op::Bar(_) if level >= Level::Legal => {
-            say(Rule::Level, "legalization leaves only `barrier`".to_string());
-        }
-        Op::Barrier(kind, _, packed) => {
+        Op::Barrier { kind, packed, .. } => {
             let counted = data.args.len() == 2 + usize::from(kind.is_reduction());
             let is_register =
                 |index: usize| data.args.get(index).is_some_and(|&arg| func.constant(arg).is_none());
@@ -158,7 +168,7 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
                 say(Rule::Level, "a name and a count that are no constants are packed".to_string());
             }
         }
-        Op::Bssy(barrier, _)
+        Op::Bssy { barrier, .. }
         | Op::Bsync(barrier)
         | Op::Break(barrier)
         | Op::SaveBarrier(barrier)
@@ -170,7 +180,21 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
                 say(Rule::Convergence, "the last convergence barrier is b15".to_string());
             }
         }
-        _ => {}
+        arithmetic!() => {}
+        Op::Undef | Op::SpecialReg(_) => {}
+        Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => {}
+        Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => {}
+        Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => {}
+        Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => {}
+        Op::ClusterArrive { .. } | Op::ClusterWait { .. } | Op::GridDependency(_) => {}
+        Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => {}
+        Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => {}
+        Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => {}
+        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => {}
+        Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => {}
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => {}
+        Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => {}
+        Op::Trap => {}
     }
     if let Some(access) = data.op.access()
         && let Err(message) = access_is_sound(&data.op, access, data.ty)
@@ -181,9 +205,10 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
 
 fn access_is_sound(op: &Op, access: &Access, ty: Type) -> Result<(), String> {
     let width = ty.bits();
-    let atomic = match op {
-        Op::Atomic(op, _) | Op::Red(op, _) | Op::TryAtomic(op, _) => Some(*op),
-        _ => None,
+    let atomic = if let Op::Atomic { op, .. } | Op::Red { op, .. } | Op::TryAtomic { op, .. } = op {
+        Some(*op)
+    } else {
+        None
     };
     let is_vector_update =
         |op| matches!(op, AtomicOp::Fadd | AtomicOp::FaddNoftz | AtomicOp::Fmin | AtomicOp::Fmax);
@@ -191,7 +216,7 @@ fn access_is_sound(op: &Op, access: &Access, ty: Type) -> Result<(), String> {
     if !lanes.contains(&access.lanes) || access.bytes() > 32 {
         return Err(format!("{} elements of {} bytes", access.lanes, access.elem.bytes()));
     }
-    if matches!(op, Op::AsyncCopy(..) | Op::AsyncFill(..)) {
+    if matches!(op, Op::AsyncCopy { .. } | Op::AsyncFill { .. }) {
         return copy_is_sound(access);
     }
     if access.elem.bytes() * 8 > width {
@@ -200,10 +225,12 @@ fn access_is_sound(op: &Op, access: &Access, ty: Type) -> Result<(), String> {
     if atomic.is_some() && access.elem.bytes() * 8 != width {
         return Err(format!("the element of an atomic is as wide as its value, {width} bits"));
     }
-    let wrong = match op {
-        Op::Load(_) => matches!(access.order, Order::Release | Order::AcqRel),
-        Op::Store(_) => matches!(access.order, Order::Acquire | Order::AcqRel),
-        _ => matches!(access.order, Order::Weak | Order::Volatile),
+    let wrong = if atomic.is_some() {
+        matches!(access.order, Order::Weak | Order::Volatile)
+    } else if matches!(op, Op::Load(_)) {
+        matches!(access.order, Order::Release | Order::AcqRel)
+    } else {
+        matches!(access.order, Order::Acquire | Order::AcqRel)
     };
     if wrong {
         return Err(format!("the order {} does not suit the operation", access.order));
@@ -214,13 +241,13 @@ fn access_is_sound(op: &Op, access: &Access, ty: Type) -> Result<(), String> {
     if atomic == Some(AtomicOp::FaddNoftz) && ty != Type::F32 {
         return Err(format!("`fadd_noftz` adds f32, not {ty}"));
     }
-    if matches!(op, Op::TryAtomic(..)) && !matches!(access.space, Space::Generic | Space::SharedCluster) {
+    if matches!(op, Op::TryAtomic { .. }) && !matches!(access.space, Space::Generic | Space::SharedCluster) {
         return Err(format!("every update that there is in {} memory is done there", access.space));
     }
-    if matches!(op, Op::Red(AtomicOp::Exch | AtomicOp::Cas | AtomicOp::Cast, _)) {
+    if matches!(op, Op::Red { op: AtomicOp::Exch | AtomicOp::Cas | AtomicOp::Cast, .. }) {
         return Err("swaps have a result".to_string());
     }
-    if matches!(op, Op::Atomic(AtomicOp::Cast, _)) && access.space == Space::Global {
+    if matches!(op, Op::Atomic { op: AtomicOp::Cast, .. }) && access.space == Space::Global {
         return Err("no swap in global memory says whether it stored".to_string());
     }
     if !matches!(op, Op::Load(_)) && matches!(access.space, Space::Const | Space::Param) {
@@ -234,11 +261,14 @@ fn copy_is_sound(access: &Access) -> Result<(), String> {
     if access.space != Space::Global || access.order != Order::Weak || access.lanes != 1 {
         return Err("a copy reads one element of global memory without order".to_string());
     }
-    let suits = match access.cache {
-        CacheOp::Cg => access.elem.bytes() == 16,
-        CacheOp::Ca => matches!(access.elem.bytes(), 4 | 8 | 16),
-        _ => false,
+    let sizes: &[u32] = if access.cache == CacheOp::Cg {
+        &[16]
+    } else if access.cache == CacheOp::Ca {
+        &[4, 8, 16]
+    } else {
+        &[]
     };
+    let suits = sizes.contains(&access.elem.bytes());
     if suits {
         Ok(())
     } else {

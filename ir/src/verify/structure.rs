@@ -44,7 +44,7 @@ pub(super) fn check(func: &Function, report: &mut Report<'_>) -> bool {
                 report.inst(block, inst, Rule::Layout, "the instruction stands in two places".to_string());
             }
             let data = &func.insts[inst];
-            let terminator = data.op.effects().terminator;
+            let terminator = data.op.is_terminator();
             if terminator != (i + 1 == insts.len()) {
                 let what =
                     if terminator { "a terminator inside a block" } else { "the block ends without one" };
@@ -52,7 +52,7 @@ pub(super) fn check(func: &Function, report: &mut Report<'_>) -> bool {
             }
             let (least, most) = match data.op {
                 Op::Jump => (1, 1),
-                Op::Branch(_) | Op::BranchTogether => (2, 2),
+                Op::Branch { .. } | Op::BranchTogether => (2, 2),
                 Op::Switch => (1, usize::MAX),
                 _ => (0, 0),
             };
@@ -96,7 +96,7 @@ fn references_exist(func: &Function, report: &mut Report<'_>) -> bool {
             let data = &func.insts[inst];
             let values = data.args.iter().chain(data.targets.iter().flat_map(|target| &target.args));
             let blocks = data.targets.iter().map(|target| target.block);
-            let named = if let Op::Bssy(_, block) = data.op { Some(block) } else { None };
+            let named = if let Op::Bssy { join: block, .. } = data.op { Some(block) } else { None };
             if let Some(value) = values.copied().find(|&value| !func.is_value(value)) {
                 report.block(block, Rule::Definition, format!("{inst} uses {value}, which does not exist"));
                 return false;
@@ -105,7 +105,7 @@ fn references_exist(func: &Function, report: &mut Report<'_>) -> bool {
                 report.block(block, Rule::Layout, format!("{inst} names {target}, which does not exist"));
                 return false;
             }
-            if let Op::Call(callee, _) | Op::CallIndirect(callee) | Op::FuncAddr(callee) = data.op
+            if let Op::Call { callee, .. } | Op::CallIndirect(callee) | Op::FuncAddr(callee) = data.op
                 && callee.index() >= func.callees.len()
             {
                 report.block(block, Rule::Call, format!("{inst} names {callee}, which does not exist"));

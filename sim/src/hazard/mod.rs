@@ -48,6 +48,7 @@ use smallvec::SmallVec;
 
 use facts::Facts;
 use report::Found;
+pub(crate) use report::show_hazards;
 pub use report::{Hazard, Place};
 pub(crate) use tracks::Tracks;
 

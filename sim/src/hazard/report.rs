@@ -9,6 +9,9 @@ use rustc_hash::FxHashMap;
 use super::Early;
 use crate::warp::lanes_of;
 
+/// How many hazards a list shows.
+const SHOWN_HAZARDS: usize = 16;
+
 /// Where in the grid something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -121,4 +124,13 @@ fn worse(a: verify::Lack, b: verify::Lack) -> verify::Lack {
         verify::Lack::Wait(_) | verify::Lack::Rule => u8::MAX,
     };
     if missing(b) > missing(a) { b } else { a }
+}
+
+/// Lists hazards, a line each.
+pub(crate) fn show_hazards(f: &mut fmt::Formatter<'_>, hazards: &[Hazard]) -> fmt::Result {
+    hazards.iter().take(SHOWN_HAZARDS).try_for_each(|hazard| writeln!(f, "hazard: {hazard}"))?;
+    match hazards.len().saturating_sub(SHOWN_HAZARDS) {
+        0 => Ok(()),
+        more => writeln!(f, "and {more} more hazards"),
+    }
 }

@@ -5,7 +5,7 @@
 //! `ptxc_semantics`. Operations that touch more than their arguments are not here.
 
 use ptxc_ir::op::{Approx, FloatMode, Funnel};
-use ptxc_ir::{AtomicOp, Op, Type};
+use ptxc_ir::{AtomicOp, Op, Type, not_arithmetic};
 use ptxc_semantics::bits::{self, Limit};
 use ptxc_semantics::float::{self, FloatCmp, NanRule};
 use ptxc_semantics::int;
@@ -68,6 +68,7 @@ fn with_carry(f: impl Fn(u64, u64, bool) -> (u64, bool) + 'static) -> Option<Lan
 
 /// What a lane computes for an operation with controlling type `ty` whose first argument has the type
 /// `from`; `None` if this is no arithmetic, or none for that type.
+#[deny(clippy::wildcard_enum_match_arm)]
 pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
     if ty == Type::B128 || from == Type::B128 {
         return None;
@@ -109,18 +110,20 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
         Op::Popc => one(move |a| bits::popc(u, a).into()),
         Op::Clz => one(move |a| bits::clz(u, a).into()),
         Op::Brev => one(move |a| bits::brev(u, a)),
-        Op::Bfind(signed, shift) => {
+        Op::Bfind { signed, shift } => {
             let ty = IntType::new(ty.bits(), signed);
             one(move |a| bits::bfind(ty, a, shift).into())
         }
-        Op::Bmsk(wrap) => two(move |a, b| bits::bmsk(a as u32, b as u32, limit(wrap)).into()),
-        Op::Szext(signed, wrap) => {
+        Op::Bmsk { wrap } => two(move |a, b| bits::bmsk(a as u32, b as u32, limit(wrap)).into()),
+        Op::Szext { signed, wrap } => {
             two(move |a, b| bits::szext(signed, a as u32, b as u32, limit(wrap)).into())
         }
         Op::Prmt(pick) => three(move |a, b, c| bits::prmt(pick.into(), a as u32, b as u32, c as u32).into()),
-        Op::Lop3(table) => three(move |a, b, c| bits::lop3(a as u32, b as u32, c as u32, table).into()),
-        Op::Dp4a(x, y) => three(move |a, b, c| bits::dp4a(x, y, a as u32, b as u32, c as u32).into()),
-        Op::Dp2a(x, y, high) => {
+        Op::Lop3 { table } => three(move |a, b, c| bits::lop3(a as u32, b as u32, c as u32, table).into()),
+        Op::Dp4a { a_signed: x, b_signed: y } => {
+            three(move |a, b, c| bits::dp4a(x, y, a as u32, b as u32, c as u32).into())
+        }
+        Op::Dp2a { a_signed: x, b_signed: y, high } => {
             three(move |a, b, c| bits::dp2a(x, y, high, a as u32, b as u32, c as u32).into())
         }
         Op::FunnelShl(kind) => three(move |a, b, c| funnel_left(kind, a as u32, b as u32, c as u32).into()),
@@ -130,15 +133,15 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
             let (ty, cmp) = cond.comparison(ty.bits());
             two(move |a, b| int::compare(ty, cmp, a, b).into())
         }
-        Op::Fcmp(cond, ftz) => {
+        Op::Fcmp { cond, ftz } => {
             let (format, cmp) = (ty.float_format()?, FloatCmp::from(cond));
             two(move |a, b| float::compare(format, cmp, a, b, ftz).into())
         }
-        Op::FcmpPair(cond, ftz) => {
+        Op::FcmpPair { cond, ftz } => {
             let (format, cmp) = (ty.pair_format()?, FloatCmp::from(cond));
             Some(lane(move |[a, b, _]| packed::compare(format, cmp, a as u32, b as u32, ftz).map(u64::from)))
         }
-        Op::Fset(cond, ftz, ones) => {
+        Op::Fset { cond, ftz, ones } => {
             let (format, cmp) = (ty.pair_format()?, FloatCmp::from(cond));
             let truth = if ones { packed::Truth::Ones } else { packed::Truth::One };
             two(move |a, b| packed::set(format, cmp, a as u32, b as u32, ftz, truth).into())
@@ -159,11 +162,11 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
             let (from, to) = (IntType::new(from.bits(), false), ty.float_format()?);
             one(move |a| convert::int_to_float(from, to, a, Mode::new(round.into())))
         }
-        Op::FloatToSint(round, ftz) => {
+        Op::FloatToSint { round, ftz } => {
             let from = from.float_format()?;
             one(move |a| convert::float_to_int(from, s, a, round.into(), ftz))
         }
-        Op::FloatToUint(round, ftz) => {
+        Op::FloatToUint { round, ftz } => {
             let from = from.float_format()?;
             one(move |a| convert::float_to_int(from, u, a, round.into(), ftz))
         }
@@ -171,15 +174,15 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
             let (from, to) = (from.float_format()?, ty.float_format()?);
             one(move |a| convert::float_to_float(from, to, a, mode.into()))
         }
-        Op::FloatToHalf(round, relu, finite) => {
+        Op::FloatToHalf { round, relu, finite } => {
             let to = ty.float_format()?;
             one(move |a| convert::single_to_half(to, a, round.into(), relu, finite))
         }
-        Op::FloatsToHalves(round, relu, finite) => {
+        Op::FloatsToHalves { round, relu, finite } => {
             let to = ty.pair_format()?;
             two(move |a, b| packed::of_singles(to, a as u32, b as u32, round.into(), relu, finite).into())
         }
-        Op::RoundToIntegral(round, ftz) => {
+        Op::RoundToIntegral { round, ftz } => {
             let format = ty.float_format()?;
             one(move |a| convert::round_to_integral(format, a, Mode::new(round.into()).with_ftz(ftz)))
         }
@@ -192,10 +195,20 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
             Some(lane(move |[a, _, _]| [a & ((1 << half) - 1), a >> half]))
         }
 
-        _ => match ty.pair_format() {
-            Some(format) => packed_float(op, format),
-            None => scalar_float(op, ty.float_format()?),
-        },
+        Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) | Op::Fneg { .. } => float_arithmetic(op, ty),
+        Op::Fabs { .. } | Op::Fmin { .. } | Op::Fmax { .. } | Op::Fdiv(_) | Op::Fsqrt(_) => {
+            float_arithmetic(op, ty)
+        }
+        Op::FdivApprox { .. } | Op::FdivCheck | Op::Fapprox { .. } => float_arithmetic(op, ty),
+        not_arithmetic!() => None,
+    }
+}
+
+/// Arithmetic on one float or on two halves.
+fn float_arithmetic(op: &Op, ty: Type) -> Option<Lane> {
+    match ty.pair_format() {
+        Some(format) => packed_float(op, format),
+        None => scalar_float(op, ty.float_format()?),
     }
 }
 
@@ -217,23 +230,23 @@ fn scalar_float(op: &Op, format: Format) -> Option<Lane> {
         Op::Fsub(mode) => two(move |a, b| float::sub(format, a, b, mode.into())),
         Op::Fmul(mode) => two(move |a, b| float::mul(format, a, b, mode.into())),
         Op::Ffma(mode) => three(move |a, b, c| float::fma(format, a, b, c, mode.into())),
-        Op::Fneg(ftz) => one(move |a| flush(ftz, float::neg(format, a))),
-        Op::Fabs(ftz) => one(move |a| flush(ftz, float::abs(format, a))),
-        Op::Fmin(ftz, nan, xorsign) => {
+        Op::Fneg { ftz } => one(move |a| flush(ftz, float::neg(format, a))),
+        Op::Fabs { ftz } => one(move |a| flush(ftz, float::abs(format, a))),
+        Op::Fmin { ftz, nan, xorsign } => {
             let min = if xorsign { float::min_xorsign } else { float::min };
             two(move |a, b| min(format, a, b, nan_rule(nan), ftz))
         }
-        Op::Fmax(ftz, nan, xorsign) => {
+        Op::Fmax { ftz, nan, xorsign } => {
             let max = if xorsign { float::max_xorsign } else { float::max };
             two(move |a, b| max(format, a, b, nan_rule(nan), ftz))
         }
         Op::Fdiv(mode) => two(move |a, b| float::div(format, a, b, mode.into())),
         Op::Fsqrt(mode) => one(move |a| float::sqrt(format, a, mode.into())),
-        Op::FdivApprox(full, ftz) if format == F32 => {
+        Op::FdivApprox { full, ftz } if format == F32 => {
             two(move |a, b| mufu::div(a as u32, b as u32, full, ftz).into())
         }
         Op::FdivCheck if format == F32 => two(|a, b| mufu::division_check(a as u32, b as u32).into()),
-        Op::Fapprox(function, ftz) if format == F32 => {
+        Op::Fapprox { function, ftz } if format == F32 => {
             let function: fn(u32, bool) -> u32 = match function {
                 Approx::Rcp => mufu::rcp,
                 Approx::Rsq => mufu::rsqrt,
@@ -248,11 +261,21 @@ fn scalar_float(op: &Op, format: Format) -> Option<Lane> {
             };
             one(move |a| function(a as u32, ftz).into())
         }
-        Op::Fapprox(Approx::Rcp, true) if format == F64 => one(|a| join(0, mufu::rcp64h((a >> 32) as u32))),
-        Op::Fapprox(Approx::Rsq, true) if format == F64 => one(|a| join(0, mufu::rsqrt64h((a >> 32) as u32))),
-        Op::Fapprox(Approx::Rsq, false) if format == F64 => one(|a| float::rsqrt(F64, a, Mode::IEEE)),
-        Op::Fapprox(Approx::Ex2, ftz) if format.bits() == 16 => one(move |a| mufu::half_ex2(format, a, ftz)),
-        Op::Fapprox(Approx::Tanh, _) if format.bits() == 16 => one(move |a| mufu::half_tanh(format, a)),
+        Op::Fapprox { function: Approx::Rcp, ftz: true } if format == F64 => {
+            one(|a| join(0, mufu::rcp64h((a >> 32) as u32)))
+        }
+        Op::Fapprox { function: Approx::Rsq, ftz: true } if format == F64 => {
+            one(|a| join(0, mufu::rsqrt64h((a >> 32) as u32)))
+        }
+        Op::Fapprox { function: Approx::Rsq, ftz: false } if format == F64 => {
+            one(|a| float::rsqrt(F64, a, Mode::IEEE))
+        }
+        Op::Fapprox { function: Approx::Ex2, ftz } if format.bits() == 16 => {
+            one(move |a| mufu::half_ex2(format, a, ftz))
+        }
+        Op::Fapprox { function: Approx::Tanh, .. } if format.bits() == 16 => {
+            one(move |a| mufu::half_tanh(format, a))
+        }
         _ => None,
     }
 }
@@ -270,13 +293,13 @@ fn packed_float(op: &Op, format: Format) -> Option<Lane> {
         Op::Ffma(mode) => {
             three(move |a, b, c| packed::fma(format, a as u32, b as u32, c as u32, mode.into()).into())
         }
-        Op::Fneg(ftz) => one(move |a| flush(ftz, packed::neg(format, a as u32)).into()),
-        Op::Fabs(ftz) => one(move |a| flush(ftz, packed::abs(format, a as u32)).into()),
-        Op::Fmin(ftz, nan, xorsign) => {
+        Op::Fneg { ftz } => one(move |a| flush(ftz, packed::neg(format, a as u32)).into()),
+        Op::Fabs { ftz } => one(move |a| flush(ftz, packed::abs(format, a as u32)).into()),
+        Op::Fmin { ftz, nan, xorsign } => {
             let min = if xorsign { packed::min_xorsign } else { packed::min };
             two(move |a, b| min(format, a as u32, b as u32, nan_rule(nan), ftz).into())
         }
-        Op::Fmax(ftz, nan, xorsign) => {
+        Op::Fmax { ftz, nan, xorsign } => {
             let max = if xorsign { packed::max_xorsign } else { packed::max };
             two(move |a, b| max(format, a as u32, b as u32, nan_rule(nan), ftz).into())
         }
@@ -412,7 +435,9 @@ mod tests {
     #[test]
     fn types_that_an_operation_lacks_are_none() {
         assert!(arithmetic(&Op::Iadd, Type::B128, Type::B128).is_none());
-        assert!(arithmetic(&Op::Fapprox(Approx::Sin, true), Type::F64, Type::F64).is_none());
+        assert!(
+            arithmetic(&Op::Fapprox { function: Approx::Sin, ftz: true }, Type::F64, Type::F64).is_none()
+        );
         assert!(arithmetic(&Op::Exit, Type::B32, Type::B32).is_none());
         assert_eq!(eval(Op::Popc, Type::B32, [u64::MAX, 0, 0])[0], 32);
     }

@@ -27,12 +27,12 @@ pub(super) fn run(
     let memory = &mut step.memory;
     let fault = |what: String| Fault::new(lane, what);
     match *op {
-        Op::MbarrierUpdate(MbarrierUpdate::Init, _) => {
+        Op::MbarrierUpdate { update: MbarrierUpdate::Init, .. } => {
             let barrier = Mbarrier::new(arg(1) as u32).map_err(fault)?;
             let bits = memory.grid.mbarriers.bits(barrier);
             write_le(memory.access(Space::Shared, lane, arg(0), 8, AccessKind::Write)?, bits);
         }
-        Op::MbarrierUpdate(update, space) => {
+        Op::MbarrierUpdate { update, space } => {
             own_if_shared(memory, space, lane, arg(0))?;
             let bytes = arg(1) as u32;
             change(memory, lane, arg(0), |barrier| match update {
@@ -45,7 +45,7 @@ pub(super) fn run(
             change(memory, lane, arg(0), |_| Ok(()))?;
             write_le(memory.access(Space::Shared, lane, arg(0), 8, AccessKind::Write)?, 0);
         }
-        Op::MbarrierArrive(kind, space, ..) => {
+        Op::MbarrierArrive { kind, space, .. } => {
             own_if_shared(memory, space, lane, arg(0))?;
             let n = arg(1) as u32;
             let (_, before) = change(memory, lane, arg(0), |barrier| arrive(barrier, kind, n))?;
@@ -58,16 +58,16 @@ pub(super) fn run(
             let pending = memory.grid.mbarriers.read(arg(0)).map_err(fault)?.pending();
             values.set(d, lane, pending.into());
         }
-        Op::AsyncCopy(access, _) | Op::AsyncFill(access, ..) => {
+        Op::AsyncCopy { access, .. } | Op::AsyncFill { access, .. } => {
             let size = access.elem.bytes();
             let at = arg(0).wrapping_add_signed(access.offset.into());
             let (from, bytes) = match *op {
-                Op::AsyncFill(_, _, zfill) => filled(at, size, zfill, arg(2) != 0),
+                Op::AsyncFill { zfill, .. } => filled(at, size, zfill, arg(2) != 0),
                 _ => (at, arg(2) as u32),
             };
             copy_element(memory, (thread, lane), from, arg(1), (bytes, size))?;
         }
-        Op::AsyncArrive(noinc) => {
+        Op::AsyncArrive { noinc } => {
             change(memory, lane, arg(0), |barrier| if noinc { Ok(()) } else { barrier.await_one_more() })?;
             memory.cta().copies.ask(thread, Kind::Element, Effect::Arrive(arg(0)));
         }
@@ -83,9 +83,9 @@ pub(super) fn run(
         }
         Op::AsyncCommit => memory.cta().copies.commit(thread, Kind::Element),
         Op::BulkCommit => memory.cta().copies.commit(thread, Kind::BulkStore),
-        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkWait(_) => {
+        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkWait { .. } => {
             let most = (*op != Op::AsyncWaitAll).then(|| arg(0) as u32);
-            let kind = if matches!(op, Op::BulkWait(_)) { Kind::BulkStore } else { Kind::Element };
+            let kind = if matches!(op, Op::BulkWait { .. }) { Kind::BulkStore } else { Kind::Element };
             return wait_for_copies(step, lane, &mut values.random, kind, most);
         }
         _ => {}

@@ -4,6 +4,7 @@
 //! with the least number is the one farthest behind: letting it go first makes lanes meet again where paths
 //! join; callees lie in front of their callers for the same reason. Each value has a slot, a `b128` two; arithmetic becomes a function of one lane; an edge becomes its
 //! target with the moves for the block's parameters, which happen at once. Linear in the function.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,6 +13,7 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::op::{BarrierKind, MbarrierWait, ReduxOp, ShflMode, SpecialReg, VoteMode};
 use ptxc_ir::{
     AtomicOp, Block, Callee, FuncRef, Function, FunctionKind, Inst, MemType, Op, Space, Type, Value,
+    arithmetic,
 };
 use rustc_hash::FxHashMap;
 
@@ -288,10 +290,7 @@ pub(super) fn describe(func: &Function, inst: Inst) -> String {
 
 /// Number of nodes of an operation.
 fn nodes_of(op: &Op) -> u32 {
-    match *op {
-        Op::Bar(kind) | Op::Barrier(kind, ..) if kind.is_reduction() => 2,
-        _ => 1,
-    }
+    if let Op::Bar(kind) | Op::Barrier { kind, .. } = op { 1 + u32::from(kind.is_reduction()) } else { 1 }
 }
 
 fn words_of(ty: Type) -> u32 {
@@ -327,7 +326,7 @@ impl Decoder<'_> {
                 let words = (0..words_of(ty)).map(|_| self.random.next() & mask).collect();
                 Action::Fill { d, words }
             }
-            Op::Param(offset) => {
+            Op::Param { offset } => {
                 let bytes = ty.bytes().ok_or("a predicate is no parameter")? as usize;
                 let slice = self.params.get(offset as usize..offset as usize + bytes);
                 let slice =
@@ -339,10 +338,13 @@ impl Decoder<'_> {
                     let data = &func.symbols[symbol];
                     format!("{} variable {} has no address without a linker", data.space, data.name)
                 })?;
-                match func.symbols[symbol].space {
-                    Space::Local if self.index != 0 => Action::FrameAddr { d, offset: address as u32 },
-                    Space::Shared => Action::SharedAddr { d, offset: address },
-                    _ => Action::Fill { d, words: vec![address] },
+                let space = func.symbols[symbol].space;
+                if space == Space::Local && self.index != 0 {
+                    Action::FrameAddr { d, offset: address as u32 }
+                } else if space == Space::Shared {
+                    Action::SharedAddr { d, offset: address }
+                } else {
+                    Action::Fill { d, words: vec![address] }
                 }
             }
             Op::SpecialReg(SpecialReg::LocalTop) if self.index != 0 => {
@@ -356,7 +358,7 @@ impl Decoder<'_> {
             Op::Store(access) => {
                 Action::Store { values: args[1..].to_vec(), place: self.place(&access, args[0])? }
             }
-            Op::Atomic(op @ (AtomicOp::Exch | AtomicOp::Cas), access) if ty == Type::B128 => {
+            Op::Atomic { op: op @ (AtomicOp::Exch | AtomicOp::Cas), access } if ty == Type::B128 => {
                 let compare = op == AtomicOp::Cas;
                 let args2 = [args[1], if compare { args[2] } else { args[1] }];
                 Action::AtomicWide {
@@ -366,27 +368,21 @@ impl Decoder<'_> {
                     compare,
                 }
             }
-            Op::Atomic(AtomicOp::Cast, access) => {
+            Op::Atomic { op: AtomicOp::Cast, access } => {
                 Action::CompareStore { d, args: [args[1], args[2]], place: self.place(&access, args[0])? }
             }
-            Op::TryAtomic(op, access) => {
+            Op::TryAtomic { op, access } => {
                 let update = |ftz| arith::atomic(op, ty, ftz).ok_or_else(|| format!("no {op} of {ty}"));
                 Action::TryAtomic {
                     d: [d, results[1]],
                     args: [args[1], *args.get(2).unwrap_or(&args[1])],
                     place: self.place(&access, args[0])?,
-                    update: match op {
-                        AtomicOp::Exch | AtomicOp::Cas => Update::Swap,
-                        AtomicOp::Fadd | AtomicOp::FaddNoftz | AtomicOp::Fmin | AtomicOp::Fmax => {
-                            Update::Float
-                        }
-                        _ => Update::Integer,
-                    },
+                    update: Update::of(op),
                     f: [update(false)?, update(true)?],
                 }
             }
             Op::IsSpace(space) => Action::IsSpace { d, address: args[0], space: memory_space(space) },
-            Op::Atomic(op, access) | Op::Red(op, access) => {
+            Op::Atomic { op, access } | Op::Red { op, access } => {
                 let update = |ftz| arith::atomic(op, ty, ftz).ok_or_else(|| format!("no {op} of {ty}"));
                 let f = [update(false)?, update(true)?];
                 let operands = match args[1..] {
@@ -401,7 +397,9 @@ impl Decoder<'_> {
                     Space::Shared | Space::SharedCluster => SHARED_WINDOW,
                     Space::Local => LOCAL_WINDOW,
                     Space::Const => CONSTANT_WINDOW,
-                    other => return Err(format!("the {other} space has no generic addresses here")),
+                    Space::Param => {
+                        return Err(format!("the {space} space has no generic addresses here"));
+                    }
                 };
                 let f = if matches!(data.op, Op::ToGeneric(_)) {
                     lane(move |[a, ..]| [a + window, 0])
@@ -427,13 +425,15 @@ impl Decoder<'_> {
             Op::Elect => Action::Elect { d, p: results[1], mask: args.first().copied() },
             Op::Nanosleep | Op::WarpFence => Action::Nothing,
             Op::WarpSync => Action::WarpSync { mask: args[0] },
-            Op::Bar(kind) | Op::Barrier(kind, ..) => {
+            Op::Bar(kind) | Op::Barrier { kind, .. } => {
                 let reduction = kind.is_reduction();
                 let p = reduction.then(|| args[args.len() - 1]);
-                let numbers = match data.op {
-                    Op::Barrier(_, _, true) => Numbers::Packed(args[0]),
-                    _ if args.len() > 1 + usize::from(reduction) => Numbers::Both(args[0], args[1]),
-                    _ => Numbers::Name(args[0]),
+                let numbers = if matches!(data.op, Op::Barrier { packed: true, .. }) {
+                    Numbers::Packed(args[0])
+                } else if args.len() > 1 + usize::from(reduction) {
+                    Numbers::Both(args[0], args[1])
+                } else {
+                    Numbers::Name(args[0])
                 };
                 let arrive = Action::Barrier { kind, numbers, p };
                 if !reduction {
@@ -443,19 +443,19 @@ impl Decoder<'_> {
                     Action::BarrierResult { d, counts: kind == BarrierKind::RedPopc }
                 }
             }
-            Op::MbarrierState(wait, ..) => {
+            Op::MbarrierState { wait, .. } => {
                 Action::AskPhase { d, address: args[0], of: args[1], wait, state: true }
             }
-            Op::MbarrierParity(wait, ..) => {
+            Op::MbarrierParity { wait, .. } => {
                 Action::AskPhase { d, address: args[0], of: args[1], wait, state: false }
             }
-            Op::MbarrierUpdate(..)
+            Op::MbarrierUpdate { .. }
             | Op::MbarrierInval
-            | Op::MbarrierArrive(..)
+            | Op::MbarrierArrive { .. }
             | Op::MbarrierPending
-            | Op::AsyncCopy(..)
-            | Op::AsyncFill(..)
-            | Op::AsyncArrive(_)
+            | Op::AsyncCopy { .. }
+            | Op::AsyncFill { .. }
+            | Op::AsyncArrive { .. }
             | Op::AsyncCommit
             | Op::AsyncWait
             | Op::AsyncWaitAll
@@ -464,27 +464,27 @@ impl Decoder<'_> {
             | Op::BulkShare
             | Op::BulkPrefetch
             | Op::BulkCommit
-            | Op::BulkWait(_) => Action::Asynchronous { op: data.op, d, args },
-            Op::ClusterArrive(..) => Action::ClusterArrive,
-            Op::ClusterWait(..) => Action::ClusterWait,
+            | Op::BulkWait { .. } => Action::Asynchronous { op: data.op, d, args },
+            Op::ClusterArrive { .. } => Action::ClusterArrive,
+            Op::ClusterWait { .. } => Action::ClusterWait,
             // Memory is in one order, and there is one grid.
             Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) | Op::GridDependency(_) => {
                 Action::Nothing
             }
-            Op::Fence(..)
-            | Op::Bssy(..)
+            Op::Fence { .. }
+            | Op::Bssy { .. }
             | Op::Bsync(_)
             | Op::Break(_)
             | Op::SaveBarrier(_)
             | Op::RestoreBarrier(_) => Action::Nothing,
             Op::Jump => Action::Jump(self.edge(inst, 0)),
-            Op::Branch(_) => Action::Branch(args[0], [self.edge(inst, 0), self.edge(inst, 1)]),
+            Op::Branch { .. } => Action::Branch(args[0], [self.edge(inst, 0), self.edge(inst, 1)]),
             Op::BranchTogether => Action::BranchTogether(args[0], [self.edge(inst, 0), self.edge(inst, 1)]),
             Op::Switch => {
                 let edges = (0..data.targets.len()).map(|n| self.edge(inst, n)).collect();
                 Action::Switch(args[0], edges)
             }
-            Op::Call(callee, _) => self.call(inst, callee)?,
+            Op::Call { callee, .. } => self.call(inst, callee)?,
             Op::CallIndirect(prototype) => self.call_indirect(inst, prototype),
             Op::FuncAddr(callee) => {
                 let name = &func.callees[callee].name;
@@ -506,7 +506,7 @@ impl Decoder<'_> {
             Op::Unpack if ty == Type::B128 => {
                 Action::Copy { words: vec![(args[0], results[0]), (args[0] + 1, results[1])] }
             }
-            op => {
+            op @ arithmetic!() => {
                 let from = data.args.first().map_or(ty, |&arg| func.ty(arg));
                 let f = arith::arithmetic(&op, ty, from).ok_or_else(|| format!("not on {ty}"))?;
                 let arg = |n: usize| args.get(n).or(args.first()).copied().unwrap_or(0);

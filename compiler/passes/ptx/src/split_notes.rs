@@ -29,8 +29,8 @@ pub fn split_notes(func: &Function, source: &ast::Function, env: &ModuleEnv, arc
     }
     let is_vector = |data: &InstData| match data.op {
         // What keeps subnormals is an error there already, of vectors and of scalars.
-        Op::Atomic(AtomicOp::FaddNoftz, _) | Op::Red(AtomicOp::FaddNoftz, _) => false,
-        Op::Atomic(_, access) | Op::Red(_, access) => access.lanes > 1,
+        Op::Atomic { op: AtomicOp::FaddNoftz, .. } | Op::Red { op: AtomicOp::FaddNoftz, .. } => false,
+        Op::Atomic { access, .. } | Op::Red { access, .. } => access.lanes > 1,
         _ => false,
     };
     let mut vectors: Vec<&InstData> = Vec::new();
@@ -59,7 +59,7 @@ pub fn split_notes(func: &Function, source: &ast::Function, env: &ModuleEnv, arc
     for data in vectors {
         let Some(node) = source_node(data.loc).filter(|&node| seen.insert(node)) else { continue };
         let Some(opcode) = opcodes.get(&node) else { continue };
-        let (Op::Atomic(op, access) | Op::Red(op, access)) = data.op else { continue };
+        let (Op::Atomic { op, access } | Op::Red { op, access }) = data.op else { continue };
         let what = match split(op, data.ty, access.lanes, arch) {
             Some(parts) => format!("for {arch} it is split into {}", describe(parts)),
             None => format!("for {arch}, which has it, it stays whole"),

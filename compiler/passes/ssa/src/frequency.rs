@@ -83,7 +83,7 @@ fn traps(func: &Function, block: Block) -> bool {
 /// Whether a block is there for what a fast sequence cannot do: it calls a runtime routine and goes on.
 fn is_slow_path(func: &Function, block: Block) -> bool {
     let calls = |&inst| match func.insts[inst].op {
-        Op::Call(callee, _) => func.callees[callee].kind == CalleeKind::Routine,
+        Op::Call { callee, .. } => func.callees[callee].kind == CalleeKind::Routine,
         _ => false,
     };
     func.terminator(block).is_some_and(|inst| func.insts[inst].op == Op::Jump)

@@ -22,14 +22,15 @@ use crate::mir::VReg;
 impl Lower<'_> {
     pub(super) fn lower_atomic(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
-        let (IrOp::Atomic(atomic, access) | IrOp::Red(atomic, access) | IrOp::TryAtomic(atomic, access)) =
-            data.op
+        let (IrOp::Atomic { op: atomic, access }
+        | IrOp::Red { op: atomic, access }
+        | IrOp::TryAtomic { op: atomic, access }) = data.op
         else {
             return;
         };
         let results = self.func.results(inst);
         let (results, done) = match data.op {
-            IrOp::TryAtomic(..) => (&results[..1], Some(results[1])),
+            IrOp::TryAtomic { .. } => (&results[..1], Some(results[1])),
             _ => (results, None),
         };
         let result = results.first().copied().filter(|_| results.iter().any(|&value| self.is_needed(value)));
@@ -140,7 +141,7 @@ impl Lower<'_> {
 
     /// Whether an acquire may go by what an update finds, for which no reduction will do.
     fn must_arrive(&self, op: &IrOp) -> bool {
-        matches!(op, IrOp::Atomic(..)) && self.is_acquired
+        matches!(op, IrOp::Atomic { .. }) && self.is_acquired
     }
 
     /// Where an old value goes that nobody reads: to registers if an acquire may go by it and the

@@ -26,7 +26,7 @@ use crate::mir::{CallSite, Fixed, MInst, Term, Tuple, VReg};
 impl Lower<'_> {
     pub(super) fn lower_call(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
-        let (IrOp::Call(callee, _) | IrOp::CallIndirect(callee)) = data.op else { return };
+        let (IrOp::Call { callee, .. } | IrOp::CallIndirect(callee)) = data.op else { return };
         let callee = &self.func.callees[callee];
         let (values, types) = match callee.kind {
             // An address is one more argument, the last.

@@ -118,7 +118,7 @@ impl<'a> Lower<'a> {
 
     pub(super) fn lower_fcmp(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
-        let IrOp::Fcmp(cond, ftz) = data.op else { return };
+        let IrOp::Fcmp { cond, ftz } = data.op else { return };
         let to = self.def(self.func.result(inst));
         self.compare_floats(to, data, cond, ftz, Combine::none());
     }
@@ -165,7 +165,7 @@ impl<'a> Lower<'a> {
                         let cond = if complement { cond.negate() } else { cond };
                         self.compare_integers(to, compare, cond, combine);
                     }
-                    IrOp::Fcmp(cond, ftz) => {
+                    IrOp::Fcmp { cond, ftz } => {
                         let cond = if complement { cond.negate() } else { cond };
                         self.compare_floats(to, compare, cond, ftz, combine);
                     }
@@ -192,7 +192,7 @@ impl<'a> Lower<'a> {
         let data = self.foldable(below)?;
         let folds = match data.op {
             IrOp::Icmp(_) => matches!(data.ty, Type::B32 | Type::B64) && self.bit_test(below).is_none(),
-            IrOp::Fcmp(..) => true,
+            IrOp::Fcmp { .. } => true,
             _ => false,
         };
         folds.then_some((data, complement))

@@ -110,7 +110,7 @@ impl Lower<'_> {
     pub(super) fn lower_convergence(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         match data.op {
-            IrOp::Bssy(barrier, block) => {
+            IrOp::Bssy { barrier, join: block } => {
                 let Some(target) = self.block_map[block] else {
                     return self.unsupported(&data.op, "its continuation is never reached");
                 };
@@ -139,7 +139,7 @@ impl Lower<'_> {
 
     pub(super) fn lower_barrier(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
-        let IrOp::Barrier(kind, aligned, packed) = data.op else { return };
+        let IrOp::Barrier { kind, aligned, packed } = data.op else { return };
         let predicate = if kind.is_reduction() { data.args.last().copied() } else { None };
         let numbers = &data.args[..data.args.len() - predicate.iter().len()];
         // What nothing has defined may be zero; as a register it would be `RZ`, which is no operand of these.

@@ -21,7 +21,7 @@ impl Lower<'_> {
         let to = self.def(self.func.result(inst));
         let from_ty = self.func.ty(data.args[0]);
         let to_float =
-            matches!(data.op, IrOp::FloatToFloat(_) | IrOp::FloatToHalf(..) | IrOp::FloatsToHalves(..));
+            matches!(data.op, IrOp::FloatToFloat(_) | IrOp::FloatToHalf { .. } | IrOp::FloatsToHalves { .. });
         if !to_float && (is_half(from_ty) || is_half(data.ty)) {
             return self.lower_half_conversion(inst);
         }
@@ -49,12 +49,12 @@ impl Lower<'_> {
                 let b = self.value_for(made.op, data.args[0]);
                 self.emit(with_round(made.ops([to, b]), round));
             }
-            IrOp::FloatToSint(round, ftz) | IrOp::FloatToUint(round, ftz) => {
+            IrOp::FloatToSint { round, ftz } | IrOp::FloatToUint { round, ftz } => {
                 if from_ty != Type::F32 {
                     let why = format!("from {from_ty} to {}", data.ty);
                     return self.unsupported(&data.op, why);
                 }
-                let signed = matches!(data.op, IrOp::FloatToSint(..));
+                let signed = matches!(data.op, IrOp::FloatToSint { .. });
                 let x = self.float_src(data.args[0]);
                 let made = match (data.ty, signed) {
                     (Type::B32, true) => Inst::new(Op::F2I).with(".NTZ"),
@@ -66,7 +66,7 @@ impl Lower<'_> {
                 let b = self.float_operand(x, made.op, "b", true);
                 self.emit(with_ftz(with_integral(made.ops([to, b]), round), ftz));
             }
-            IrOp::RoundToIntegral(round, ftz) => {
+            IrOp::RoundToIntegral { round, ftz } => {
                 let x = self.float_src(data.args[0]);
                 let b = self.float_operand(x, Op::FRND, "b", true);
                 self.emit(with_ftz(with_integral(Inst::new(Op::FRND).ops([to, b]), round), ftz));
@@ -79,16 +79,16 @@ impl Lower<'_> {
                 }
                 _ => self.unsupported(&data.op, format!("from {from_ty} to {}", data.ty)),
             },
-            IrOp::FloatToHalf(Rounding::Down | Rounding::Up, ..)
-            | IrOp::FloatsToHalves(Rounding::Down | Rounding::Up, ..) => {
+            IrOp::FloatToHalf { round: Rounding::Down | Rounding::Up, .. }
+            | IrOp::FloatsToHalves { round: Rounding::Down | Rounding::Up, .. } => {
                 self.unsupported(&data.op, "it rounds to nearest or towards zero");
             }
-            IrOp::FloatToHalf(round, relu, finite) => {
+            IrOp::FloatToHalf { round, relu, finite } => {
                 let x = self.float_src(data.args[0]);
                 let b = self.float_operand(x, Op::F2FP, "b", true);
                 self.round_to_halves(to, [Operand::rz(), b], data.ty, round, [relu, finite]);
             }
-            IrOp::FloatsToHalves(round, relu, finite) => {
+            IrOp::FloatsToHalves { round, relu, finite } => {
                 let (low, high) = (self.float_src(data.args[0]), self.float_src(data.args[1]));
                 let operands = self.rounded_floats(high, low);
                 self.round_to_halves(to, operands, data.ty, round, [relu, finite]);
@@ -156,7 +156,7 @@ impl Lower<'_> {
         [relu, finite]: [bool; 2],
     ) {
         if ty == Type::BF16 || relu || finite {
-            let op = IrOp::FloatToHalf(round, relu, finite);
+            let op = IrOp::FloatToHalf { round, relu, finite };
             return self.unsupported(&op, format!("{} has no such rounding", self.arch));
         }
         let rounded = |to, from| {
@@ -201,7 +201,7 @@ impl Lower<'_> {
         };
         let (round, limits) = match low.op {
             IrOp::FloatToFloat(FloatMode { round, ftz: false, sat: false, .. }) => (round, [false; 2]),
-            IrOp::FloatToHalf(round, relu, finite) => (round, [relu, finite]),
+            IrOp::FloatToHalf { round, relu, finite } => (round, [relu, finite]),
             _ => return false,
         };
         let single = |from: &InstData| self.func.ty(from.args[0]) == Type::F32;

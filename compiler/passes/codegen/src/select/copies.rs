@@ -36,7 +36,7 @@ impl Lower<'_> {
             ref op if !self.arch.has(Feature::AsyncCopies) => {
                 self.unsupported(op, "sm_80 is the first to have it")
             }
-            IrOp::AsyncFill(access, prefetch, zfill) => self.copy_element(inst, access, prefetch, zfill),
+            IrOp::AsyncFill { access, prefetch, zfill } => self.copy_element(inst, access, prefetch, zfill),
             IrOp::AsyncCommit => self.emit(Inst::new(Op::LDGDEPBAR)),
             IrOp::AsyncWaitAll => {
                 self.emit(Inst::new(Op::LDGDEPBAR));
@@ -50,7 +50,7 @@ impl Lower<'_> {
                 self.unsupported(op, "sm_90 is the first to have it")
             }
             IrOp::BulkCommit => self.emit(Inst::new(Op::UTMACMDFLUSH)),
-            IrOp::BulkWait(read) => match self.known_groups(data.args[0]) {
+            IrOp::BulkWait { read } => match self.known_groups(data.args[0]) {
                 Some(most) => {
                     self.wait_for_groups(most);
                     if !read {

@@ -81,8 +81,8 @@ impl Lower<'_> {
         while let Some(data) = self.def_data(value) {
             match data.op {
                 // Below a magnitude signs no longer matter.
-                IrOp::Fneg(_) if data.ty == Type::F64 => neg ^= !abs,
-                IrOp::Fabs(_) if data.ty == Type::F64 => abs = true,
+                IrOp::Fneg { .. } if data.ty == Type::F64 => neg ^= !abs,
+                IrOp::Fabs { .. } if data.ty == Type::F64 => abs = true,
                 _ => break,
             }
             value = self.resolve(data.args[0]);
@@ -171,21 +171,21 @@ impl Lower<'_> {
         let Some(to) = self.def(result).as_reg() else { return };
         let x = self.double_src(data.args[0]);
         match data.op {
-            IrOp::Fneg(_) | IrOp::Fabs(_) => {
-                let x = if matches!(data.op, IrOp::Fabs(_)) { x.magnitude() } else { x.negated() };
+            IrOp::Fneg { .. } | IrOp::Fabs { .. } => {
+                let x = if matches!(data.op, IrOp::Fabs { .. }) { x.magnitude() } else { x.negated() };
                 // Adding -0 changes nothing.
                 let c = self.double_operand(x, true);
                 self.emit(Inst::new(Op::DADD).ops([Operand::reg(to), Operand::rz().neg(), c]));
             }
-            IrOp::Fmin(..) | IrOp::Fmax(..) => self.double_extreme(to, data),
-            IrOp::Fapprox(function @ (Approx::Rcp | Approx::Rsq), true) => {
+            IrOp::Fmin { .. } | IrOp::Fmax { .. } => self.double_extreme(to, data),
+            IrOp::Fapprox { function: function @ (Approx::Rcp | Approx::Rsq), ftz: true } => {
                 let mode = if function == Approx::Rcp { ".RCP64H" } else { ".RSQ64H" };
                 let high = self.half(data.args[0], 1);
                 let b = self.any(high);
                 self.emit(Inst::new(Op::MUFU).with(mode).ops([Operand::reg(to.offset(1)), b]));
                 self.copy_to(to, Src::Imm(0));
             }
-            IrOp::RoundToIntegral(round, _) => {
+            IrOp::RoundToIntegral { round, .. } => {
                 let b = self.double_operand(x, false);
                 let made = Inst::new(Op::FRND_F64).ops([Operand::reg(to), b]);
                 self.emit(with_integral(made, round));
@@ -196,7 +196,7 @@ impl Lower<'_> {
 
     fn double_extreme(&mut self, to: VReg, data: &InstData) {
         let [a, b] = [data.args[0], data.args[1]];
-        let mode = if matches!(data.op, IrOp::Fmin(..)) { ".MIN" } else { ".MAX" };
+        let mode = if matches!(data.op, IrOp::Fmin { .. }) { ".MIN" } else { ".MAX" };
         let first = Operand::reg(self.mir.new_vreg(RegFile::Pred, 1));
         let undefined = self.mir.new_vreg(RegFile::Pred, 1);
         let high = self.temp();
@@ -232,7 +232,7 @@ impl Lower<'_> {
     fn unsigned_src(&self, value: Value) -> DoubleSrc {
         let value = self.resolve(value);
         match self.def_data(value).map(|data| data.op) {
-            Some(IrOp::Fneg(_) | IrOp::Fabs(_)) => {
+            Some(IrOp::Fneg { .. } | IrOp::Fabs { .. }) => {
                 DoubleSrc { kind: Kind::Pair(value), abs: false, neg: false }
             }
             _ => self.double_src(value),
@@ -276,8 +276,8 @@ impl Lower<'_> {
                     _ => self.unsupported(&data.op, format!("from {from} to f64")),
                 }
             }
-            IrOp::FloatToSint(round, _) | IrOp::FloatToUint(round, _) => {
-                let signed = matches!(data.op, IrOp::FloatToSint(..));
+            IrOp::FloatToSint { round, .. } | IrOp::FloatToUint { round, .. } => {
+                let signed = matches!(data.op, IrOp::FloatToSint { .. });
                 let x = self.double_src(data.args[0]);
                 let b = self.double_operand(x, false);
                 let made = match (data.ty, signed) {

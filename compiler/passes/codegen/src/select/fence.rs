@@ -30,13 +30,13 @@ impl Lower<'_> {
     pub(super) fn lower_fence(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         match data.op {
-            IrOp::Fence(order, scope) => self.fence(order, scope),
+            IrOp::Fence { order, scope } => self.fence(order, scope),
             IrOp::ProxyFence(proxy) => self.proxy_fence(proxy),
             // Tensor maps are read through the device's memory.
             IrOp::TensormapRelease(scope) => self.fence(Order::Release, scope.max(Scope::Gpu)),
             IrOp::TensormapAcquire(_) => self.acquire_tensormap(inst),
-            IrOp::ClusterArrive(Order::Relaxed, _) => self.emit(Inst::new(Op::UCGABAR_ARV)),
-            IrOp::ClusterWait(Order::Relaxed, _) => self.emit(Inst::new(Op::UCGABAR_WAIT)),
+            IrOp::ClusterArrive { order: Order::Relaxed, .. } => self.emit(Inst::new(Op::UCGABAR_ARV)),
+            IrOp::ClusterWait { order: Order::Relaxed, .. } => self.emit(Inst::new(Op::UCGABAR_WAIT)),
             IrOp::GridDependency(GridDependency::Launch) => self.emit(Inst::new(Op::PREEXIT)),
             IrOp::GridDependency(GridDependency::Wait) => self.emit(Inst::new(Op::ACQBULK)),
             ref op => self.unsupported(op, "an order that is no fence yet"),

@@ -36,8 +36,8 @@ impl Lower<'_> {
         while let Some(data) = self.def_data(value) {
             match data.op {
                 // Below a magnitude signs no longer matter.
-                IrOp::Fneg(false) if data.ty == Type::F32 => neg ^= !abs,
-                IrOp::Fabs(false) if data.ty == Type::F32 => abs = true,
+                IrOp::Fneg { ftz: false } if data.ty == Type::F32 => neg ^= !abs,
+                IrOp::Fabs { ftz: false } if data.ty == Type::F32 => abs = true,
                 _ => break,
             }
             value = data.args[0];
@@ -143,8 +143,8 @@ impl Lower<'_> {
         let to = self.def(self.func.result(inst));
         let x = self.float_src(data.args[0]);
         match data.op {
-            IrOp::Fneg(ftz) | IrOp::Fabs(ftz) => {
-                let x = if matches!(data.op, IrOp::Fabs(_)) {
+            IrOp::Fneg { ftz } | IrOp::Fabs { ftz } => {
+                let x = if matches!(data.op, IrOp::Fabs { .. }) {
                     FloatSrc { abs: true, neg: false, ..x }
                 } else {
                     x.negated(true)
@@ -153,20 +153,20 @@ impl Lower<'_> {
                 let a = self.float_operand(x, Op::FADD, "a", false);
                 self.emit(with_ftz(Inst::new(Op::FADD).ops([to, a, Operand::rz().neg()]), ftz));
             }
-            IrOp::Fmin(ftz, nan, xorsign) | IrOp::Fmax(ftz, nan, xorsign) => {
+            IrOp::Fmin { ftz, nan, xorsign } | IrOp::Fmax { ftz, nan, xorsign } => {
                 let y = self.float_src(data.args[1]);
                 let (a, b) = match xorsign {
                     // The signs of the registers themselves count, and the bars make magnitudes of them.
                     true => (self.gpr_value(data.args[0]).abs(), self.gpr_value(data.args[1]).abs()),
                     false => self.float_pair(Op::FMNMX, x, y),
                 };
-                let least = matches!(data.op, IrOp::Fmin(..));
+                let least = matches!(data.op, IrOp::Fmin { .. });
                 let ps = if least { Operand::pt() } else { Operand::pt().not() };
                 let chosen = with_ftz(Inst::new(Op::FMNMX).ops([to, a, b, ps]), ftz);
                 let chosen = if nan { chosen.with(".NAN") } else { chosen };
                 self.emit(if xorsign { chosen.with(".XORSIGN") } else { chosen });
             }
-            IrOp::Fapprox(function, ftz) => {
+            IrOp::Fapprox { function, ftz } => {
                 let mode = match function {
                     Approx::Rcp => ".RCP",
                     Approx::Rsq => ".RSQ",

@@ -97,8 +97,8 @@ impl Lower<'_> {
         while let Some(data) = self.def_data(value) {
             match data.op {
                 // Below a magnitude signs no longer matter.
-                IrOp::Fneg(false) if data.ty == ty => neg ^= !abs,
-                IrOp::Fabs(false) if data.ty == ty && has_bars => abs = true,
+                IrOp::Fneg { ftz: false } if data.ty == ty => neg ^= !abs,
+                IrOp::Fabs { ftz: false } if data.ty == ty && has_bars => abs = true,
                 _ => break,
             }
             value = self.resolve(data.args[0]);
@@ -209,10 +209,10 @@ impl Lower<'_> {
         let ty = data.ty;
         let to = self.def(self.func.result(inst));
         match data.op {
-            IrOp::Fneg(false) | IrOp::Fabs(false) => {
+            IrOp::Fneg { ftz: false } | IrOp::Fabs { ftz: false } => {
                 let (mask, table) = match (data.op, is_single(ty)) {
-                    (IrOp::Fneg(_), true) => (SIGNS & 0xffff, 0x3c),
-                    (IrOp::Fneg(_), false) => (SIGNS, 0x3c),
+                    (IrOp::Fneg { .. }, true) => (SIGNS & 0xffff, 0x3c),
+                    (IrOp::Fneg { .. }, false) => (SIGNS, 0x3c),
                     (_, true) => (!SIGNS & 0xffff, 0xc0),
                     (_, false) => (!SIGNS, 0xc0),
                 };
@@ -220,18 +220,18 @@ impl Lower<'_> {
                 let table = Operand::imm(table);
                 self.emit(Inst::new(Op::LOP3).ops([to, a, Operand::imm(mask), Operand::rz(), table]));
             }
-            IrOp::Fneg(true) | IrOp::Fabs(true) if matches!(ty, Type::F16 | Type::F16x2) => {
+            IrOp::Fneg { ftz: true } | IrOp::Fabs { ftz: true } if matches!(ty, Type::F16 | Type::F16x2) => {
                 let x = self.half_src(data.args[0], ty);
-                let x = if matches!(data.op, IrOp::Fneg(_)) { x.negated() } else { x.magnitude() };
+                let x = if matches!(data.op, IrOp::Fneg { .. }) { x.negated() } else { x.magnitude() };
                 // Adding -0 changes nothing, and flushes.
                 let a = self.half_operand(x, false);
                 let zero = Operand::rz().neg().half(HalfSelect::Low);
                 self.emit(Inst::new(Op::HADD2).with(".FTZ").ops([to, a, zero]));
             }
-            IrOp::Fmin(ftz, nan, xorsign) | IrOp::Fmax(ftz, nan, xorsign) => {
+            IrOp::Fmin { ftz, nan, xorsign } | IrOp::Fmax { ftz, nan, xorsign } => {
                 self.half_extreme(to, data, [ftz, nan, xorsign]);
             }
-            IrOp::Fapprox(function @ (Approx::Ex2 | Approx::Tanh), ftz) if is_single(ty) => {
+            IrOp::Fapprox { function: function @ (Approx::Ex2 | Approx::Tanh), ftz } if is_single(ty) => {
                 if ftz != (function == Approx::Ex2 && ty == Type::BF16) {
                     return self.unsupported(&data.op, "only exponentials of bf16 flush");
                 }
@@ -250,7 +250,7 @@ impl Lower<'_> {
         if brain && ftz {
             return self.unsupported(&data.op, "it does not flush");
         }
-        let least = matches!(data.op, IrOp::Fmin(..));
+        let least = matches!(data.op, IrOp::Fmin { .. });
         let (x, y) = (self.half_src(data.args[0], ty), self.half_src(data.args[1], ty));
         let zero = HalfSrc { src: Src::Imm(0), half: y.half, abs: false, neg: false };
         // The greater of a sum and zero: part of the multiply-add.
@@ -296,12 +296,12 @@ impl Lower<'_> {
     pub(super) fn lower_half_pair_comparison(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         match data.op {
-            IrOp::FcmpPair(cond, ftz) => {
+            IrOp::FcmpPair { cond, ftz } => {
                 let &[low, high] = self.func.results(inst) else { return };
                 let to = [self.def(low), self.def(high)];
                 self.compare_halves(to, data, cond, ftz, Combine::none());
             }
-            IrOp::Fset(cond, ftz, ones) => {
+            IrOp::Fset { cond, ftz, ones } => {
                 let to = self.def(self.func.result(inst));
                 let made = row(data.ty, Op::HSET2, Op::HSET2_BF16);
                 let (made, [a, b]) = self.compared_halves(made, data, cond, ftz);
@@ -333,7 +333,7 @@ impl Lower<'_> {
         let data = &self.func.insts[inst];
         let to = self.def(self.func.result(inst));
         let from = self.func.ty(data.args[0]);
-        let signed = matches!(data.op, IrOp::SintToFloat(_) | IrOp::FloatToSint(..));
+        let signed = matches!(data.op, IrOp::SintToFloat(_) | IrOp::FloatToSint { .. });
         let made = match data.op {
             IrOp::SintToFloat(round) | IrOp::UintToFloat(round) => {
                 let made = match from {
@@ -349,7 +349,7 @@ impl Lower<'_> {
                 };
                 with_round(made.with(format_text(data.ty)), round)
             }
-            IrOp::FloatToSint(round, _) | IrOp::FloatToUint(round, _) => {
+            IrOp::FloatToSint { round, .. } | IrOp::FloatToUint { round, .. } => {
                 let made = match (data.ty, signed) {
                     (Type::B32, true) => Inst::new(Op::F2I_HALF).with(".NTZ"),
                     (Type::B32, false) => Inst::new(Op::F2I_HALF).with(".NTZ").with(".U32"),
@@ -360,7 +360,7 @@ impl Lower<'_> {
                 let b = self.low_half(data.args[0], from);
                 with_integral(made.with(format_text(from)).ops([to, b]), round)
             }
-            IrOp::RoundToIntegral(round, _) => {
+            IrOp::RoundToIntegral { round, .. } => {
                 let b = self.low_half(data.args[0], from);
                 with_integral(Inst::new(Op::FRND_HALF).with(format_text(from)).ops([to, b]), round)
             }

@@ -360,18 +360,18 @@ impl Lower<'_> {
                 let b = self.any_value(data.args[0]);
                 self.emit(Inst::new(Op::BREV).ops([to, b]));
             }
-            IrOp::Bfind(signed, shift) => {
+            IrOp::Bfind { signed, shift } => {
                 let b = self.any_value(data.args[0]);
                 let found = Inst::new(Op::FLO).ops([to, b]);
                 let found = if signed { found } else { found.with(".U32") };
                 self.emit(if shift { found.with(".SH") } else { found });
             }
-            IrOp::Bmsk(wrap) => {
+            IrOp::Bmsk { wrap } => {
                 let (a, b) = (self.gpr_value(data.args[0]), self.any_value(data.args[1]));
                 let mask = Inst::new(Op::BMSK).ops([to, a, b]);
                 self.emit(if wrap { mask.with(".W") } else { mask });
             }
-            IrOp::Szext(signed, wrap) => {
+            IrOp::Szext { signed, wrap } => {
                 let (a, b) = (self.gpr_value(data.args[0]), self.any_value(data.args[1]));
                 let extended = Inst::new(Op::SGXT).ops([to, a, b]);
                 let extended = if wrap { extended.with(".W") } else { extended };
@@ -409,10 +409,10 @@ impl Lower<'_> {
         let c = self.gpr_value(data.args[2]);
         let byte = |signed| if signed { ".S8" } else { ".U8" };
         let made = match data.op {
-            IrOp::Dp4a(x, y) => Inst::new(Op::IDP_4A)
+            IrOp::Dp4a { a_signed: x, b_signed: y } => Inst::new(Op::IDP_4A)
                 .with_kind(ModKind::SourceType, byte(x))
                 .with_kind(ModKind::DataType, byte(y)),
-            IrOp::Dp2a(x, y, high) => Inst::new(Op::IDP_2A)
+            IrOp::Dp2a { a_signed: x, b_signed: y, high } => Inst::new(Op::IDP_2A)
                 .with(if high { ".HI" } else { ".LO" })
                 .with(if x { ".S16" } else { ".U16" })
                 .with(byte(y)),

@@ -126,7 +126,7 @@ impl Lower<'_> {
                 IrOp::And => table(data.args[0]) & table(data.args[1]),
                 IrOp::Or => table(data.args[0]) | table(data.args[1]),
                 IrOp::Xor => table(data.args[0]) ^ table(data.args[1]),
-                IrOp::Lop3(own) => {
+                IrOp::Lop3 { table: own } => {
                     let [a, b, c] = [0, 1, 2].map(|n| table(data.args[n]).into());
                     bits::lop3(a, b, c, own) as u8
                 }
@@ -141,7 +141,8 @@ impl Lower<'_> {
 
 /// Whether an operation is bitwise logic on registers.
 pub(super) fn is_logic(data: &ptxc_ir::InstData) -> bool {
-    matches!(data.op, IrOp::And | IrOp::Or | IrOp::Xor | IrOp::Not | IrOp::Lop3(_)) && data.ty == Type::B32
+    matches!(data.op, IrOp::And | IrOp::Or | IrOp::Xor | IrOp::Not | IrOp::Lop3 { .. })
+        && data.ty == Type::B32
 }
 
 fn is_trivial(src: Src) -> bool {

@@ -259,7 +259,7 @@ impl<'a> Lower<'a> {
             match data.op {
                 IrOp::Undef => return Src::Undef,
                 IrOp::Const(bits) => return Src::Imm(bits as u32),
-                IrOp::Param(_) | IrOp::Load(_) if data.ty.bits() == 32 => {
+                IrOp::Param { .. } | IrOp::Load(_) if data.ty.bits() == 32 => {
                     return self.bank_place(value).map_or(Src::Word(value, 0), Src::Bank);
                 }
                 IrOp::SpecialReg(IrReg::LocalTop) if self.func.kind == FunctionKind::Device => {
@@ -330,7 +330,7 @@ impl<'a> Lower<'a> {
                 return self.reg_of(whole).offset(2 * number);
             }
             let results = self.func.results(inst);
-            if results.len() > 1 && matches!(self.func.insts[inst].op, IrOp::Load(_) | IrOp::Atomic(..)) {
+            if results.len() > 1 && matches!(self.func.insts[inst].op, IrOp::Load(_) | IrOp::Atomic { .. }) {
                 let each = width_of(ty);
                 let tuple = self.mir.new_vreg(RegFile::Gpr, each * results.len() as u8);
                 for (n, &result) in results.iter().enumerate() {
@@ -452,7 +452,7 @@ impl<'a> Lower<'a> {
         let ValueDef::Result(inst, lane) = self.func.def(value) else { return None };
         let data = &self.func.insts[inst];
         match data.op {
-            IrOp::Param(offset) if matches!(data.ty.bits(), 32 | 64) => Some(self.param(offset)),
+            IrOp::Param { offset } if matches!(data.ty.bits(), 32 | 64) => Some(self.param(offset)),
             IrOp::SymbolAddr(symbol) if self.func.symbols[symbol].space == ptxc_ir::Space::Global => {
                 Some(BankPlace { bank: ADDRESS_BANK, offset: self.func.symbols[symbol].offset? })
             }
@@ -567,7 +567,7 @@ impl<'a> Lower<'a> {
     /// in the same block, and is no part of a tuple of its own.
     fn may_write_to(&self, value: Value) -> bool {
         let ValueDef::Result(inst, _) = self.func.def(value) else { return false };
-        let part = matches!(self.func.insts[inst].op, IrOp::Load(_) | IrOp::Atomic(..) | IrOp::Unpack);
+        let part = matches!(self.func.insts[inst].op, IrOp::Load(_) | IrOp::Atomic { .. } | IrOp::Unpack);
         let part = self.func.results(inst).len() > 1 && part;
         self.regs[value].is_none() && self.home[inst] == Some(self.block) && !part
     }

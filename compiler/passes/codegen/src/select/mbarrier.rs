@@ -53,14 +53,17 @@ impl Lower<'_> {
     pub(super) fn lower_mbarrier(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         match data.op {
-            IrOp::AsyncArrive(true) => {
+            IrOp::AsyncArrive { noinc: true } => {
                 let text = if self.arch.has(Feature::ArrivalKinds) { ".ARVCNT" } else { "" };
                 let address = self.mbarrier_address(data.args[0]);
                 self.emit(Inst::new(Op::ARRIVES).with_kind(ModKind::Mode, text).ops([address]));
             }
-            IrOp::MbarrierArrive(MbarrierArrive::Count, Space::Shared, Order::Relaxed, _)
-                if !self.arch.has(Feature::SyncUnit) =>
-            {
+            IrOp::MbarrierArrive {
+                kind: MbarrierArrive::Count,
+                space: Space::Shared,
+                order: Order::Relaxed,
+                ..
+            } if !self.arch.has(Feature::SyncUnit) => {
                 let to = self.def(self.func.result(inst));
                 let address = self.mbarrier_address(data.args[0]);
                 self.emit(Inst::new(Op::ATOMS_ARRIVE).ops([to, address]));
@@ -68,14 +71,14 @@ impl Lower<'_> {
             ref op if !self.arch.has(Feature::SyncUnit) => {
                 self.unsupported(op, "sm_90 is the first to have it")
             }
-            IrOp::AsyncArrive(false) => {
+            IrOp::AsyncArrive { noinc: false } => {
                 let address = self.mbarrier_address(data.args[0]);
                 let more = Inst::new(Op::SYNCS_ARRIVE).with(".RED").with(".A0T1");
                 self.emit(more.ops([Operand::rz(), address, Operand::rz()]));
                 self.emit(Inst::new(Op::ARRIVES).with(".TRANSCNT").ops([address]));
             }
-            IrOp::MbarrierUpdate(MbarrierUpdate::Init, _) => self.make_mbarrier(inst),
-            IrOp::MbarrierUpdate(update, _) => {
+            IrOp::MbarrierUpdate { update: MbarrierUpdate::Init, .. } => self.make_mbarrier(inst),
+            IrOp::MbarrierUpdate { update, .. } => {
                 let address = self.mbarrier_address(data.args[0]);
                 let (kind, bytes) = match (update, self.src(data.args[1])) {
                     (MbarrierUpdate::ExpectTx, Src::Imm(1)) => (".A0T1", Operand::rz()),
@@ -89,13 +92,13 @@ impl Lower<'_> {
                 let address = self.mbarrier_address(data.args[0]);
                 self.emit(Inst::new(Op::SYNCS_CCTL_IV).ops([address]));
             }
-            IrOp::MbarrierArrive(kind, space, ..) => self.arrive_at_mbarrier(inst, kind, space),
-            IrOp::MbarrierState(wait, order, scope) => {
+            IrOp::MbarrierArrive { kind, space, .. } => self.arrive_at_mbarrier(inst, kind, space),
+            IrOp::MbarrierState { wait, order, scope } => {
                 let phase = self.half(data.args[1], 1);
                 let phase = self.gpr(phase);
                 self.ask_mbarrier(inst, wait, phase, order == Order::Acquire && scope != Scope::Cta);
             }
-            IrOp::MbarrierParity(wait, order, scope) => {
+            IrOp::MbarrierParity { wait, order, scope } => {
                 let phase = self.parity(data.args[1]);
                 self.ask_mbarrier(inst, wait, phase, order == Order::Acquire && scope != Scope::Cta);
             }
@@ -253,7 +256,7 @@ impl Lower<'_> {
         let insts = self.func.layout.iter().flat_map(|&block| &self.func.blocks[block].insts);
         let is_access = |op: &IrOp| {
             let space = op.access().map(|access| access.space);
-            matches!(op, IrOp::Call(..) | IrOp::CallIndirect(_))
+            matches!(op, IrOp::Call { .. } | IrOp::CallIndirect(_))
                 || matches!(space, Some(Space::Shared | Space::SharedCluster | Space::Generic))
         };
         insts.into_iter().any(|&inst| is_access(&self.func.insts[inst].op))

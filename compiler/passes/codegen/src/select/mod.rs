@@ -139,7 +139,9 @@ fn skeleton(
         match symbol.space {
             Space::Shared => mir.header.shared_bytes = mir.header.shared_bytes.max(end),
             Space::Local => {}
-            _ => mir.header.variables.extend(variable(symbol)),
+            Space::Generic | Space::Global | Space::SharedCluster | Space::Const | Space::Param => {
+                mir.header.variables.extend(variable(symbol));
+            }
         }
     }
     let mut block_map: SecondaryMap<Block, Option<MBlockId>> = SecondaryMap::new();
@@ -221,7 +223,7 @@ impl Lower<'_> {
                 // What stands in its users, as operands, is not: it would be made without need.
                 let operand = |op: Op| {
                     matches!(op, Op::Const(_) | Op::Undef | Op::Bitcast | Op::Unpack)
-                        || matches!(op, Op::Param(_) | Op::SymbolAddr(_) | Op::SpecialReg(_))
+                        || matches!(op, Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_))
                 };
                 let computed = |&arg: &Value| !func.def_inst(arg).is_some_and(|data| operand(data.op));
                 for &arg in func.insts[inst].args.iter().filter(|arg| computed(arg)) {
@@ -229,7 +231,7 @@ impl Lower<'_> {
                 }
             }
             self.seq[start..].reverse();
-            self.is_acquired |= matches!(func.insts[inst].op, Op::Fence(Order::Acquire, _));
+            self.is_acquired |= matches!(func.insts[inst].op, Op::Fence { order: Order::Acquire, .. });
         }
         if func.kind == FunctionKind::Device && block == func.entry() {
             let parameters = self.parameters();
@@ -245,11 +247,12 @@ impl Lower<'_> {
         data.params = params;
     }
 
+    #[deny(clippy::wildcard_enum_match_arm)]
     fn lower_inst(&mut self, inst: IrInst) {
         let func = self.func;
         let data = &func.insts[inst];
         let effects = data.op.effects();
-        let stays = effects.side_effect || effects.writes_memory || effects.terminator;
+        let stays = effects.ordered || effects.writes;
         if !stays && !func.results(inst).iter().any(|&result| self.is_needed(result)) {
             return;
         }
@@ -258,7 +261,7 @@ impl Lower<'_> {
             // These are operands of their users.
             Op::Bitcast | Op::Unpack => {}
             Op::Const(_) | Op::Undef => self.lower_constant(inst),
-            Op::Param(_) | Op::SymbolAddr(_) | Op::SpecialReg(_) => self.lower_special(inst),
+            Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => self.lower_special(inst),
 
             Op::Iadd | Op::Isub | Op::Ineg if ty == Type::B32 => self.lower_sum(inst),
             Op::Imul | Op::Umulh | Op::Smulh if ty == Type::B32 => self.lower_product(inst),
@@ -266,15 +269,15 @@ impl Lower<'_> {
                 self.lower_minmax(inst);
             }
             Op::Shl | Op::Shr | Op::Sar if ty == Type::B32 => self.lower_shift(inst),
-            Op::Popc | Op::Clz | Op::Brev | Op::Bfind(..) if ty == Type::B32 => self.lower_bits(inst),
-            Op::Prmt(_) | Op::Bmsk(_) | Op::Szext(..) => self.lower_bits(inst),
-            Op::Dp4a(..) | Op::Dp2a(..) => self.lower_dot_product(inst),
+            Op::Popc | Op::Clz | Op::Brev | Op::Bfind { .. } if ty == Type::B32 => self.lower_bits(inst),
+            Op::Prmt(_) | Op::Bmsk { .. } | Op::Szext { .. } => self.lower_bits(inst),
+            Op::Dp4a { .. } | Op::Dp2a { .. } => self.lower_dot_product(inst),
             Op::FunnelShl(_) | Op::FunnelShr(_) => self.lower_funnel(inst),
             Op::Zext | Op::Sext | Op::Trunc => self.lower_extension(inst),
 
             Op::And | Op::Or | Op::Xor | Op::Not if ty == Type::Pred => self.lower_pred_logic(inst),
             Op::And | Op::Or | Op::Xor | Op::Not if ty == Type::B32 => self.lower_logic(inst),
-            Op::Lop3(_) => self.lower_logic(inst),
+            Op::Lop3 { .. } => self.lower_logic(inst),
 
             Op::IaddCarryOut
             | Op::IaddCarryIn
@@ -286,8 +289,8 @@ impl Lower<'_> {
             Op::Pack => self.lower_pack(inst),
 
             Op::Icmp(_) => self.lower_icmp(inst),
-            Op::Fcmp(..) => self.lower_fcmp(inst),
-            Op::FcmpPair(..) | Op::Fset(..) => self.lower_half_pair_comparison(inst),
+            Op::Fcmp { .. } => self.lower_fcmp(inst),
+            Op::FcmpPair { .. } | Op::Fset { .. } => self.lower_half_pair_comparison(inst),
             Op::Select => self.lower_select(inst),
 
             Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) if ty == Type::F32 => {
@@ -296,77 +299,109 @@ impl Lower<'_> {
             Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) if half::is_half(ty) => {
                 self.lower_half_arithmetic(inst);
             }
-            Op::Fneg(_) | Op::Fabs(_) | Op::Fmin(..) | Op::Fmax(..) | Op::Fapprox(..)
+            Op::Fneg { .. } | Op::Fabs { .. } | Op::Fmin { .. } | Op::Fmax { .. } | Op::Fapprox { .. }
                 if half::is_half(ty) =>
             {
                 self.lower_half_unary(inst);
             }
             Op::FdivCheck => self.lower_division_check(inst),
-            Op::Fneg(_) | Op::Fabs(_) | Op::Fmin(..) | Op::Fmax(..) | Op::Fapprox(..) if ty == Type::F32 => {
+            Op::Fneg { .. } | Op::Fabs { .. } | Op::Fmin { .. } | Op::Fmax { .. } | Op::Fapprox { .. }
+                if ty == Type::F32 =>
+            {
                 self.lower_float_unary(inst);
             }
             Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) if ty == Type::F64 => {
                 self.lower_double_arithmetic(inst);
             }
-            Op::Fneg(_)
-            | Op::Fabs(_)
-            | Op::Fmin(..)
-            | Op::Fmax(..)
-            | Op::Fapprox(..)
-            | Op::RoundToIntegral(..)
+            Op::Fneg { .. }
+            | Op::Fabs { .. }
+            | Op::Fmin { .. }
+            | Op::Fmax { .. }
+            | Op::Fapprox { .. }
+            | Op::RoundToIntegral { .. }
                 if ty == Type::F64 =>
             {
                 self.lower_double_unary(inst);
             }
             Op::SintToFloat(_)
             | Op::UintToFloat(_)
-            | Op::FloatToSint(..)
-            | Op::FloatToUint(..)
+            | Op::FloatToSint { .. }
+            | Op::FloatToUint { .. }
             | Op::FloatToFloat(_)
                 if ty == Type::F64 || func.ty(data.args[0]) == Type::F64 =>
             {
                 self.lower_double_conversion(inst);
             }
-            Op::SintToFloat(_) | Op::UintToFloat(_) | Op::FloatToSint(..) | Op::FloatToUint(..) => {
+            Op::SintToFloat(_) | Op::UintToFloat(_) | Op::FloatToSint { .. } | Op::FloatToUint { .. } => {
                 self.lower_conversion(inst);
             }
-            Op::FloatToFloat(_) | Op::FloatToHalf(..) | Op::FloatsToHalves(..) => self.lower_conversion(inst),
-            Op::RoundToIntegral(..) if ty.bits() <= 32 => self.lower_conversion(inst),
+            Op::FloatToFloat(_) | Op::FloatToHalf { .. } | Op::FloatsToHalves { .. } => {
+                self.lower_conversion(inst)
+            }
+            Op::RoundToIntegral { .. } if ty.bits() <= 32 => self.lower_conversion(inst),
 
             Op::Load(_) => self.lower_load(inst),
             Op::Store(_) => self.lower_store(inst),
-            Op::Atomic(..) | Op::Red(..) | Op::TryAtomic(..) => self.lower_atomic(inst),
+            Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => self.lower_atomic(inst),
             Op::IsSpace(_) => self.lower_space_query(inst),
-            Op::Fence(..) | Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => {
+            Op::Fence { .. } | Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => {
                 self.lower_fence(inst);
             }
-            Op::ClusterArrive(..) | Op::ClusterWait(..) | Op::GridDependency(_) => self.lower_fence(inst),
-            Op::MbarrierUpdate(..) | Op::MbarrierInval | Op::MbarrierArrive(..) => self.lower_mbarrier(inst),
-            Op::MbarrierState(..) | Op::MbarrierParity(..) | Op::AsyncArrive(_) => self.lower_mbarrier(inst),
+            Op::ClusterArrive { .. } | Op::ClusterWait { .. } | Op::GridDependency(_) => {
+                self.lower_fence(inst)
+            }
+            Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => {
+                self.lower_mbarrier(inst)
+            }
+            Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::AsyncArrive { .. } => {
+                self.lower_mbarrier(inst)
+            }
 
-            Op::AsyncFill(..) | Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll => self.lower_copy(inst),
+            Op::AsyncFill { .. } | Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll => {
+                self.lower_copy(inst)
+            }
             Op::BulkLoad | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch => self.lower_copy(inst),
-            Op::BulkCommit | Op::BulkWait(_) => self.lower_copy(inst),
+            Op::BulkCommit | Op::BulkWait { .. } => self.lower_copy(inst),
 
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::WarpSync | Op::WarpFence => {
                 self.lower_warp(inst)
             }
             Op::Match(_) | Op::Redux(_) | Op::Elect | Op::Nanosleep => self.lower_warp(inst),
-            Op::Barrier(..) => self.lower_barrier(inst),
-            Op::Bssy(..) | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => {
+            Op::Barrier { .. } => self.lower_barrier(inst),
+            Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => {
                 self.lower_convergence(inst)
             }
-            Op::Call(..) | Op::CallIndirect(_) => self.lower_call(inst),
+            Op::Call { .. } | Op::CallIndirect(_) => self.lower_call(inst),
             Op::FuncAddr(_) => self.lower_function_address(inst),
             Op::Trap | Op::Breakpoint => self.lower_trap(),
             Op::Return if func.kind == FunctionKind::Device => self.lower_return(inst),
-            Op::Jump | Op::Branch(_) | Op::Switch | Op::Return | Op::Exit | Op::BranchTogether => {
+            Op::Jump | Op::Branch { .. } | Op::Switch | Op::Return | Op::Exit | Op::BranchTogether => {
                 self.lower_terminator(inst);
             }
 
             Op::ToGeneric(Space::Global) | Op::FromGeneric(Space::Global) | Op::CacheHint => {}
             Op::CachePolicy => self.lower_cache_policy(inst),
-            other => self.unsupported(&other, format!("no instruction for it at type {ty}")),
+            // Legalization leaves none of these, or none at other types than above.
+            Op::Iadd | Op::Isub | Op::Ineg | Op::Iabs | Op::Imul | Op::Umulh => self.no_instruction(inst),
+            Op::Smulh | Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem | Op::Smin => self.no_instruction(inst),
+            Op::Smax | Op::Umin | Op::Umax => self.no_instruction(inst),
+            Op::And | Op::Or | Op::Xor | Op::Not | Op::Shl | Op::Shr | Op::Sar => self.no_instruction(inst),
+            Op::Popc | Op::Clz | Op::Brev | Op::Bfind { .. } => self.no_instruction(inst),
+            Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) => self.no_instruction(inst),
+            Op::Fneg { .. } | Op::Fabs { .. } | Op::Fmin { .. } => self.no_instruction(inst),
+            Op::Fmax { .. } | Op::Fdiv(_) | Op::Fsqrt(_) => self.no_instruction(inst),
+            Op::FdivApprox { .. } | Op::Fapprox { .. } => self.no_instruction(inst),
+            Op::RoundToIntegral { .. } => self.no_instruction(inst),
+            Op::ToGeneric(_) | Op::FromGeneric(_) => self.no_instruction(inst),
+            Op::Bar(_) => self.no_instruction(inst),
+            Op::MbarrierPending => self.no_instruction(inst),
+            Op::AsyncCopy { .. } => self.no_instruction(inst),
         }
+    }
+
+    /// Reports an operation that has no instruction at its type.
+    fn no_instruction(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        self.unsupported(&data.op, format!("no instruction for it at type {}", data.ty));
     }
 }

@@ -71,7 +71,7 @@ impl Lower<'_> {
         }
         match data.op {
             IrOp::SpecialReg(reg) => self.lower_special_register(reg, data, result),
-            IrOp::Param(offset) if data.ty.bits() == 16 => {
+            IrOp::Param { offset } if data.ty.bits() == 16 => {
                 let at = self.param(offset);
                 let from = self.pooled(Pooled::NarrowBank { at, bytes: 2 });
                 let to = self.def(result);

@@ -41,7 +41,7 @@ pub(super) fn check(func: &Function, uniformity: &Uniformity, barriers: &[Barrie
     for &branch in cfg.rpo() {
         let Some(terminator) = func.terminator(branch) else { continue };
         let data = &func.insts[terminator];
-        let (Op::Branch(_), Some(join)) = (data.op, postdominators.immediate(branch)) else { continue };
+        let (Op::Branch { .. }, Some(join)) = (data.op, postdominators.immediate(branch)) else { continue };
         if !uniformity.is_divergent_branch(branch) || budget == 0 {
             continue;
         }

@@ -32,7 +32,7 @@ pub(super) fn may_be(func: &Function, barriers: &[Barrier]) -> bool {
     let Some(numbered) = numbered(func, &cfg) else { return true };
     let parts = |&&block: &&Block| {
         let data = func.terminator(block).map(|inst| &func.insts[inst]);
-        let data = data.filter(|data| matches!(data.op, Op::Branch(_) | Op::Switch));
+        let data = data.filter(|data| matches!(data.op, Op::Branch { .. } | Op::Switch));
         data.is_some_and(|data| data.args.iter().any(|&arg| numbered[arg]))
     };
     let branches: Vec<Block> = cfg.rpo().iter().filter(parts).copied().collect();
@@ -95,7 +95,7 @@ fn is_numbered(func: &Function, inst: Inst, numbered: &SecondaryMap<Value, bool>
     let data = &func.insts[inst];
     match data.op {
         Op::SpecialReg(register) => !register.is_uniform(),
-        Op::Const(_) | Op::Param(_) => false,
+        Op::Const(_) | Op::Param { .. } => false,
         _ => data.args.as_slice().iter().any(|&arg| numbered[arg]),
     }
 }

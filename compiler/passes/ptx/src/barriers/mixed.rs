@@ -148,7 +148,7 @@ fn entries(cfg: &Cfg, uses: &Uses<'_>) -> SecondaryMap<Block, Next> {
 fn branch(func: &Function, block: Block) -> Option<(Value, [Block; 2])> {
     let data = &func.insts[func.terminator(block)?];
     match data.targets[..] {
-        [ref then, ref other] if matches!(data.op, Op::Branch(_)) => {
+        [ref then, ref other] if matches!(data.op, Op::Branch { .. }) => {
             Some((data.args[0], [then.block, other.block]))
         }
         _ => None,

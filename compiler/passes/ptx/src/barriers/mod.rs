@@ -81,7 +81,7 @@ impl Barrier {
         let data = &func.insts[inst];
         let (kind, aligned) = match data.op {
             Op::Bar(kind) => (kind, true),
-            Op::Barrier(kind, aligned, false) => (kind, aligned),
+            Op::Barrier { kind, aligned, packed: false } => (kind, aligned),
             _ => return None,
         };
         Some(Barrier { inst, block, kind, aligned, name: func.constant(data.args[0]) })

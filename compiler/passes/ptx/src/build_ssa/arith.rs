@@ -175,7 +175,7 @@ pub(super) fn multiply_24(t: &mut Translator, form: &mut Form, add: bool) -> Tra
     let length = t.constant(ty, 24);
     let factor = |t: &mut Translator, index| {
         let value = t.read(form.operand(index)?, scalar)?;
-        Ok(t.emit(Op::Szext(signed, false), ty, &[value, length]))
+        Ok(t.emit(Op::Szext { signed, wrap: false }, ty, &[value, length]))
     };
     let (a, b) = (factor(t, 1)?, factor(t, 2)?);
     let product = if high {

@@ -24,7 +24,7 @@ pub(super) fn arrive(t: &mut Translator, form: &mut Form) -> Translated {
     expect_b64(form)?;
     let noinc = form.take(Modifier::Noinc);
     let address = barrier(t, form, 0)?;
-    t.inst(Op::AsyncArrive(noinc), Type::B32, &[address]);
+    t.inst(Op::AsyncArrive { noinc }, Type::B32, &[address]);
     Ok(())
 }
 
@@ -38,7 +38,7 @@ pub(super) fn plain(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
 /// `cp.async.bulk.wait_group`.
 pub(super) fn wait_bulk_group(t: &mut Translator, form: &mut Form) -> Translated {
     let read = form.take(Modifier::Read);
-    wait_group(t, form, Op::BulkWait(read))
+    wait_group(t, form, Op::BulkWait { read })
 }
 
 pub(super) fn wait_group(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
@@ -101,7 +101,7 @@ pub(super) fn element(t: &mut Translator, form: &mut Form) -> Translated {
         }
         _ => return Err(Unsupported),
     };
-    t.inst(Op::AsyncCopy(access, prefetch), Type::B32, &[from, to, bytes]);
+    t.inst(Op::AsyncCopy { access, prefetch }, Type::B32, &[from, to, bytes]);
     Ok(())
 }
 

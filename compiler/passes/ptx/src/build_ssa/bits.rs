@@ -48,7 +48,7 @@ pub(super) fn extract_field(t: &mut Translator, form: &mut Form) -> Translated {
                 let mask = t.constant(ty, (1 << length) - 1);
                 t.emit(Op::And, ty, &[shifted, mask])
             }
-            _ => t.emit(Op::Szext(signed, false), ty, &[shifted, length]),
+            _ => t.emit(Op::Szext { signed, wrap: false }, ty, &[shifted, length]),
         },
         (_, false) => {
             let mask = low_ones(t, ty, length);
@@ -82,7 +82,7 @@ pub(super) fn insert_field(t: &mut Translator, form: &mut Form) -> Translated {
     let b = t.read(form.operand(2)?, scalar)?;
     let (start, length) = (byte(t, form, 3)?, byte(t, form, 4)?);
     let mask = match ty {
-        Type::B32 => t.emit(Op::Bmsk(false), ty, &[start, length]),
+        Type::B32 => t.emit(Op::Bmsk { wrap: false }, ty, &[start, length]),
         _ => {
             let low = low_ones(t, ty, length);
             t.emit(Op::Shl, ty, &[low, start])
@@ -102,7 +102,7 @@ pub(super) fn find(t: &mut Translator, form: &mut Form) -> Translated {
     let ty = scalar.ir().filter(|_| scalar.is_number()).ok_or(Unsupported)?;
     let shift = form.take(Modifier::Shiftamt);
     let a = t.read(form.operand(1)?, scalar)?;
-    let value = t.emit(Op::Bfind(scalar.is_signed(), shift), ty, &[a]);
+    let value = t.emit(Op::Bfind { signed: scalar.is_signed(), shift }, ty, &[a]);
     t.write(form.operand(0)?, value)
 }
 
@@ -120,7 +120,7 @@ pub(super) fn mask(t: &mut Translator, form: &mut Form) -> Translated {
     }
     let a = t.read(form.operand(1)?, Scalar::U32)?;
     let b = t.read(form.operand(2)?, Scalar::U32)?;
-    let value = t.emit(Op::Bmsk(wrap), Type::B32, &[a, b]);
+    let value = t.emit(Op::Bmsk { wrap }, Type::B32, &[a, b]);
     t.write(form.operand(0)?, value)
 }
 
@@ -133,7 +133,7 @@ pub(super) fn extend(t: &mut Translator, form: &mut Form) -> Translated {
     }
     let a = t.read(form.operand(1)?, scalar)?;
     let length = t.read(form.operand(2)?, Scalar::U32)?;
-    let value = t.emit(Op::Szext(scalar.is_signed(), wrap), Type::B32, &[a, length]);
+    let value = t.emit(Op::Szext { signed: scalar.is_signed(), wrap }, Type::B32, &[a, length]);
     t.write(form.operand(0)?, value)
 }
 
@@ -222,7 +222,7 @@ pub(super) fn logic(t: &mut Translator, form: &mut Form) -> Translated {
     let c = t.read(form.operand(3)?, Scalar::B32)?;
     let table = integer(form.operand(4)?.as_immediate().ok_or(Unsupported)?)?;
     let table = u8::try_from(table).map_err(|_| Unsupported)?;
-    let value = t.emit(Op::Lop3(table), Type::B32, &[a, b, c]);
+    let value = t.emit(Op::Lop3 { table }, Type::B32, &[a, b, c]);
     let Some(join) = join else { return t.write(form.operand(0)?, value) };
     let other = t.read(form.operand(5)?, Scalar::Pred)?;
     let zero = count(t, 0);
@@ -246,7 +246,7 @@ fn signs(form: &Form) -> Translated<(bool, bool)> {
 /// Four products of bytes.
 pub(super) fn dot_product_4(t: &mut Translator, form: &mut Form) -> Translated {
     let (a, b) = signs(form)?;
-    words(t, form, Op::Dp4a(a, b))
+    words(t, form, Op::Dp4a { a_signed: a, b_signed: b })
 }
 
 /// Two products of a half and a byte of the low or high half.
@@ -257,5 +257,5 @@ pub(super) fn dot_product_2(t: &mut Translator, form: &mut Form) -> Translated {
         Some(modifiers::Half::Lo) => false,
         Some(modifiers::Half::Wide) | None => return Err(Unsupported),
     };
-    words(t, form, Op::Dp2a(a, b, high))
+    words(t, form, Op::Dp2a { a_signed: a, b_signed: b, high })
 }

@@ -97,7 +97,7 @@ fn fraction(t: &mut Translator, form: &Form, kind: u32) -> Translated<Value> {
     };
     let scale = t.constant(Type::F32, SIXTEENTHS.to_bits().into());
     let scaled = t.emit(Op::Fmul(FloatMode::RN), Type::F32, &[part, scale]);
-    let sixteenths = t.emit(Op::FloatToUint(Rounding::Zero, false), Type::B32, &[scaled]);
+    let sixteenths = t.emit(Op::FloatToUint { round: Rounding::Zero, ftz: false }, Type::B32, &[scaled]);
     let field = field(t, sixteenths, 0xf, 20);
     Ok(t.emit(Op::Or, Type::B32, &[base, field]))
 }

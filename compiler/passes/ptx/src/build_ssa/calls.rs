@@ -47,7 +47,7 @@ pub(super) fn call(t: &mut Translator, form: &mut Form) -> Translated {
     let (op, signature) = match t.function_named(name) {
         Some(signature) => {
             let callee = t.callee(&signature)?;
-            (Op::Call(callee, false), signature)
+            (Op::Call { callee, pure: false }, signature)
         }
         None => {
             let target = rest.first().and_then(Operand::as_symbol).ok_or(Unsupported)?;

@@ -24,13 +24,13 @@ const RANK_OVER_ADDRESS: u64 = 0x654;
 /// `barrier.cluster.arrive`.
 pub(super) fn arrive(t: &mut Translator, form: &mut Form) -> Translated {
     let order = form.choose::<modifiers::Order>().map_or(Order::Release, Order::from);
-    barrier(t, form, |aligned| Op::ClusterArrive(order, aligned))
+    barrier(t, form, |aligned| Op::ClusterArrive { order, aligned })
 }
 
 /// `barrier.cluster.wait`.
 pub(super) fn wait(t: &mut Translator, form: &mut Form) -> Translated {
     form.take(Modifier::Acquire);
-    barrier(t, form, |aligned| Op::ClusterWait(Order::Acquire, aligned))
+    barrier(t, form, |aligned| Op::ClusterWait { order: Order::Acquire, aligned })
 }
 
 fn barrier(t: &mut Translator, form: &mut Form, op: impl Fn(bool) -> Op) -> Translated {

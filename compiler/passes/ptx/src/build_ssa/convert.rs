@@ -131,7 +131,7 @@ fn float_to_integer(t: &mut Translator, form: &mut Form, to: Scalar, from: Scala
         return Err(Unsupported);
     }
     let value = t.read(form.operand(1)?, from)?;
-    let op = if to.is_signed() { Op::FloatToSint(round, ftz) } else { Op::FloatToUint(round, ftz) };
+    let op = if to.is_signed() { Op::FloatToSint { round, ftz } } else { Op::FloatToUint { round, ftz } };
     let ty = if to.bits() < 32 { Type::B32 } else { to.ir().ok_or(Unsupported)? };
     let value = t.emit(op, ty, &[value]);
     if to.bits() >= 32 {
@@ -153,13 +153,13 @@ fn float_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar)
     let mut value = t.read(form.operand(1)?, from)?;
     if to == from {
         if let Some(round) = integral {
-            value = t.emit(Op::RoundToIntegral(round, ftz), ty, &[value]);
+            value = t.emit(Op::RoundToIntegral { round, ftz }, ty, &[value]);
         }
         if ty == Type::F64 && sat {
             // Double precision has no such modifier. A NaN becomes zero.
             let (zero, one) = (t.constant(ty, 0), t.constant(ty, ptxc_semantics::F64.one()));
-            let least = t.emit(Op::Fmax(false, false, false), ty, &[value, zero]);
-            value = t.emit(Op::Fmin(false, false, false), ty, &[least, one]);
+            let least = t.emit(Op::Fmax { ftz: false, nan: false, xorsign: false }, ty, &[value, zero]);
+            value = t.emit(Op::Fmin { ftz: false, nan: false, xorsign: false }, ty, &[least, one]);
         } else if sat || (ftz && integral.is_none()) {
             value = adjusted(t, value, ftz, sat);
         }
@@ -185,7 +185,7 @@ fn float_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar)
 /// The conversion to a half with `.relu` or `.satfinite`, if one of them stands there.
 fn limited(form: &mut Form, round: Rounding) -> Option<Op> {
     let (relu, finite) = (form.take(Modifier::Relu), form.take(Modifier::Satfinite));
-    (relu || finite).then_some(Op::FloatToHalf(round, relu, finite))
+    (relu || finite).then_some(Op::FloatToHalf { round, relu, finite })
 }
 
 /// `cvt.rn.f16x2.f32 d, a, b`: two numbers rounded to halves, `a` the upper one.
@@ -195,7 +195,8 @@ fn pack_halves(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) ->
     }
     let round = form.choose::<modifiers::Rounding>().ok_or(Unsupported)?.into();
     let ty = to.ir().ok_or(Unsupported)?;
-    let op = Op::FloatsToHalves(round, form.take(Modifier::Relu), form.take(Modifier::Satfinite));
+    let op =
+        Op::FloatsToHalves { round, relu: form.take(Modifier::Relu), finite: form.take(Modifier::Satfinite) };
     let high = t.read(form.operand(1)?, from)?;
     let low = t.read(form.operand(2)?, from)?;
     let value = t.emit(op, ty, &[low, high]);

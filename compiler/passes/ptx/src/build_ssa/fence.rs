@@ -31,7 +31,7 @@ fn put(t: &mut Translator, form: &Form, op: Op) -> Translated {
 /// `membar.gl` is `fence.sc.gpu` (PTX ISA, `membar`).
 pub(super) fn memory_barrier(t: &mut Translator, form: &mut Form) -> Translated {
     let scope = form.choose::<modifiers::Level>().ok_or(Unsupported)?;
-    put(t, form, Op::Fence(Order::SeqCst, scope.into()))
+    put(t, form, Op::Fence { order: Order::SeqCst, scope: scope.into() })
 }
 
 pub(super) fn fence(t: &mut Translator, form: &mut Form) -> Translated {
@@ -48,7 +48,7 @@ pub(super) fn fence(t: &mut Translator, form: &mut Form) -> Translated {
     }
     let order = form.choose::<modifiers::Order>().ok_or(Unsupported)?;
     let scope = form.choose::<modifiers::Scope>().ok_or(Unsupported)?;
-    put(t, form, Op::Fence(order.into(), scope.into()))
+    put(t, form, Op::Fence { order: order.into(), scope: scope.into() })
 }
 
 pub(super) fn proxy_fence(t: &mut Translator, form: &mut Form) -> Translated {

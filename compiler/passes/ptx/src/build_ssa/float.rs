@@ -46,7 +46,7 @@ pub(super) fn multiply_add(t: &mut Translator, form: &mut Form) -> Translated {
     }
     let sum = t.emit(Op::Ffma(mode), ty, &args);
     let zero = t.constant(ty, 0);
-    let value = t.emit(Op::Fmax(false, true, false), ty, &[sum, zero]);
+    let value = t.emit(Op::Fmax { ftz: false, nan: true, xorsign: false }, ty, &[sum, zero]);
     t.write(form.operand(0)?, value)
 }
 
@@ -80,7 +80,7 @@ pub(super) fn divide(t: &mut Translator, form: &mut Form) -> Translated {
         return Err(Unsupported);
     }
     let ftz = form.take(Modifier::Ftz);
-    compute(t, form, Op::FdivApprox(full, ftz), 2)
+    compute(t, form, Op::FdivApprox { full, ftz }, 2)
 }
 
 /// A reciprocal is a quotient with the dividend 1.
@@ -116,12 +116,12 @@ pub(super) fn approximate(t: &mut Translator, form: &mut Form, function: Approx)
                 return Err(Unsupported);
             }
             if scalar.is_pair() {
-                return approximate_halves(t, form, Op::Fapprox(function, ftz), ty);
+                return approximate_halves(t, form, Op::Fapprox { function, ftz }, ty);
             }
         }
         _ => return Err(Unsupported),
     }
-    compute(t, form, Op::Fapprox(function, ftz), 1)
+    compute(t, form, Op::Fapprox { function, ftz }, 1)
 }
 
 /// The hardware takes one half at a time.

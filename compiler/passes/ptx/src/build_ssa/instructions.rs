@@ -81,14 +81,18 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         M::Div if is_float => pure(float::divide),
         M::Div => pure(|t, form| arith::binary(t, form, Op::Sdiv, Op::Udiv)),
         M::Rem => pure(|t, form| arith::binary(t, form, Op::Srem, Op::Urem)),
-        M::Min if is_float => pure(|t, form| float::extreme(t, form, Op::Fmin)),
+        M::Min if is_float => {
+            pure(|t, form| float::extreme(t, form, |ftz, nan, xorsign| Op::Fmin { ftz, nan, xorsign }))
+        }
         M::Min => pure(|t, form| arith::extreme(t, form, Op::Smin, Op::Umin)),
-        M::Max if is_float => pure(|t, form| float::extreme(t, form, Op::Fmax)),
+        M::Max if is_float => {
+            pure(|t, form| float::extreme(t, form, |ftz, nan, xorsign| Op::Fmax { ftz, nan, xorsign }))
+        }
         M::Max => pure(|t, form| arith::extreme(t, form, Op::Smax, Op::Umax)),
         M::Sad => pure(arith::sum_of_difference),
-        M::Abs if is_float => pure(|t, form| float::simple(t, form, Op::Fabs, 1)),
+        M::Abs if is_float => pure(|t, form| float::simple(t, form, |ftz| Op::Fabs { ftz }, 1)),
         M::Abs => pure(|t, form| arith::unary(t, form, Op::Iabs)),
-        M::Neg if is_float => pure(|t, form| float::simple(t, form, Op::Fneg, 1)),
+        M::Neg if is_float => pure(|t, form| float::simple(t, form, |ftz| Op::Fneg { ftz }, 1)),
         M::Neg => pure(|t, form| arith::unary(t, form, Op::Ineg)),
         M::Vabsdiff4 => pure(arith::byte_differences),
         M::Dp4a => pure(bits::dot_product_4),

@@ -86,7 +86,7 @@ fn compare(
         let condition = take_float_condition(form)?;
         // Numbers of 64 bits are never flushed.
         let ftz = form.take(Modifier::Ftz) && scalar.bits() < 64;
-        Op::Fcmp(condition, ftz)
+        Op::Fcmp { cond: condition, ftz }
     } else if scalar.is_int() {
         let comparison = form.choose::<modifiers::Comparison>().ok_or(Unsupported)?;
         Op::Icmp(integer_condition(comparison, scalar).ok_or(Unsupported)?)
@@ -137,7 +137,7 @@ pub(super) fn set_predicate(t: &mut Translator, form: &mut Form) -> Translated {
 fn set_two_predicates(t: &mut Translator, form: &mut Form, scalar: Scalar, join: Option<Op>) -> Translated {
     let ty = scalar.ir().ok_or(Unsupported)?;
     let condition = take_float_condition(form)?;
-    let op = Op::FcmpPair(condition, form.take(Modifier::Ftz));
+    let op = Op::FcmpPair { cond: condition, ftz: form.take(Modifier::Ftz) };
     let a = t.read(form.operand(1)?, scalar)?;
     let b = t.read(form.operand(2)?, scalar)?;
     let (mut low, mut high) = t.emit_pair(op, ty, &[a, b]);
@@ -196,7 +196,7 @@ fn set_halves(
     let ftz = form.take(Modifier::Ftz);
     let a = t.read(form.operand(1)?, scalar)?;
     let b = t.read(form.operand(2)?, scalar)?;
-    let mut value = t.emit(Op::Fset(condition, ftz, ones), ty, &[a, b]);
+    let mut value = t.emit(Op::Fset { cond: condition, ftz, ones }, ty, &[a, b]);
     if let Some(join) = join {
         let other = t.read(form.operand(3)?, Scalar::Pred)?;
         let format = ty.pair_format().ok_or(Unsupported)?;
@@ -206,7 +206,7 @@ fn set_halves(
         let (holds, fails) = match join {
             Op::And => (value, no),
             Op::Or => (yes, value),
-            _ => (t.emit(Op::Fset(condition.negate(), ftz, ones), ty, &[a, b]), value),
+            _ => (t.emit(Op::Fset { cond: condition.negate(), ftz, ones }, ty, &[a, b]), value),
         };
         value = t.emit(Op::Select, ty, &[other, holds, fails]);
     }
@@ -234,7 +234,7 @@ pub(super) fn select_by_sign(t: &mut Translator, form: &mut Form) -> Translated 
     let c = t.read(form.operand(3)?, sign)?;
     let (op, sign) = match sign {
         Scalar::S32 => (Op::Icmp(IntCond::Sge), Type::B32),
-        Scalar::F32 => (Op::Fcmp(FloatCond::Ge, form.take(Modifier::Ftz)), Type::F32),
+        Scalar::F32 => (Op::Fcmp { cond: FloatCond::Ge, ftz: form.take(Modifier::Ftz) }, Type::F32),
         _ => return Err(Unsupported),
     };
     let zero = t.constant(sign, 0);

@@ -95,7 +95,11 @@ pub(super) fn initialise(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(2)?;
     let address = barrier(t, form, 0)?;
     let count = t.read(form.operand(1)?, Scalar::U32)?;
-    t.inst(Op::MbarrierUpdate(MbarrierUpdate::Init, Space::Shared), Type::B32, &[address, count]);
+    t.inst(
+        Op::MbarrierUpdate { update: MbarrierUpdate::Init, space: Space::Shared },
+        Type::B32,
+        &[address, count],
+    );
     Ok(())
 }
 
@@ -107,7 +111,7 @@ pub(super) fn update(t: &mut Translator, form: &mut Form, update: MbarrierUpdate
     form.expect_operands(2)?;
     let (address, space) = barrier_in(t, form, 0, Space::SharedCluster)?;
     let count = t.read(form.operand(1)?, Scalar::U32)?;
-    t.inst(Op::MbarrierUpdate(update, space), Type::B32, &[address, count]);
+    t.inst(Op::MbarrierUpdate { update, space }, Type::B32, &[address, count]);
     Ok(())
 }
 
@@ -127,8 +131,8 @@ pub(super) fn ask(t: &mut Translator, form: &mut Form, wait: MbarrierWait, parit
     let address = barrier(t, form, 1)?;
     let of = t.read(form.operand(2)?, if parity { Scalar::U32 } else { Scalar::B64 })?;
     let op = match parity {
-        true => Op::MbarrierParity(wait, order, scope),
-        false => Op::MbarrierState(wait, order, scope),
+        true => Op::MbarrierParity { wait, order, scope },
+        false => Op::MbarrierState { wait, order, scope },
     };
     let past = match limited {
         true => {
@@ -163,7 +167,7 @@ pub(super) fn arrive(t: &mut Translator, form: &mut Form, drops: bool, expects: 
         3 => t.read(form.operand(2)?, Scalar::U32)?,
         _ => return Err(Unsupported),
     };
-    let op = Op::MbarrierArrive(kind, space, order, scope);
+    let op = Op::MbarrierArrive { kind, space, order, scope };
     let inst = t.inst(op, Type::B32, &[address, count]);
     match space {
         Space::SharedCluster if sink => Ok(()),

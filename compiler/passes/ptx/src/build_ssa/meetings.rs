@@ -275,7 +275,7 @@ mod tests {
         func.blocks[all[0]].insts.push(condition);
         let condition = func.result(condition);
         for (&block, &(one, other)) in all.iter().zip(targets) {
-            let mut branch = InstData::new(Op::Branch(false), Type::B32, &[condition]);
+            let mut branch = InstData::new(Op::Branch { uni: false }, Type::B32, &[condition]);
             branch.targets = vec![to(one), to(other)];
             func.append(block, branch);
         }

@@ -213,7 +213,7 @@ fn load_parameter(t: &mut Translator, scalar: Scalar, destinations: &[Operand], 
                     Some(ty) if ty.bits() == bits => ty,
                     _ => Type::int(bits).ok_or(Unsupported)?,
                 };
-                t.emit(Op::Param(place), ty, &[])
+                t.emit(Op::Param { offset: place }, ty, &[])
             }
         };
         t.write_extended(destination, value, scalar.is_signed())?;
@@ -380,11 +380,11 @@ pub(super) fn atomic(t: &mut Translator, form: &mut Form, with_result: bool) -> 
     }
     if with_result {
         let destinations = lanes(form.operand(0)?, access.lanes)?;
-        let inst = t.inst(Op::Atomic(op, access), ty, &args);
+        let inst = t.inst(Op::Atomic { op, access }, ty, &args);
         let old: SmallVec<[Value; 8]> = t.function.results(inst).iter().copied().collect();
         destinations.iter().zip(old).try_for_each(|(destination, old)| t.write(destination, old))
     } else {
-        t.inst(Op::Red(op, access), ty, &args);
+        t.inst(Op::Red { op, access }, ty, &args);
         Ok(())
     }
 }

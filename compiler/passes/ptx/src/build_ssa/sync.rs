@@ -37,7 +37,7 @@ type Barrier = fn(BarrierKind, bool) -> Op;
 pub(super) const BAR: Barrier = |kind, _| Op::Bar(kind);
 
 /// `barrier`.
-pub(super) const BARRIER: Barrier = |kind, aligned| Op::Barrier(kind, aligned, false);
+pub(super) const BARRIER: Barrier = |kind, aligned| Op::Barrier { kind, aligned, packed: false };
 
 /// `bar.red` and `barrier.red`.
 pub(super) fn reducing_barrier(t: &mut Translator, form: &mut Form, op: Barrier) -> Translated {

@@ -266,7 +266,7 @@ impl Writer<'_> {
         for &number in &self.barriers.opened[block] {
             let Assigned { region, barrier, .. } = &self.barriers.regions[number as usize];
             let continuation = self.resumes.get(&number).copied().unwrap_or(region.join);
-            let open = func.make_inst(plain(Op::Bssy(*barrier, continuation)));
+            let open = func.make_inst(plain(Op::Bssy { barrier: *barrier, join: continuation }));
             let from_end = if region.around_call { 2 } else { 1 };
             let end = func.blocks[block].insts.len().saturating_sub(from_end);
             func.blocks[block].insts.splice(end..end, self.saved[number as usize].into_iter().chain([open]));

@@ -101,7 +101,7 @@ pub fn converge_in(func: &mut Function, known: &mut Analyses) -> Converged {
 
 /// Whether a function has an operation at which a lane may wait for others, but for calls.
 pub fn has_waits(func: &Function) -> bool {
-    let is_call = |inst: Inst| matches!(func.insts[inst].op, Op::Call(..) | Op::CallIndirect(_));
+    let is_call = |inst: Inst| matches!(func.insts[inst].op, Op::Call { .. } | Op::CallIndirect(_));
     let mut insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
     insts.any(|&inst| !is_call(inst) && progress::may_wait(func, inst))
 }
@@ -109,7 +109,7 @@ pub fn has_waits(func: &Function) -> bool {
 /// Whether an instruction calls a device function.
 fn calls_device(func: &Function, inst: Inst) -> bool {
     match func.insts[inst].op {
-        Op::Call(callee, _) => func.callees[callee].kind != CalleeKind::Routine,
+        Op::Call { callee, .. } => func.callees[callee].kind != CalleeKind::Routine,
         Op::CallIndirect(_) => true,
         _ => false,
     }

@@ -9,10 +9,11 @@
 //!
 //! A CTA barrier waits for all lanes of the warp that have not exited, also one that PTX calls aligned: some may go on from the join
 //! to where they exit.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use cranelift_entity::SecondaryMap;
 use indexmap::IndexSet;
-use ptxc_ir::{Block, CalleeKind, Function, FunctionKind, Inst, Op, Value, ValueDef, VoteMode};
+use ptxc_ir::{Block, CalleeKind, Function, FunctionKind, Inst, Op, Value, ValueDef, VoteMode, arithmetic};
 
 use super::balance::is_balanced;
 use super::region::{Flow, Region};
@@ -127,7 +128,7 @@ impl Progress {
             let Some(above) = flow.dominators.immediate(block) else { return false };
             let by_condition = func.terminator(above).is_some_and(|branch| {
                 let branch = &func.insts[branch];
-                matches!(branch.op, Op::Branch(_))
+                matches!(branch.op, Op::Branch { .. })
                     && flow.cfg.preds(block).len() == 1
                     && holds_on(func, branch.args[0], branch.targets[0].block == block, ballot)
             });
@@ -146,7 +147,7 @@ impl Progress {
 /// Whether a value is a parameter of a kernel, and so the same wherever it is read.
 fn is_parameter(func: &Function, value: Value) -> bool {
     func.kind == FunctionKind::Entry
-        && func.def_inst(value).is_some_and(|data| matches!(data.op, Op::Param(_)))
+        && func.def_inst(value).is_some_and(|data| matches!(data.op, Op::Param { .. }))
 }
 
 /// Whether lanes may wait at an instruction for others.
@@ -163,14 +164,36 @@ fn finds_lanes(op: &Op) -> bool {
 fn waits(func: &Function, inst: Inst) -> Option<Waits> {
     let data = &func.insts[inst];
     match data.op {
-        Op::Bar(_) | Op::Barrier(..) | Op::ClusterArrive(..) | Op::ClusterWait(..) => Some(Waits::ForAny),
-        Op::Call(callee, false) => {
+        Op::Bar(_) | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => {
+            Some(Waits::ForAny)
+        }
+        Op::Call { callee, pure: false } => {
             let callee = &func.callees[callee];
             let is_known = callee.lanes.independent || callee.kind == CalleeKind::Routine;
             (!is_known).then_some(Waits::ForAny)
         }
         Op::CallIndirect(prototype) => (!func.callees[prototype].lanes.independent).then_some(Waits::ForAny),
-        _ => mask_of(func, data).map(Waits::ForMask),
+        Op::Shfl(_) | Op::Vote(_) | Op::Match(_) | Op::Redux(_) | Op::Elect | Op::WarpSync => {
+            mask_of(func, data).map(Waits::ForMask)
+        }
+        Op::Call { pure: true, .. } => None,
+        arithmetic!() => None,
+        Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => None,
+        Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => None,
+        Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => None,
+        Op::IsSpace(_) => None,
+        Op::ActiveMask | Op::Nanosleep | Op::Breakpoint | Op::WarpFence => None,
+        Op::GridDependency(_) => None,
+        Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => None,
+        Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => None,
+        Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => None,
+        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => None,
+        Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => None,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => None,
+        Op::FuncAddr(_) => None,
+        Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => None,
+        Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => None,
+        Op::Trap => None,
     }
 }
 

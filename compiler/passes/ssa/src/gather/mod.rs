@@ -35,13 +35,16 @@
 //!
 //! Where threads that run together may name different masks, votes, matches and reductions keep them: see
 //! `select/lane_groups.rs` of codegen. Linear, with one walk to rename the results of operations that were split.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 mod pairs;
 
 use std::collections::BTreeMap;
 
 use cranelift_entity::{EntitySet, SecondaryMap};
-use ptxc_ir::{Block, BlockCall, Function, FunctionKind, Inst, InstData, Op, SourceLoc, Type, Value};
+use ptxc_ir::{
+    Block, BlockCall, Function, FunctionKind, Inst, InstData, Op, SourceLoc, Type, Value, arithmetic,
+};
 use ptxc_machine::{Arch, Feature};
 use smallvec::SmallVec;
 
@@ -164,9 +167,48 @@ pub fn has_sites(func: &Function) -> bool {
     func.layout.iter().any(|&block| func.blocks[block].insts.iter().any(waits))
 }
 
+/// The lanes that an operation is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lanes {
+    /// Each lane by itself, or the lanes that execute it together.
+    Here,
+    /// The lanes of the mask that is this argument; without the argument those that execute it together.
+    OfMask(usize),
+    /// All lanes of the warp: it is a barrier of the CTA or the cluster.
+    Warp,
+}
+
+/// The lanes that an operation is for, after `bar` has become `barrier`.
+pub(crate) fn lanes_of(op: &Op) -> Lanes {
+    match op {
+        Op::Shfl(_) => Lanes::OfMask(3),
+        Op::Vote(_) | Op::Match(_) | Op::Redux(_) => Lanes::OfMask(1),
+        Op::Elect | Op::WarpSync => Lanes::OfMask(0),
+        Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => Lanes::Warp,
+        arithmetic!() => Lanes::Here,
+        Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => Lanes::Here,
+        Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } => Lanes::Here,
+        Op::TryAtomic { .. } | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) => Lanes::Here,
+        Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => Lanes::Here,
+        Op::ActiveMask | Op::Nanosleep | Op::Breakpoint | Op::WarpFence => Lanes::Here,
+        Op::Bar(_) | Op::GridDependency(_) => Lanes::Here,
+        Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => Lanes::Here,
+        Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => Lanes::Here,
+        Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } => Lanes::Here,
+        Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore => Lanes::Here,
+        Op::BulkShare | Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => Lanes::Here,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => Lanes::Here,
+        Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => Lanes::Here,
+        Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) => Lanes::Here,
+        Op::RestoreBarrier(_) => Lanes::Here,
+        Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return => Lanes::Here,
+        Op::Exit | Op::Trap => Lanes::Here,
+    }
+}
+
 /// Whether an operation is a barrier of the CTA or the cluster, which all of the warp arrives at and has no mask.
 fn is_barrier(op: Op) -> bool {
-    matches!(op, Op::Barrier(..) | Op::ClusterArrive(..) | Op::ClusterWait(..))
+    lanes_of(&op) == Lanes::Warp
 }
 
 /// The lanes that an operation waits for; `None` if it waits for nobody.
@@ -180,31 +222,32 @@ pub(crate) fn mask_of(func: &Function, data: &InstData) -> Option<Mask> {
 
 /// The argument that says which lanes an operation is for, if it has one.
 pub(crate) fn mask_argument(data: &InstData) -> Option<Value> {
-    let at = match data.op {
-        Op::Shfl(_) => 3,
-        Op::Vote(_) | Op::Match(_) | Op::Redux(_) => 1,
-        Op::Elect | Op::WarpSync => 0,
-        _ => return None,
-    };
-    data.args.get(at).copied()
+    match lanes_of(&data.op) {
+        Lanes::OfMask(at) => data.args.get(at).copied(),
+        Lanes::Here | Lanes::Warp => None,
+    }
 }
 
 /// The name of the routine for an operation. It contains the name and count of a CTA barrier if both are known.
 pub(crate) fn routine_for(func: &Function, inst: Inst) -> String {
     let data = &func.insts[inst];
-    let numbers = match data.op {
-        Op::Barrier(kind, _, false) => {
-            let numbers = &data.args[..data.args.len() - usize::from(kind.is_reduction())];
-            numbers.iter().map(|&number| func.constant(number)).collect::<Option<Vec<u64>>>()
-        }
-        _ => None,
+    let numbers = if let Op::Barrier { kind, packed: false, .. } = data.op {
+        let numbers = &data.args[..data.args.len() - usize::from(kind.is_reduction())];
+        numbers.iter().map(|&number| func.constant(number)).collect::<Option<Vec<u64>>>()
+    } else {
+        None
     };
     runtime::warp::routine_name(data, numbers.as_deref()).unwrap_or_default()
 }
 
 /// Whether the warp executes an operation together by the programmer's word.
 fn is_aligned(op: Op) -> bool {
-    matches!(op, Op::Barrier(_, true, _) | Op::ClusterArrive(_, true) | Op::ClusterWait(_, true))
+    matches!(
+        op,
+        Op::Barrier { aligned: true, .. }
+            | Op::ClusterArrive { aligned: true, .. }
+            | Op::ClusterWait { aligned: true, .. }
+    )
 }
 
 /// The kinds of a function's operations that wait for lanes, and of how many places each is: what says whether lanes
@@ -233,9 +276,9 @@ fn is_elsewhere(func: &Function, inst: Inst) -> bool {
 /// routine.
 fn meeting(func: &Function, sites: &mut [Site], arch: Arch) -> EntitySet<Inst> {
     let mut open: BTreeMap<&'static str, bool> = BTreeMap::new();
-    let kind_of = |site: &Site| match func.insts[site.inst].op {
-        Op::Barrier(kind, false, _) => Some(kind.name()),
-        _ => None,
+    let kind_of = |site: &Site| {
+        let Op::Barrier { kind, aligned: false, .. } = func.insts[site.inst].op else { return None };
+        Some(kind.name())
     };
     for site in sites.iter() {
         if let Some(kind) = kind_of(site) {
@@ -245,7 +288,7 @@ fn meeting(func: &Function, sites: &mut [Site], arch: Arch) -> EntitySet<Inst> {
     }
     for site in sites.iter_mut() {
         let data = &func.insts[site.inst];
-        let is_packed = matches!(data.op, Op::Barrier(_, _, true));
+        let is_packed = matches!(data.op, Op::Barrier { packed: true, .. });
         if kind_of(site).is_some_and(|kind| open[kind]) && !is_packed {
             site.routine = runtime::warp::routine_name(data, None).unwrap_or_default();
         }
@@ -266,19 +309,19 @@ fn meeting(func: &Function, sites: &mut [Site], arch: Arch) -> EntitySet<Inst> {
 /// An operation that is executed by all of the warp: nobody is waited for. Whether it changed.
 fn stays(func: &mut Function, inst: Inst, arch: Arch, uniformity: &Uniformity) -> bool {
     let data = func.insts[inst].clone();
-    match data.op {
-        op if is_barrier(op) => false,
-        Op::WarpSync => {
-            func.replace(inst, Op::WarpFence, Type::B32, &[]);
-            true
-        }
-        _ if keeps_mask(func, &data, arch, uniformity) => false,
-        _ => {
-            let args = &data.args[..data.args.len() - 1];
-            func.replace(inst, data.op, data.ty, args);
-            true
-        }
+    if is_barrier(data.op) {
+        return false;
     }
+    if data.op == Op::WarpSync {
+        func.replace(inst, Op::WarpFence, Type::B32, &[]);
+        return true;
+    }
+    if keeps_mask(func, &data, arch, uniformity) {
+        return false;
+    }
+    let args = &data.args[..data.args.len() - 1];
+    func.replace(inst, data.op, data.ty, args);
+    true
 }
 
 /// Whether the result depends on the mask even if its lanes are together: where others may be there as well.
@@ -372,7 +415,7 @@ impl Splitter<'_> {
         let takes = self.func.callees[callee].params.len();
         // Numbers in the routine's name come first, and are no arguments.
         let args: SmallVec<[Value; 4]> = SmallVec::from_slice(&data.args[data.args.len() - takes..]);
-        let call = InstData::new(Op::Call(callee, false), Type::B32, &args).at(data.loc);
+        let call = InstData::new(Op::Call { callee, pure: false }, Type::B32, &args).at(data.loc);
         if !self.can_test(site.mask) {
             let called = self.func.append(block, call);
             for (&result, &value) in results.iter().zip(&self.func.results(called).to_vec()) {

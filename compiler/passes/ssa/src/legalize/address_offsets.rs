@@ -79,14 +79,14 @@ pub fn address_offsets(func: &mut Function, _arch: Arch) -> bool {
             }
             Op::Load(mut access)
             | Op::Store(mut access)
-            | Op::Atomic(_, mut access)
-            | Op::Red(_, mut access)
-            | Op::TryAtomic(_, mut access)
-            | Op::AsyncFill(mut access, ..) => {
+            | Op::Atomic { mut access, .. }
+            | Op::Red { mut access, .. }
+            | Op::TryAtomic { mut access, .. }
+            | Op::AsyncFill { mut access, .. } => {
                 let place = place(&places, data.args[0]);
                 let total = place.offset + i64::from(access.offset);
                 let holds = match data.op {
-                    Op::AsyncFill(..) => COPY_OFFSETS.contains(&total),
+                    Op::AsyncFill { .. } => COPY_OFFSETS.contains(&total),
                     _ => fits(access.space, total),
                 };
                 if place.base == data.args[0] || !holds {
@@ -98,10 +98,10 @@ pub fn address_offsets(func: &mut Function, _arch: Arch) -> bool {
                 data.op = match data.op {
                     Op::Load(_) => Op::Load(access),
                     Op::Store(_) => Op::Store(access),
-                    Op::Atomic(op, _) => Op::Atomic(op, access),
-                    Op::Red(op, _) => Op::Red(op, access),
-                    Op::TryAtomic(op, _) => Op::TryAtomic(op, access),
-                    Op::AsyncFill(_, prefetch, zfill) => Op::AsyncFill(access, prefetch, zfill),
+                    Op::Atomic { op, .. } => Op::Atomic { op, access },
+                    Op::Red { op, .. } => Op::Red { op, access },
+                    Op::TryAtomic { op, .. } => Op::TryAtomic { op, access },
+                    Op::AsyncFill { prefetch, zfill, .. } => Op::AsyncFill { access, prefetch, zfill },
                     other => other,
                 };
                 emitter.keep(inst);
@@ -118,7 +118,9 @@ pub(crate) fn only_addresses(func: &Function, mut other_uses: Vec<u32>) -> Vec<b
     for &block in &func.layout {
         for &inst in ptxc_interrupt::parts(&func.blocks[block].insts).flatten() {
             let data = &func.insts[inst];
-            if let Op::Load(_) | Op::Store(_) | Op::Atomic(..) | Op::Red(..) | Op::TryAtomic(..) = data.op {
+            if let Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } =
+                data.op
+            {
                 let address = data.args[0].as_u32() as usize;
                 other_uses[address] -= 1;
                 is_address[address] = true;
@@ -190,7 +192,7 @@ mod tests {
     #[test]
     fn chains_fold_up_to_the_limit() {
         let mut b = Build::new();
-        let base = b.value(Op::Param(0), Type::B64, &[]);
+        let base = b.value(Op::Param { offset: 0 }, Type::B64, &[]);
         let step = b.value(Op::Const(0x40_0000), Type::B64, &[]);
         let near = b.value(Op::Iadd, Type::B64, &[base, step]);
         let far = b.value(Op::Iadd, Type::B64, &[step, near]);
@@ -207,7 +209,7 @@ mod tests {
     #[test]
     fn a_copy_of_an_address_stays() {
         let mut b = Build::new();
-        let base = b.value(Op::Param(0), Type::B32, &[]);
+        let base = b.value(Op::Param { offset: 0 }, Type::B32, &[]);
         let copy = b.value(Op::Bitcast, Type::B32, &[base]);
         let access = Access { offset: 4, ..Access::weak(Space::Shared, MemType::B32) };
         b.inst(Op::Load(access), Type::B32, &[copy]);
@@ -220,8 +222,8 @@ mod tests {
     #[test]
     fn a_constant_inside_a_sum_comes_out() {
         let mut b = Build::new();
-        let base = b.value(Op::Param(0), Type::B64, &[]);
-        let index = b.value(Op::Param(8), Type::B64, &[]);
+        let base = b.value(Op::Param { offset: 0 }, Type::B64, &[]);
+        let index = b.value(Op::Param { offset: 8 }, Type::B64, &[]);
         let eight = b.value(Op::Const(8), Type::B64, &[]);
         let inner = b.value(Op::Iadd, Type::B64, &[index, eight]);
         let outer = b.value(Op::Iadd, Type::B64, &[base, inner]);

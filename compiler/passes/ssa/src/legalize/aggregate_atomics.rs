@@ -91,7 +91,7 @@ fn aggregate_some(func: &mut Function, arch: Arch, which: Which) -> bool {
 /// A relaxed update of a word or two.
 fn update(func: &Function, inst: Inst) -> Option<(AtomicOp, Access)> {
     let data = &func.insts[inst];
-    let (Op::Atomic(op, access) | Op::Red(op, access)) = data.op else { return None };
+    let (Op::Atomic { op, access } | Op::Red { op, access }) = data.op else { return None };
     let fits = access.order == Order::Relaxed && matches!(data.ty, Type::B32 | Type::B64);
     fits.then_some((op, access))
 }
@@ -118,7 +118,7 @@ fn aggregate(
         AtomicOp::Xor => ReduxOp::Xor,
         _ => return false,
     };
-    let is_red = matches!(data.op, Op::Red(..));
+    let is_red = matches!(data.op, Op::Red { .. });
     let is_same = uniformity.is_uniform(operand);
     let can = match (is_red, is_same) {
         (true, true) => true,
@@ -129,7 +129,7 @@ fn aggregate(
         return false;
     }
     let lanes = emitter.value(Op::ActiveMask, Type::B32, &[]);
-    let leader = emitter.value(Op::Bfind(false, false), Type::B32, &[lanes]);
+    let leader = emitter.value(Op::Bfind { signed: false, shift: false }, Type::B32, &[lanes]);
     let lane = emitter.value(Op::SpecialReg(SpecialReg::LaneId), Type::B32, &[]);
     let leads = emitter.value(Op::Icmp(IntCond::Eq), Type::B32, &[lane, leader]);
     let all = match op {
@@ -148,14 +148,14 @@ fn aggregate(
     };
     if is_red {
         emitter.aside(leads, None, |emitter| {
-            emitter.inst(Op::Red(op, access), ty, &[address, all]);
+            emitter.inst(Op::Red { op, access }, ty, &[address, all]);
             None
         });
         return true;
     }
     let nothing = emitter.value(Op::Undef, ty, &[]);
     let before = emitter.aside(leads, Some(nothing), |emitter| {
-        Some(emitter.value(Op::Atomic(op, access), ty, &[address, all]))
+        Some(emitter.value(Op::Atomic { op, access }, ty, &[address, all]))
     });
     let Some(before) = before else { return false };
     let clamp = emitter.constant(Type::B32, 0x1f);

@@ -81,7 +81,7 @@ pub fn atomic_loops(func: &mut Function, arch: Arch) -> bool {
 /// The update, if it needs a loop.
 pub(super) fn needs_loop(func: &Function, inst: Inst, arch: Arch) -> Option<(AtomicOp, Access)> {
     let data = &func.insts[inst];
-    let (Op::Atomic(op, access) | Op::Red(op, access)) = data.op else { return None };
+    let (Op::Atomic { op, access } | Op::Red { op, access }) = data.op else { return None };
     let native = match access.space {
         // What some memory behind a generic address lacks is no longer there, but for vectors, which are global.
         Space::Global | Space::Generic => in_global(op, data.ty, arch),
@@ -104,13 +104,17 @@ fn update_word(e: &mut Emitter, op: AtomicOp, access: Access, ty: Type, args: &[
     if matches!(op, AtomicOp::Smin | AtomicOp::Smax | AtomicOp::Umin | AtomicOp::Umax) {
         let store = e.block();
         let settled = e.value(Op::Icmp(IntCond::Eq), word, &[new, seen]);
-        e.end(Op::Branch(false), &[settled], &[BlockCall::new(behind, &[]), BlockCall::new(store, &[])]);
+        e.end(
+            Op::Branch { uni: false },
+            &[settled],
+            &[BlockCall::new(behind, &[]), BlockCall::new(store, &[])],
+        );
         e.go_on(store);
     }
-    let stored = e.value(Op::Atomic(AtomicOp::Cast, access), word, &[args[0], seen, new]);
+    let stored = e.value(Op::Atomic { op: AtomicOp::Cast, access }, word, &[args[0], seen, new]);
     let one = e.constant(word, 1);
     let done = e.value(Op::Icmp(IntCond::Eq), word, &[stored, one]);
-    e.end(Op::Branch(false), &[done], &[BlockCall::new(behind, &[]), BlockCall::new(turn, &[])]);
+    e.end(Op::Branch { uni: false }, &[done], &[BlockCall::new(behind, &[]), BlockCall::new(turn, &[])]);
     e.go_on(behind);
     old
 }
@@ -126,9 +130,9 @@ fn update_global_word(e: &mut Emitter, op: AtomicOp, access: Access, ty: Type, a
     let old = cast(e, seen, ty);
     let new = changed(e, op, ty, old, &args[1..]);
     let new = cast(e, new, word);
-    let found = e.value(Op::Atomic(AtomicOp::Cas, access), word, &[args[0], seen, new]);
+    let found = e.value(Op::Atomic { op: AtomicOp::Cas, access }, word, &[args[0], seen, new]);
     let done = e.value(Op::Icmp(IntCond::Eq), word, &[found, seen]);
-    e.end(Op::Branch(false), &[done], &[BlockCall::new(behind, &[]), BlockCall::new(turn, &[found])]);
+    e.end(Op::Branch { uni: false }, &[done], &[BlockCall::new(behind, &[]), BlockCall::new(turn, &[found])]);
     e.go_on(behind);
     old
 }
@@ -182,7 +186,11 @@ impl Around {
 
     /// Swaps the word.
     fn swap(&self, e: &mut Emitter, expected: Value, new: Value) -> Value {
-        e.value(Op::Atomic(AtomicOp::Cas, self.access), Type::B32, &[self.address, expected, new])
+        e.value(
+            Op::Atomic { op: AtomicOp::Cas, access: self.access },
+            Type::B32,
+            &[self.address, expected, new],
+        )
     }
 
     /// Ends the loop where two words are the same, else goes back with what was found; gives the half of a word.
@@ -197,7 +205,11 @@ impl Around {
     ) -> Value {
         let behind = e.block();
         let done = e.value(Op::Icmp(IntCond::Eq), Type::B32, &same);
-        e.end(Op::Branch(false), &[done], &[BlockCall::new(behind, &[]), BlockCall::new(turn, &[found])]);
+        e.end(
+            Op::Branch { uni: false },
+            &[done],
+            &[BlockCall::new(behind, &[]), BlockCall::new(turn, &[found])],
+        );
         e.go_on(behind);
         let three = e.constant(Type::B32, 3);
         let shift = e.value(Op::Shl, Type::B32, &[self.upper, three]);
@@ -255,8 +267,8 @@ pub(super) fn changed(e: &mut Emitter, op: AtomicOp, ty: Type, old: Value, opera
         AtomicOp::Inc | AtomicOp::Dec => unreachable!("only words are counted, and every memory does that"),
         AtomicOp::Add => Op::Iadd,
         AtomicOp::Fadd | AtomicOp::FaddNoftz => Op::Fadd(FloatMode::RN),
-        AtomicOp::Fmin => Op::Fmin(false, false, false),
-        AtomicOp::Fmax => Op::Fmax(false, false, false),
+        AtomicOp::Fmin => Op::Fmin { ftz: false, nan: false, xorsign: false },
+        AtomicOp::Fmax => Op::Fmax { ftz: false, nan: false, xorsign: false },
         AtomicOp::Smin => Op::Smin,
         AtomicOp::Smax => Op::Smax,
         AtomicOp::Umin => Op::Umin,

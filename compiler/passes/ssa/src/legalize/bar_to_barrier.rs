@@ -13,7 +13,7 @@ use super::emitter::rewrite;
 pub fn bar_to_barrier(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let Op::Bar(kind) = emitter.func.insts[inst].op else { return false };
-        emitter.func.insts[inst].op = Op::Barrier(kind, true, false);
+        emitter.func.insts[inst].op = Op::Barrier { kind, aligned: true, packed: false };
         emitter.keep(inst);
         true
     })

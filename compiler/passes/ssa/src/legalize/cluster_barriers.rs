@@ -32,8 +32,8 @@ pub fn cluster_barriers(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let op = emitter.func.insts[inst].op;
         let waits = match op {
-            Op::ClusterArrive(..) => None,
-            Op::ClusterWait(_, aligned) => Some(aligned),
+            Op::ClusterArrive { .. } => None,
+            Op::ClusterWait { aligned, .. } => Some(aligned),
             _ => return false,
         };
         let flag = emitter.value(Op::SpecialReg(SpecialReg::ExplicitCluster), Type::B32, &[]);
@@ -45,7 +45,11 @@ pub fn cluster_barriers(func: &mut Function, _arch: Arch) -> bool {
             |emitter| {
                 if let Some(aligned) = waits {
                     let name = emitter.constant(Type::B32, 0);
-                    emitter.inst(Op::Barrier(BarrierKind::Sync, aligned, false), Type::B32, &[name]);
+                    emitter.inst(
+                        Op::Barrier { kind: BarrierKind::Sync, aligned, packed: false },
+                        Type::B32,
+                        &[name],
+                    );
                 }
             },
         );

@@ -30,11 +30,11 @@ use super::emitter::{Emitter, rewrite};
 pub fn copied_bytes(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = &emitter.func.insts[inst];
-        if !matches!(data.op, Op::AsyncCopy(..)) {
+        if !matches!(data.op, Op::AsyncCopy { .. }) {
             return false;
         }
         let data = data.clone();
-        let Op::AsyncCopy(mut access, prefetch) = data.op else { return false };
+        let Op::AsyncCopy { mut access, prefetch } = data.op else { return false };
         let (from, to, bytes) = (data.args[0], data.args[1], data.args[2]);
         let size = u64::from(access.elem.bytes());
         let (from, copies, zfill) = match emitter.func.constant(bytes) {
@@ -65,7 +65,7 @@ pub fn copied_bytes(func: &mut Function, _arch: Arch) -> bool {
             from = above(emitter, from, distance);
             access.offset = 0;
         }
-        emitter.inst(Op::AsyncFill(access, prefetch, zfill), data.ty, &[from, to, copies]);
+        emitter.inst(Op::AsyncFill { access, prefetch, zfill }, data.ty, &[from, to, copies]);
         true
     })
 }

@@ -120,12 +120,12 @@ mod tests {
     #[test]
     fn what_is_used_whole_stays_whole() {
         let mut b = Build::new();
-        let x = b.value(Op::Param(0), Type::B32, &[]);
+        let x = b.value(Op::Param { offset: 0 }, Type::B32, &[]);
         let wide = b.value(Op::Zext, Type::B64, &[x]);
         let sum = b.value(Op::Iadd, Type::B64, &[wide, wide]);
         let product = b.value(Op::Imul, Type::B64, &[sum, wide]);
         let low = b.value(Op::Trunc, Type::B32, &[product]);
-        let address = b.value(Op::Param(8), Type::B64, &[]);
+        let address = b.value(Op::Param { offset: 8 }, Type::B64, &[]);
         let access = ptxc_ir::Access::weak(ptxc_ir::Space::Global, ptxc_ir::MemType::B64);
         b.inst(Op::Store(access), Type::B64, &[address, sum]);
         let b32 = ptxc_ir::Access { elem: ptxc_ir::MemType::B32, ..access };

@@ -101,7 +101,7 @@ impl Emitter<'_> {
         let [away, join] = [self.block(), self.block()];
         let param = otherwise.map(|value| self.func.add_block_param(join, self.func.ty(value)));
         let targets = [BlockCall::new(away, &[]), BlockCall::new(join, otherwise.as_slice())];
-        self.end(Op::Branch(false), &[condition], &targets);
+        self.end(Op::Branch { uni: false }, &[condition], &targets);
         self.begin(away);
         let value = aside(self);
         self.end(Op::Jump, &[], &[BlockCall::new(join, value.as_slice())]);
@@ -135,7 +135,7 @@ impl Emitter<'_> {
         otherwise: impl FnOnce(&mut Emitter),
     ) {
         let [first, second, join] = [(); 3].map(|()| self.func.blocks.push(BlockData::default()));
-        let branch = self.inst(Op::Branch(true), Type::B32, &[condition]);
+        let branch = self.inst(Op::Branch { uni: true }, Type::B32, &[condition]);
         self.func.insts[branch].targets.extend([first, second].map(|block| BlockCall::new(block, &[])));
         // What is made in one arm does not dominate what follows.
         let known = self.constants.clone();

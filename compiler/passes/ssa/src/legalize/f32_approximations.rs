@@ -41,7 +41,7 @@ const TY: Type = Type::F32;
 pub fn f32_approximations(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = &emitter.func.insts[inst];
-        if !matches!(data.op, Op::FdivApprox(..) | Op::Fapprox(..)) {
+        if !matches!(data.op, Op::FdivApprox { .. } | Op::Fapprox { .. }) {
             return false;
         }
         let data = data.clone();
@@ -49,10 +49,10 @@ pub fn f32_approximations(func: &mut Function, _arch: Arch) -> bool {
             return false;
         }
         match (data.op, &data.args[..]) {
-            (Op::FdivApprox(full, ftz), &[a, b]) => quotient(emitter, inst, [a, b], full, ftz),
-            (Op::Fapprox(Approx::Sin, _), &[a]) => angle(emitter, inst, a, Approx::SinTurns),
-            (Op::Fapprox(Approx::Cos, _), &[a]) => angle(emitter, inst, a, Approx::CosTurns),
-            (Op::Fapprox(function, false), &[a]) => match function {
+            (Op::FdivApprox { full, ftz }, &[a, b]) => quotient(emitter, inst, [a, b], full, ftz),
+            (Op::Fapprox { function: Approx::Sin, .. }, &[a]) => angle(emitter, inst, a, Approx::SinTurns),
+            (Op::Fapprox { function: Approx::Cos, .. }, &[a]) => angle(emitter, inst, a, Approx::CosTurns),
+            (Op::Fapprox { function, ftz: false }, &[a]) => match function {
                 Approx::Rcp => reciprocal(emitter, inst, a),
                 Approx::Rsq => scaled(emitter, inst, a, function, Op::Fmul(FloatMode::RN), TWO_12),
                 Approx::Sqrt => scaled(emitter, inst, a, function, Op::Fmul(FloatMode::RN), 1.0 / TWO_12),
@@ -85,9 +85,9 @@ fn compare(
     bound: f32,
     ftz: bool,
 ) -> Value {
-    let a = if magnitude { emitter.value(Op::Fabs(false), TY, &[a]) } else { a };
+    let a = if magnitude { emitter.value(Op::Fabs { ftz: false }, TY, &[a]) } else { a };
     let bound = constant(emitter, bound);
-    emitter.value(Op::Fcmp(cond, ftz), TY, &[a, bound])
+    emitter.value(Op::Fcmp { cond, ftz }, TY, &[a, bound])
 }
 
 fn below_normal(emitter: &mut Emitter, a: Value) -> Value {
@@ -98,7 +98,7 @@ fn angle(emitter: &mut Emitter, inst: Inst, a: Value, function: Approx) {
     let turn = constant(emitter, TURN);
     let mode = FloatMode { round: Rounding::Zero, ..FloatMode::RN };
     let turns = emitter.value(Op::Fmul(mode), TY, &[a, turn]);
-    emitter.become_op(inst, Op::Fapprox(function, true), TY, &[turns]);
+    emitter.become_op(inst, Op::Fapprox { function, ftz: true }, TY, &[turns]);
 }
 
 /// Scales a subnormal operand by 2^24, and corrects its result by `op` with a constant.
@@ -106,7 +106,7 @@ fn scaled(emitter: &mut Emitter, inst: Inst, a: Value, function: Approx, op: Op,
     let small = below_normal(emitter, a);
     let larger = multiply(emitter, a, TWO_24, false);
     let operand = emitter.value(Op::Select, TY, &[small, larger, a]);
-    let result = emitter.value(Op::Fapprox(function, true), TY, &[operand]);
+    let result = emitter.value(Op::Fapprox { function, ftz: true }, TY, &[operand]);
     let correction = constant(emitter, correction);
     let corrected = emitter.value(op, TY, &[result, correction]);
     emitter.become_op(inst, Op::Select, TY, &[small, corrected, result]);
@@ -116,7 +116,7 @@ fn power(emitter: &mut Emitter, inst: Inst, a: Value) {
     let small = compare(emitter, FloatCond::Lt, a, false, EX2_LEAST, false);
     let half = multiply(emitter, a, 0.5, false);
     let operand = emitter.value(Op::Select, TY, &[small, half, a]);
-    let result = emitter.value(Op::Fapprox(Approx::Ex2, true), TY, &[operand]);
+    let result = emitter.value(Op::Fapprox { function: Approx::Ex2, ftz: true }, TY, &[operand]);
     let square = emitter.value(Op::Fmul(FloatMode::RN), TY, &[result, result]);
     emitter.become_op(inst, Op::Select, TY, &[small, square, result]);
 }
@@ -129,7 +129,7 @@ fn reciprocal(emitter: &mut Emitter, inst: Inst, a: Value) {
     let factor = emitter.value(Op::Select, TY, &[small, up, one]);
     let factor = emitter.value(Op::Select, TY, &[large, down, factor]);
     let operand = emitter.value(Op::Fmul(FloatMode::RN), TY, &[a, factor]);
-    let result = emitter.value(Op::Fapprox(Approx::Rcp, true), TY, &[operand]);
+    let result = emitter.value(Op::Fapprox { function: Approx::Rcp, ftz: true }, TY, &[operand]);
     emitter.become_op(inst, Op::Fmul(FloatMode::RN), TY, &[result, factor]);
 }
 
@@ -148,6 +148,6 @@ fn quotient(emitter: &mut Emitter, inst: Inst, operands: [Value; 2], full: bool,
             *value = emitter.value(Op::Select, TY, &[outside, product, *value]);
         }
     }
-    let reciprocal = emitter.value(Op::Fapprox(Approx::Rcp, true), TY, &[b]);
+    let reciprocal = emitter.value(Op::Fapprox { function: Approx::Rcp, ftz: true }, TY, &[b]);
     emitter.become_op(inst, Op::Fmul(FloatMode { ftz, ..FloatMode::RN }), TY, &[a, reciprocal]);
 }

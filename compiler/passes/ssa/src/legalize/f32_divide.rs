@@ -90,7 +90,7 @@ pub(super) fn fma(emitter: &mut Emitter, round: Rounding, a: Value, b: Value, c:
 
 /// The approximation of `1 / b` and its error `1 - b y`, which is exact.
 fn estimate(emitter: &mut Emitter, one: Value, minus_b: Value, b: Value) -> (Value, Value) {
-    let estimate = emitter.value(Op::Fapprox(Approx::Rcp, true), TY, &[b]);
+    let estimate = emitter.value(Op::Fapprox { function: Approx::Rcp, ftz: true }, TY, &[b]);
     (estimate, fma(emitter, Rounding::Nearest, minus_b, estimate, one))
 }
 
@@ -103,7 +103,7 @@ fn nearly_rounded(emitter: &mut Emitter, one: Value, minus_b: Value, b: Value) -
 
 fn quotient(emitter: &mut Emitter, a: Value, b: Value, round: Rounding) -> Value {
     let one = emitter.constant(TY, ONE);
-    let minus_b = emitter.value(Op::Fneg(false), TY, &[b]);
+    let minus_b = emitter.value(Op::Fneg { ftz: false }, TY, &[b]);
     let reciprocal = nearly_rounded(emitter, one, minus_b, b);
     let first = emitter.value(Op::Fmul(FloatMode::RN), TY, &[a, reciprocal]);
     let remainder = fma(emitter, Rounding::Nearest, minus_b, first, a);
@@ -116,7 +116,7 @@ fn quotient(emitter: &mut Emitter, a: Value, b: Value, round: Rounding) -> Value
 }
 
 fn reciprocal(emitter: &mut Emitter, one: Value, b: Value, round: Rounding) -> Value {
-    let minus_b = emitter.value(Op::Fneg(false), TY, &[b]);
+    let minus_b = emitter.value(Op::Fneg { ftz: false }, TY, &[b]);
     if round != Rounding::Nearest {
         let close = nearly_rounded(emitter, one, minus_b, b);
         let error = fma(emitter, Rounding::Nearest, minus_b, close, one);

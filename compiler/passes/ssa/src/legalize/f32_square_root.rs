@@ -65,13 +65,13 @@ pub fn f32_square_root(func: &mut Function, _arch: Arch) -> bool {
 fn root(emitter: &mut Emitter, a: Value, round: Rounding) -> Value {
     let nearest = Rounding::Nearest;
     let half = emitter.constant(TY, 0.5f32.to_bits().into());
-    let estimate = emitter.value(Op::Fapprox(Approx::Rsq, true), TY, &[a]);
+    let estimate = emitter.value(Op::Fapprox { function: Approx::Rsq, ftz: true }, TY, &[a]);
     let first = emitter.value(Op::Fmul(FloatMode::RN), TY, &[a, estimate]);
     let slope = emitter.value(Op::Fmul(FloatMode::RN), TY, &[estimate, half]);
-    let minus_first = emitter.value(Op::Fneg(false), TY, &[first]);
+    let minus_first = emitter.value(Op::Fneg { ftz: false }, TY, &[first]);
     let error = fma(emitter, nearest, minus_first, slope, half);
     let close = fma(emitter, nearest, first, error, first);
-    let minus_close = emitter.value(Op::Fneg(false), TY, &[close]);
+    let minus_close = emitter.value(Op::Fneg { ftz: false }, TY, &[close]);
     let remainder = fma(emitter, nearest, minus_close, close, a);
     let slope = if round == nearest { fma(emitter, nearest, slope, error, slope) } else { slope };
     fma(emitter, round, remainder, slope, close)

@@ -109,7 +109,7 @@ pub(super) fn product(emitter: &mut Emitter, a: Value, b: Value) -> Value {
 
 /// The sign turned.
 pub(super) fn minus(emitter: &mut Emitter, a: Value) -> Value {
-    emitter.value(Op::Fneg(false), TY, &[a])
+    emitter.value(Op::Fneg { ftz: false }, TY, &[a])
 }
 
 /// The upper word.
@@ -121,7 +121,7 @@ pub(super) fn high_word(emitter: &mut Emitter, a: Value) -> Value {
 /// The reciprocal of `b`, to nearest.
 fn nearest_reciprocal(emitter: &mut Emitter, one: Value, minus_b: Value, b: Value) -> Value {
     let nearest = Rounding::Nearest;
-    let estimate = emitter.value(Op::Fapprox(Approx::Rcp, true), TY, &[b]);
+    let estimate = emitter.value(Op::Fapprox { function: Approx::Rcp, ftz: true }, TY, &[b]);
     let error = fma(emitter, nearest, minus_b, estimate, one);
     let correction = fma(emitter, nearest, error, error, error);
     let close = fma(emitter, nearest, estimate, correction, estimate);
@@ -168,9 +168,9 @@ fn outside_of_quotients(emitter: &mut Emitter, a: Value, b: Value, quotient: Val
     let zero = emitter.constant(ty, 0);
     let sum = emitter.value(Op::Ffma(FloatMode::RN), ty, &[zero, b, quotient]);
     let below = |emitter: &mut Emitter, cond, value, least| {
-        let magnitude = emitter.value(Op::Fabs(false), ty, &[value]);
+        let magnitude = emitter.value(Op::Fabs { ftz: false }, ty, &[value]);
         let least = emitter.constant(ty, least);
-        emitter.value(Op::Fcmp(cond, false), ty, &[magnitude, least])
+        emitter.value(Op::Fcmp { cond, ftz: false }, ty, &[magnitude, least])
     };
     let small_dividend = below(emitter, FloatCond::Lt, a, LEAST_DIVIDEND);
     let bad_quotient = below(emitter, FloatCond::Leu, sum, LEAST_QUOTIENT);

@@ -34,11 +34,13 @@ const TY: Type = Type::F64;
 pub fn f64_reciprocal_root(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = &emitter.func.insts[inst];
-        if !matches!(data.op, Op::Fapprox(Approx::Rsq, false)) {
+        if !matches!(data.op, Op::Fapprox { function: Approx::Rsq, ftz: false }) {
             return false;
         }
         let data = data.clone();
-        let (Op::Fapprox(Approx::Rsq, false), TY, &[a]) = (data.op, data.ty, &data.args[..]) else {
+        let (Op::Fapprox { function: Approx::Rsq, ftz: false }, TY, &[a]) =
+            (data.op, data.ty, &data.args[..])
+        else {
             return false;
         };
         let fast = refined(emitter, a);

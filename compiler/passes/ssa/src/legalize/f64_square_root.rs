@@ -83,7 +83,7 @@ pub(super) fn outside_from(emitter: &mut Emitter, a: Value, least: u64) -> Value
 pub(super) fn reciprocal_root(emitter: &mut Emitter, a: Value) -> Value {
     let nearest = Rounding::Nearest;
     let [one, three_eighths, half] = [1.0f64, 0.375, 0.5].map(|value| emitter.constant(TY, value.to_bits()));
-    let estimate = emitter.value(Op::Fapprox(Approx::Rsq, true), TY, &[a]);
+    let estimate = emitter.value(Op::Fapprox { function: Approx::Rsq, ftz: true }, TY, &[a]);
     let square = product(emitter, estimate, estimate);
     let minus_a = minus(emitter, a);
     let error = fma(emitter, nearest, minus_a, square, one);
@@ -108,7 +108,7 @@ fn root(emitter: &mut Emitter, a: Value, round: Rounding) -> Value {
     // `other` where the difference of `a` and the product of `close` and `with` compares to zero as given.
     let choose = |emitter: &mut Emitter, with, cond, other, otherwise| {
         let remainder = fma(emitter, nearest, minus_close, with, a);
-        let holds = emitter.value(Op::Fcmp(cond, false), TY, &[remainder, zero]);
+        let holds = emitter.value(Op::Fcmp { cond, ftz: false }, TY, &[remainder, zero]);
         emitter.value(Op::Select, TY, &[holds, other, otherwise])
     };
     let beside = |emitter: &mut Emitter, op| {

@@ -79,8 +79,8 @@ mod tests {
 
     fn joined_shifts(ty: Type, join: Op, left: u64, right: u64) -> Function {
         let mut b = Build::new();
-        let x = b.value(Op::Param(0), ty, &[]);
-        let y = b.value(Op::Param(8), ty, &[]);
+        let x = b.value(Op::Param { offset: 0 }, ty, &[]);
+        let y = b.value(Op::Param { offset: 8 }, ty, &[]);
         let left = b.value(Op::Const(left), Type::B32, &[]);
         let right = b.value(Op::Const(right), Type::B32, &[]);
         let up = b.value(Op::Shl, ty, &[x, left]);

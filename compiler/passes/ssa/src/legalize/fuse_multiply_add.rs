@@ -37,10 +37,10 @@ pub fn fuse_multiply_add(func: &mut Function, _arch: Arch) -> bool {
         let (ty, a, b) = (data.ty, data.args[0], data.args[1]);
         let fused = Op::Ffma(FloatMode { contract: false, ..mode });
         if let Some((x, y)) = product(emitter.func, &uses, a, mode, ty) {
-            let addend = if subtract { emitter.value(Op::Fneg(false), ty, &[b]) } else { b };
+            let addend = if subtract { emitter.value(Op::Fneg { ftz: false }, ty, &[b]) } else { b };
             emitter.become_op(inst, fused, ty, &[x, y, addend]);
         } else if let Some((x, y)) = product(emitter.func, &uses, b, mode, ty) {
-            let factor = if subtract { emitter.value(Op::Fneg(false), ty, &[x]) } else { x };
+            let factor = if subtract { emitter.value(Op::Fneg { ftz: false }, ty, &[x]) } else { x };
             emitter.become_op(inst, fused, ty, &[factor, y, a]);
         } else {
             return false;
@@ -81,11 +81,11 @@ mod tests {
             (FloatMode { sat: true, ..CONTRACT }, CONTRACT, false, false),
         ] {
             let mut b = Build::new();
-            let x = b.value(Op::Param(0), Type::F32, &[]);
+            let x = b.value(Op::Param { offset: 0 }, Type::F32, &[]);
             let product = b.value(Op::Fmul(mul), Type::F32, &[x, x]);
             b.value(Op::Fsub(add), Type::F32, &[x, product]);
             if extra_use {
-                b.value(Op::Fneg(false), Type::F32, &[product]);
+                b.value(Op::Fneg { ftz: false }, Type::F32, &[product]);
             }
             let mut func = b.finish();
             assert_eq!(fuse_multiply_add(&mut func, Arch::Sm90), fused);

@@ -49,7 +49,7 @@ pub fn generic_atomics(func: &mut Function, arch: Arch) -> bool {
 /// The update, if some memory that its address may lie in lacks it.
 fn needs_trial(func: &Function, inst: Inst, arch: Arch) -> Option<(AtomicOp, Access)> {
     let data = &func.insts[inst];
-    let (Op::Atomic(op, access) | Op::Red(op, access)) = data.op else { return None };
+    let (Op::Atomic { op, access } | Op::Red { op, access }) = data.op else { return None };
     let lacking = match access.space {
         Space::Generic => !in_shared(op, data.ty, arch) || data.ty.bits() == 64,
         Space::SharedCluster => !in_shared(op, data.ty, arch),
@@ -71,9 +71,9 @@ fn with_trial(e: &mut Emitter, inst: Inst, op: AtomicOp, access: Access, arch: A
     let onward =
         |old: Value| BlockCall::new(behind, if result.is_some() { std::slice::from_ref(&old) } else { &[] });
 
-    let (old, done) = e.pair(Op::TryAtomic(op, access), ty, args);
+    let (old, done) = e.pair(Op::TryAtomic { op, access }, ty, args);
     let aside = e.block();
-    e.end(Op::Branch(false), &[done], &[onward(old), BlockCall::new(aside, &[])]);
+    e.end(Op::Branch { uni: false }, &[done], &[onward(old), BlockCall::new(aside, &[])]);
 
     e.go_on(aside);
     let place = e.func.ty(args[0]);
@@ -91,7 +91,7 @@ fn with_trial(e: &mut Emitter, inst: Inst, op: AtomicOp, access: Access, arch: A
     // The update where there is one; its old content is needed where the result is.
     let update = |e: &mut Emitter, space: Space, address: Value| {
         let access = Access { space, ..access };
-        let old = e.value(Op::Atomic(op, access), ty, &at(address));
+        let old = e.value(Op::Atomic { op, access }, ty, &at(address));
         e.end(Op::Jump, &[], &[onward(old)]);
     };
     let in_cluster = access.space == Space::SharedCluster;
@@ -100,7 +100,7 @@ fn with_trial(e: &mut Emitter, inst: Inst, op: AtomicOp, access: Access, arch: A
     if !in_shared(op, ty, arch) {
         let [own, other] = [e.block(), e.block()];
         let is_own = e.value(Op::IsSpace(Space::Shared), Type::B32, &[generic]);
-        e.end(Op::Branch(false), &[is_own], &[BlockCall::new(own, &[]), BlockCall::new(other, &[])]);
+        e.end(Op::Branch { uni: false }, &[is_own], &[BlockCall::new(own, &[]), BlockCall::new(other, &[])]);
         e.go_on(own);
         let address =
             if in_cluster { exact } else { e.value(Op::FromGeneric(Space::Shared), Type::B32, &[generic]) };
@@ -113,7 +113,11 @@ fn with_trial(e: &mut Emitter, inst: Inst, op: AtomicOp, access: Access, arch: A
         if arch.has(Feature::Clusters) {
             let [far, private] = [e.block(), e.block()];
             let is_far = e.value(Op::IsSpace(Space::SharedCluster), Type::B32, &[generic]);
-            e.end(Op::Branch(false), &[is_far], &[BlockCall::new(far, &[]), BlockCall::new(private, &[])]);
+            e.end(
+                Op::Branch { uni: false },
+                &[is_far],
+                &[BlockCall::new(far, &[]), BlockCall::new(private, &[])],
+            );
             e.go_on(far);
             let address = e.value(Op::FromGeneric(Space::SharedCluster), Type::B32, &[generic]);
             update(e, Space::SharedCluster, address);

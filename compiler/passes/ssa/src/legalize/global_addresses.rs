@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn chains_of_conversions_lead_to_the_first_address() {
         let mut b = Build::new();
-        let param = b.value(Op::Param(0), Type::B64, &[]);
+        let param = b.value(Op::Param { offset: 0 }, Type::B64, &[]);
         let mut address = param;
         for _ in 0..3 {
             let global = b.value(Op::FromGeneric(Space::Global), Type::B64, &[address]);

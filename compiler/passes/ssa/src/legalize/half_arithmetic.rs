@@ -31,7 +31,7 @@ use super::emitter::{Emitter, rewrite};
 pub fn half_arithmetic(func: &mut Function, arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = emitter.func.insts[inst].clone();
-        let is_extreme = matches!(data.op, Op::Fmin(..) | Op::Fmax(..));
+        let is_extreme = matches!(data.op, Op::Fmin { .. } | Op::Fmax { .. });
         let made = match (data.op, data.ty) {
             (Op::Fadd(_), Type::BF16x2) if arch.has(Feature::BrainPairSums) => return false,
             (Op::Fadd(mode), Type::BF16x2) if arch.has(Feature::BrainPairProducts) => {
@@ -109,7 +109,7 @@ fn rounded(emitter: &mut Emitter, single: Value) -> Value {
     let odd = emitter.value(Op::And, ty, &[shifted, one]);
     let sum = emitter.value(Op::Iadd, ty, &[bits, almost_half]);
     let sum = emitter.value(Op::Iadd, ty, &[sum, odd]);
-    let is_nan = emitter.value(Op::Fcmp(FloatCond::Nan, false), Type::F32, &[single, single]);
+    let is_nan = emitter.value(Op::Fcmp { cond: FloatCond::Nan, ftz: false }, Type::F32, &[single, single]);
     emitter.value(Op::Select, ty, &[is_nan, nan, sum])
 }
 
@@ -122,8 +122,8 @@ mod tests {
     fn only_what_the_target_lacks_is_rewritten() {
         let cases = [
             (Op::Fadd(FloatMode::RN), Type::BF16x2, &Arch::ALL[..4]),
-            (Op::Fmin(false, false, false), Type::BF16x2, &Arch::ALL[..1]),
-            (Op::Fmax(false, false, false), Type::F16x2, &Arch::ALL[..1]),
+            (Op::Fmin { ftz: false, nan: false, xorsign: false }, Type::BF16x2, &Arch::ALL[..1]),
+            (Op::Fmax { ftz: false, nan: false, xorsign: false }, Type::F16x2, &Arch::ALL[..1]),
             (Op::Fadd(FloatMode::RN), Type::F16x2, &[]),
         ];
         for (op, ty, lacking) in cases {

@@ -74,7 +74,7 @@ pub fn integer_division(func: &mut Function, _arch: Arch) -> bool {
 /// `MUFU.RCP` of a float, moved by a number of units in the last place and powers of two: both are a sum on the
 /// bits.
 fn adjusted_reciprocal(emitter: &mut Emitter, float: Value, adjustment: u32) -> Value {
-    let reciprocal = emitter.value(Op::Fapprox(Approx::Rcp, true), Type::F32, &[float]);
+    let reciprocal = emitter.value(Op::Fapprox { function: Approx::Rcp, ftz: true }, Type::F32, &[float]);
     let bits = emitter.value(Op::Bitcast, Type::B32, &[reciprocal]);
     let adjustment = emitter.constant(Type::B32, adjustment.into());
     let bits = emitter.value(Op::Iadd, Type::B32, &[bits, adjustment]);
@@ -87,7 +87,7 @@ fn words(emitter: &mut Emitter, a: Value, b: Value) -> (Value, Value) {
     let float = emitter.value(Op::UintToFloat(Rounding::Up), Type::F32, &[b]);
     // 32 more in the exponent, 4 units less.
     let scaled = adjusted_reciprocal(emitter, float, (32 << 23) - 4);
-    let estimate = emitter.value(Op::FloatToUint(Rounding::Zero, true), ty, &[scaled]);
+    let estimate = emitter.value(Op::FloatToUint { round: Rounding::Zero, ftz: true }, ty, &[scaled]);
     let minus_b = emitter.value(Op::Ineg, ty, &[b]);
     let error = emitter.value(Op::Imul, ty, &[minus_b, estimate]);
     let correction = emitter.value(Op::Umulh, ty, &[estimate, error]);
@@ -120,9 +120,9 @@ fn signed_words(emitter: &mut Emitter, a: Value, b: Value, remainder: bool) -> V
 /// Quotient or remainder of half words, and the divisor as a word.
 fn halves(emitter: &mut Emitter, a: Value, b: Value, signed: bool, remainder: bool) -> (Value, Value) {
     let (extend, to_float, to_int) = if signed {
-        (Op::Sext, Op::SintToFloat(Rounding::Nearest), Op::FloatToSint(Rounding::Zero, false))
+        (Op::Sext, Op::SintToFloat(Rounding::Nearest), Op::FloatToSint { round: Rounding::Zero, ftz: false })
     } else {
-        (Op::Zext, Op::UintToFloat(Rounding::Nearest), Op::FloatToUint(Rounding::Zero, false))
+        (Op::Zext, Op::UintToFloat(Rounding::Nearest), Op::FloatToUint { round: Rounding::Zero, ftz: false })
     };
     let [a, b] = [a, b].map(|value| emitter.value(extend, Type::B32, &[value]));
     let [dividend, divisor] = [a, b].map(|value| emitter.value(to_float, Type::F32, &[value]));

@@ -2,6 +2,7 @@
 //!
 //! Most functions have nothing that most rules rewrite. One walk finds what there is, as a set of kinds, and a rule is
 //! applied only to a function that has one of the kinds that it starts from; see [`RULES`](super::RULES).
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use std::ops::BitOr;
 
@@ -106,11 +107,12 @@ impl Kinds {
         let of_type = match data.ty {
             Type::B16 => Kinds::NARROW,
             Type::B64 => Kinds::WIDE,
-            _ => Kinds::NONE,
+            Type::Pred | Type::B32 | Type::B128 => Kinds::NONE,
+            Type::F16 | Type::BF16 | Type::F16x2 | Type::BF16x2 | Type::F32 | Type::F64 => Kinds::NONE,
         };
         let of_argument = || data.args.first().map_or(Type::B32, |&arg| func.ty(arg));
         match data.op {
-            Op::Const(_) | Op::Undef | Op::Param(_) => only_if(data.ty == Type::B16, Kinds::NARROW),
+            Op::Const(_) | Op::Undef | Op::Param { .. } => only_if(data.ty == Type::B16, Kinds::NARROW),
             Op::SymbolAddr(symbol) => {
                 only_if(func.symbols[symbol].space == Space::Local, Kinds::LOCAL_ADDRESS)
             }
@@ -120,16 +122,16 @@ impl Kinds {
                     | only_if(is_ordered(access.order), Kinds::ORDERED_ACCESS)
                     | only_if(access.lanes > 1, Kinds::VECTOR_ACCESS)
             }
-            Op::Atomic(_, access) | Op::Red(_, access) | Op::TryAtomic(_, access) => {
+            Op::Atomic { access, .. } | Op::Red { access, .. } | Op::TryAtomic { access, .. } => {
                 of_type
                     | Kinds::ATOMIC
                     | only_if(access.space == Space::SharedCluster, Kinds::CLUSTER_ACCESS)
                     | only_if(is_ordered(access.order), Kinds::ORDERED_ACCESS)
             }
-            Op::AsyncCopy(access, _) | Op::AsyncFill(access, ..) => {
+            Op::AsyncCopy { access, .. } | Op::AsyncFill { access, .. } => {
                 Kinds::ASYNC_COPY | only_if(access.space == Space::SharedCluster, Kinds::CLUSTER_ACCESS)
             }
-            Op::AsyncArrive(_) => Kinds::ASYNC_COPY | Kinds::MBARRIER,
+            Op::AsyncArrive { .. } => Kinds::ASYNC_COPY | Kinds::MBARRIER,
             Op::SpecialReg(register) => {
                 let is_index = matches!(
                     register,
@@ -143,23 +145,23 @@ impl Kinds {
                 only_if(is_index, Kinds::CLUSTER_INDEX)
             }
             Op::Bar(_) => Kinds::BAR,
-            Op::Barrier(..) => Kinds::BARRIER,
-            Op::ClusterArrive(..) | Op::ClusterWait(..) => Kinds::CLUSTER_BARRIER,
-            Op::MbarrierUpdate(..) => Kinds::MBARRIER | Kinds::ONCE_A_WARP,
+            Op::Barrier { .. } => Kinds::BARRIER,
+            Op::ClusterArrive { .. } | Op::ClusterWait { .. } => Kinds::CLUSTER_BARRIER,
+            Op::MbarrierUpdate { .. } => Kinds::MBARRIER | Kinds::ONCE_A_WARP,
             Op::MbarrierInval
-            | Op::MbarrierArrive(..)
-            | Op::MbarrierState(..)
-            | Op::MbarrierParity(..)
+            | Op::MbarrierArrive { .. }
+            | Op::MbarrierState { .. }
+            | Op::MbarrierParity { .. }
             | Op::MbarrierPending => Kinds::MBARRIER,
             Op::BulkLoad | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch | Op::TensormapAcquire(_) => {
                 Kinds::ONCE_A_WARP
             }
             Op::ToGeneric(_) | Op::FromGeneric(_) | Op::IsSpace(_) => Kinds::GENERIC_ADDRESS,
             Op::Switch => Kinds::SWITCH,
-            Op::Fadd(_) | Op::Fmin(..) | Op::Fmax(..) => {
+            Op::Fadd(_) | Op::Fmin { .. } | Op::Fmax { .. } => {
                 only_if(matches!(data.ty, Type::F16x2 | Type::BF16x2), Kinds::HALVES)
             }
-            Op::Fapprox(..) | Op::FdivApprox(..) => Kinds::APPROXIMATION,
+            Op::Fapprox { .. } | Op::FdivApprox { .. } => Kinds::APPROXIMATION,
             Op::Fdiv(_) => Kinds::FLOAT_DIVISION,
             Op::Fsqrt(_) => Kinds::SQUARE_ROOT,
             Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem => of_type | Kinds::DIVISION,
@@ -175,7 +177,29 @@ impl Kinds {
             Op::SintToFloat(_) | Op::UintToFloat(_) => only_if(of_argument() == Type::B16, Kinds::NARROW),
             // A pair of words is what the others become.
             Op::Icmp(_) | Op::Pack => only_if(data.ty == Type::B16, Kinds::NARROW),
-            _ => of_type,
+            Op::Isub | Op::Ineg | Op::Iabs | Op::UmadWide | Op::SmadWide | Op::Smin | Op::Smax => of_type,
+            Op::Umin | Op::Umax | Op::IaddCarryOut | Op::IaddCarryIn | Op::IaddCarryInOut => of_type,
+            Op::IsubCarryOut | Op::IsubCarryIn | Op::IsubCarryInOut => of_type,
+            Op::And | Op::Or | Op::Xor | Op::Not | Op::Sar | Op::Popc | Op::Clz | Op::Brev => of_type,
+            Op::Bfind { .. } | Op::Bmsk { .. } | Op::Szext { .. } | Op::Prmt(_) => of_type,
+            Op::Lop3 { .. } | Op::Dp4a { .. } | Op::Dp2a { .. } | Op::FunnelShl(_) => of_type,
+            Op::FunnelShr(_) => of_type,
+            Op::Fcmp { .. } | Op::FcmpPair { .. } | Op::Fset { .. } | Op::Select => of_type,
+            Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) | Op::Fneg { .. } | Op::Fabs { .. } => of_type,
+            Op::FdivCheck => of_type,
+            Op::Bitcast | Op::FloatToSint { .. } | Op::FloatToUint { .. } | Op::FloatToFloat(_) => of_type,
+            Op::FloatToHalf { .. } | Op::FloatsToHalves { .. } | Op::RoundToIntegral { .. } => of_type,
+            Op::Fence { .. } | Op::CachePolicy | Op::CacheHint => of_type,
+            Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => of_type,
+            Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => of_type,
+            Op::GridDependency(_) => of_type,
+            Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll | Op::BulkCommit => of_type,
+            Op::BulkWait { .. } => of_type,
+            Op::ProxyFence(_) | Op::TensormapRelease(_) => of_type,
+            Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => of_type,
+            Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) => of_type,
+            Op::RestoreBarrier(_) => of_type,
+            Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Return | Op::Exit | Op::Trap => of_type,
         }
     }
 }

@@ -95,7 +95,7 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
         emitter.inst(data.op, data.ty, &given);
         let is_mine = if is_each { Some(elected) } else { is_mine };
         let targets = [BlockCall::new(behind, &[]), BlockCall::new(turn, &[])];
-        emitter.end(Op::Branch(false), is_mine.as_slice(), &targets);
+        emitter.end(Op::Branch { uni: false }, is_mine.as_slice(), &targets);
         emitter.go_on(behind);
         start = Some((block, behind));
         true
@@ -105,7 +105,7 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
 /// Whether the instruction has operands in uniform registers alone.
 fn is_once_a_warp(op: &Op) -> bool {
     let is_copy = matches!(op, Op::BulkStore | Op::BulkPrefetch) || is_for_each_lane(op);
-    is_copy || matches!(op, Op::MbarrierUpdate(MbarrierUpdate::Init, _) | Op::TensormapAcquire(_))
+    is_copy || matches!(op, Op::MbarrierUpdate { update: MbarrierUpdate::Init, .. } | Op::TensormapAcquire(_))
 }
 
 /// Whether each lane's counts, also where several want the same.
@@ -120,7 +120,7 @@ pub fn is_known(func: &Function, mut value: Value) -> bool {
         let ValueDef::Result(inst, _) = func.def(value) else { return false };
         let data = &func.insts[inst];
         match data.op {
-            Op::Const(_) | Op::SymbolAddr(_) | Op::Param(_) => return true,
+            Op::Const(_) | Op::SymbolAddr(_) | Op::Param { .. } => return true,
             Op::Iadd if func.constant(data.args[1]).is_some() => value = data.args[0],
             Op::Iadd if func.constant(data.args[0]).is_some() => value = data.args[1],
             _ => return false,
@@ -132,11 +132,11 @@ pub fn is_known(func: &Function, mut value: Value) -> bool {
 fn call_routine(emitter: &mut Emitter, data: &InstData) -> bool {
     let name = match data.op {
         Op::TensormapAcquire(_) => runtime::ACQUIRE_TENSORMAP,
-        Op::MbarrierUpdate(..) => runtime::MAKE_MBARRIER,
+        Op::MbarrierUpdate { .. } => runtime::MAKE_MBARRIER,
         _ => return false,
     };
     let callee = emitter.func.callee(&runtime::callee(name));
-    emitter.inst(Op::Call(callee, false), Type::B32, &data.args);
+    emitter.inst(Op::Call { callee, pure: false }, Type::B32, &data.args);
     true
 }
 

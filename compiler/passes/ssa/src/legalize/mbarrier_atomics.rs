@@ -40,7 +40,7 @@ pub fn mbarrier_atomics(func: &mut Function, arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = emitter.func.insts[inst].clone();
         match data.op {
-            Op::MbarrierUpdate(MbarrierUpdate::Init, _) => {
+            Op::MbarrierUpdate { update: MbarrierUpdate::Init, .. } => {
                 let [low, high] = [PARITY >> 1, PARITY].map(|full| {
                     let full = emitter.constant(Type::B32, full);
                     emitter.value(Op::Isub, Type::B32, &[full, data.args[1]])
@@ -51,9 +51,9 @@ pub fn mbarrier_atomics(func: &mut Function, arch: Arch) -> bool {
             }
             Op::MbarrierInval => {}
             // Where nobody wants the state, a generic address may be that of another CTA of a cluster; here there are none.
-            Op::MbarrierArrive(kind, Space::SharedCluster, order, scope) => {
+            Op::MbarrierArrive { kind, space: Space::SharedCluster, order, scope } => {
                 let own = emitter.func.make_inst(InstData {
-                    op: Op::MbarrierArrive(kind, Space::Shared, order, scope),
+                    op: Op::MbarrierArrive { kind, space: Space::Shared, order, scope },
                     ..data
                 });
                 if !arrive(emitter, own, kind, (order, scope)) {
@@ -64,23 +64,23 @@ pub fn mbarrier_atomics(func: &mut Function, arch: Arch) -> bool {
                 emitter.func.insts[inst].op = Op::FromGeneric(Space::Shared);
                 emitter.keep(inst);
             }
-            Op::MbarrierArrive(kind, Space::Shared, order, scope) => {
+            Op::MbarrierArrive { kind, space: Space::Shared, order, scope } => {
                 return arrive(emitter, inst, kind, (order, scope));
             }
-            Op::MbarrierState(_, order, _) => {
+            Op::MbarrierState { order, .. } => {
                 let (_, then) = emitter.pair(Op::Unpack, Type::B64, &[data.args[1]]);
                 ask(emitter, inst, then, order);
             }
-            Op::MbarrierParity(_, order, _) => {
+            Op::MbarrierParity { order, .. } => {
                 let top = emitter.constant(Type::B32, 31);
                 let then = emitter.value(Op::Shl, Type::B32, &[data.args[1], top]);
                 ask(emitter, inst, then, order);
             }
-            Op::AsyncArrive(false) => {
+            Op::AsyncArrive { noinc: false } => {
                 let minus_one = emitter.constant(Type::B32, u64::MAX);
-                let more = Op::Red(AtomicOp::Add, word(UPPER));
+                let more = Op::Red { op: AtomicOp::Add, access: word(UPPER) };
                 emitter.inst(more, Type::B32, &[data.args[0], minus_one]);
-                emitter.func.insts[inst].op = Op::AsyncArrive(true);
+                emitter.func.insts[inst].op = Op::AsyncArrive { noinc: true };
                 emitter.keep(inst);
             }
             _ => return false,
@@ -100,16 +100,20 @@ fn arrive(emitter: &mut Emitter, inst: Inst, kind: MbarrierArrive, (order, scope
     let (address, count) = (data.args[0], data.args[1]);
     let drops = matches!(kind, MbarrierArrive::Drop | MbarrierArrive::DropNoComplete);
     if drops {
-        emitter.inst(Op::Red(AtomicOp::Add, word(0)), Type::B32, &[address, count]);
+        emitter.inst(Op::Red { op: AtomicOp::Add, access: word(0) }, Type::B32, &[address, count]);
     }
     match kind {
         MbarrierArrive::Drop => {
             emitter.func.insts[inst].op =
-                Op::MbarrierArrive(MbarrierArrive::Count, Space::Shared, order, scope);
+                Op::MbarrierArrive { kind: MbarrierArrive::Count, space: Space::Shared, order, scope };
             emitter.keep(inst);
         }
         MbarrierArrive::NoComplete | MbarrierArrive::DropNoComplete => {
-            let before = emitter.value(Op::Atomic(AtomicOp::Add, word(UPPER)), Type::B32, &[address, count]);
+            let before = emitter.value(
+                Op::Atomic { op: AtomicOp::Add, access: word(UPPER) },
+                Type::B32,
+                &[address, count],
+            );
             // Nobody reads the lower word of a state.
             emitter.become_op(inst, Op::Pack, Type::B64, &[before, before]);
         }
@@ -126,6 +130,6 @@ fn ask(emitter: &mut Emitter, inst: Inst, then: Value, order: Order) {
     let zero = emitter.constant(Type::B32, 0);
     emitter.become_op(inst, Op::Icmp(IntCond::Slt), Type::B32, &[difference, zero]);
     if order == Order::Acquire {
-        emitter.inst(Op::Fence(Order::Acquire, Scope::Cta), Type::B32, &[]);
+        emitter.inst(Op::Fence { order: Order::Acquire, scope: Scope::Cta }, Type::B32, &[]);
     }
 }

@@ -16,8 +16,9 @@
 //!
 //! An atomic that does both has a fence on either side. A fence is at least as strong as the order of the access
 //! that it replaces; ptxas has the same sequences for sm_90. Linear.
+#![deny(clippy::wildcard_enum_match_arm)]
 
-use ptxc_ir::{Access, Function, Op, Order, Scope, Space, Type};
+use ptxc_ir::{Access, Function, Op, Order, Scope, Space, Type, arithmetic};
 use ptxc_machine::{Arch, Feature};
 
 use super::emitter::rewrite;
@@ -37,56 +38,94 @@ pub fn memory_orders(func: &mut Function, arch: Arch) -> bool {
             }
             return true;
         }
-        let (Op::Load(access) | Op::Store(access) | Op::Atomic(_, access) | Op::Red(_, access)) = data.op
-        else {
-            return false;
-        };
+        let Some(access) = ordered_access(&data.op) else { return false };
         let (before, after) = match access.order {
             Order::Acquire => (false, true),
             Order::Release => (true, false),
             Order::AcqRel => (true, true),
-            _ => return false,
+            Order::Weak | Order::Volatile | Order::Relaxed | Order::SeqCst => return false,
         };
         let relaxed = Access { order: Order::Relaxed, ..access };
         let data = &mut emitter.func.insts[inst];
-        data.op = match data.op {
-            Op::Load(_) => Op::Load(relaxed),
-            Op::Store(_) => Op::Store(relaxed),
-            Op::Atomic(op, _) => Op::Atomic(op, relaxed),
-            Op::Red(op, _) => Op::Red(op, relaxed),
-            other => other,
-        };
+        if let Some(access) = data.op.access_mut() {
+            *access = relaxed;
+        }
         if before {
-            emitter.inst(Op::Fence(Order::Release, access.scope), Type::B32, &[]);
+            emitter.inst(Op::Fence { order: Order::Release, scope: access.scope }, Type::B32, &[]);
         }
         emitter.keep(inst);
         if after {
             // Who released it is in the same CTA, and has filled no other cache.
             let is_own = access.space == Space::Shared && !arch.has(Feature::Clusters);
             let scope = if is_own { Scope::Cta } else { access.scope };
-            emitter.inst(Op::Fence(Order::Acquire, scope), Type::B32, &[]);
+            emitter.inst(Op::Fence { order: Order::Acquire, scope }, Type::B32, &[]);
         }
         true
     })
 }
 
+/// The access that fences can order, if an operation has one.
+fn ordered_access(op: &Op) -> Option<Access> {
+    match *op {
+        Op::Load(access) | Op::Store(access) => Some(access),
+        Op::Atomic { access, .. } | Op::Red { access, .. } => Some(access),
+        arithmetic!() => None,
+        Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => None,
+        Op::TryAtomic { .. } | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) => None,
+        Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => None,
+        Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => None,
+        Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => None,
+        Op::Bar(_) | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => None,
+        Op::GridDependency(_) => None,
+        Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => None,
+        Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => None,
+        Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => None,
+        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => None,
+        Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => None,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => None,
+        Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => None,
+        Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => None,
+        Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => None,
+        Op::Trap => None,
+    }
+}
+
 /// The fences around an operation on a barrier, and what it is between them; none where it orders memory itself.
 fn of_barrier(op: Op, arch: Arch) -> Option<(Option<Op>, Op, Option<Op>)> {
     Some(match op {
-        Op::ClusterArrive(Order::Release, aligned) => {
-            let fence = Op::Fence(Order::Release, Scope::Cluster);
-            (Some(fence), Op::ClusterArrive(Order::Relaxed, aligned), None)
+        Op::ClusterArrive { order: Order::Release, aligned } => {
+            let fence = Op::Fence { order: Order::Release, scope: Scope::Cluster };
+            (Some(fence), Op::ClusterArrive { order: Order::Relaxed, aligned }, None)
         }
-        Op::ClusterWait(Order::Acquire, aligned) => {
-            let fence = Op::Fence(Order::Acquire, Scope::Cluster);
-            (None, Op::ClusterWait(Order::Relaxed, aligned), Some(fence))
+        Op::ClusterWait { order: Order::Acquire, aligned } => {
+            let fence = Op::Fence { order: Order::Acquire, scope: Scope::Cluster };
+            (None, Op::ClusterWait { order: Order::Relaxed, aligned }, Some(fence))
         }
-        Op::MbarrierArrive(kind, space, Order::Release, scope)
+        Op::MbarrierArrive { kind, space, order: Order::Release, scope }
             if scope != Scope::Cta || !arch.has(Feature::SyncUnit) =>
         {
-            let fence = Op::Fence(Order::Release, scope);
-            (Some(fence), Op::MbarrierArrive(kind, space, Order::Relaxed, scope), None)
+            let fence = Op::Fence { order: Order::Release, scope };
+            (Some(fence), Op::MbarrierArrive { kind, space, order: Order::Relaxed, scope }, None)
         }
-        _ => return None,
+        Op::ClusterArrive { .. } | Op::ClusterWait { .. } | Op::MbarrierArrive { .. } => return None,
+        arithmetic!() => return None,
+        Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => return None,
+        Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } => return None,
+        Op::TryAtomic { .. } | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) => return None,
+        Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => return None,
+        Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => return None,
+        Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => return None,
+        Op::Bar(_) | Op::Barrier { .. } | Op::GridDependency(_) => return None,
+        Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierState { .. } => return None,
+        Op::MbarrierParity { .. } | Op::MbarrierPending => return None,
+        Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } => return None,
+        Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore => return None,
+        Op::BulkShare | Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => return None,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => return None,
+        Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => return None,
+        Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) => return None,
+        Op::RestoreBarrier(_) => return None,
+        Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return => return None,
+        Op::Exit | Op::Trap => return None,
     })
 }

@@ -31,7 +31,7 @@ const LOW_HALVES: u64 = 0x5410;
 pub fn named_barrier_packing(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = &emitter.func.insts[inst];
-        let Op::Barrier(kind, aligned, false) = data.op else { return false };
+        let Op::Barrier { kind, aligned, packed: false } = data.op else { return false };
         let predicate = if kind.is_reduction() { data.args.last().copied() } else { None };
         let numbers = data.args.len() - usize::from(predicate.is_some());
         let [name, count, ..] = data.args[..] else { return false };
@@ -42,7 +42,7 @@ pub fn named_barrier_packing(func: &mut Function, _arch: Arch) -> bool {
         let selector = emitter.constant(Type::B32, LOW_HALVES);
         let packed = emitter.value(Op::Prmt(BytePick::Index), Type::B32, &[name, count, selector]);
         let data = &mut emitter.func.insts[inst];
-        data.op = Op::Barrier(kind, aligned, true);
+        data.op = Op::Barrier { kind, aligned, packed: true };
         data.args.clear();
         data.args.push(packed);
         data.args.extend(predicate);

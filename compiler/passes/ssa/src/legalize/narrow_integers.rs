@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn a_masked_value_is_compared_without_extension() {
         let mut b = Build::new();
-        let word = b.value(Op::Param(0), Type::B32, &[]);
+        let word = b.value(Op::Param { offset: 0 }, Type::B32, &[]);
         let half = b.value(Op::Trunc, Type::B16, &[word]);
         let mask = b.value(Op::Const(255), Type::B16, &[]);
         let low = b.value(Op::And, Type::B16, &[half, mask]);
@@ -258,7 +258,7 @@ mod tests {
             (MemType::S16, IntCond::Slt, 0),
         ] {
             let mut b = Build::new();
-            let address = b.value(Op::Param(0), Type::B64, &[]);
+            let address = b.value(Op::Param { offset: 0 }, Type::B64, &[]);
             let access = ptxc_ir::Access::weak(ptxc_ir::Space::Global, elem);
             let x = b.value(Op::Load(access), Type::B16, &[address]);
             let y = b.value(Op::Load(access), Type::B16, &[address]);
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn halves_of_a_word_are_truncations() {
         let mut b = Build::new();
-        let word = b.value(Op::Param(0), Type::B32, &[]);
+        let word = b.value(Op::Param { offset: 0 }, Type::B32, &[]);
         let low = b.value(Op::Unpack, Type::B32, &[word]);
         b.value(Op::Icmp(IntCond::Ult), Type::B16, &[low, low]);
         let mut func = b.finish();
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn an_unknown_upper_half_is_extended_for_a_comparison() {
         let mut b = Build::new();
-        let word = b.value(Op::Param(0), Type::B32, &[]);
+        let word = b.value(Op::Param { offset: 0 }, Type::B32, &[]);
         let half = b.value(Op::Trunc, Type::B16, &[word]);
         b.value(Op::Icmp(IntCond::Slt), Type::B16, &[half, half]);
         b.value(Op::Icmp(IntCond::Ult), Type::B16, &[half, half]);

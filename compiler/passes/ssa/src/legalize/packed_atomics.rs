@@ -19,11 +19,11 @@ use super::emitter::rewrite;
 pub fn packed_atomics(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = &emitter.func.insts[inst];
-        if !matches!(data.op, Op::Atomic(..) | Op::Red(..)) {
+        if !matches!(data.op, Op::Atomic { .. } | Op::Red { .. }) {
             return false;
         }
         let data = data.clone();
-        let (Op::Atomic(op, access) | Op::Red(op, access)) = data.op else { return false };
+        let (Op::Atomic { op, access } | Op::Red { op, access }) = data.op else { return false };
         let pair = match data.ty {
             Type::F16 if access.lanes > 1 => Type::F16x2,
             Type::BF16 if access.lanes > 1 => Type::BF16x2,
@@ -37,11 +37,11 @@ pub fn packed_atomics(func: &mut Function, _arch: Arch) -> bool {
             args.push(emitter.value(Op::Bitcast, pair, &[word]));
         }
         let packed = Access { elem: MemType::B32, lanes: access.lanes / 2, ..access };
-        if matches!(data.op, Op::Red(..)) {
-            emitter.inst(Op::Red(op, packed), pair, &args);
+        if matches!(data.op, Op::Red { .. }) {
+            emitter.inst(Op::Red { op, access: packed }, pair, &args);
             return true;
         }
-        let made = emitter.inst(Op::Atomic(op, packed), pair, &args);
+        let made = emitter.inst(Op::Atomic { op, access: packed }, pair, &args);
         let words: Vec<Value> = emitter.func.results(made).to_vec();
         let results: Vec<Value> = emitter.func.results(inst).to_vec();
         for (word, halves) in words.into_iter().zip(results.chunks_exact(2)) {

@@ -113,8 +113,8 @@ mod tests {
     fn high_and_low_word_are_one_product() {
         for (high, wide) in [(Op::Umulh, Op::UmulWide), (Op::Smulh, Op::SmulWide)] {
             let mut b = Build::new();
-            let x = b.value(Op::Param(0), Type::B32, &[]);
-            let y = b.value(Op::Param(4), Type::B32, &[]);
+            let x = b.value(Op::Param { offset: 0 }, Type::B32, &[]);
+            let y = b.value(Op::Param { offset: 4 }, Type::B32, &[]);
             let high_word = b.value(high, Type::B32, &[x, y]);
             let low_word = b.value(Op::Imul, Type::B32, &[y, x]);
             let both = b.inst(Op::Xor, Type::B32, &[high_word, low_word]);
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn a_low_word_that_is_only_added_stays() {
         let mut b = Build::new();
-        let x = b.value(Op::Param(0), Type::B32, &[]);
+        let x = b.value(Op::Param { offset: 0 }, Type::B32, &[]);
         b.value(Op::Umulh, Type::B32, &[x, x]);
         let low = b.value(Op::Imul, Type::B32, &[x, x]);
         b.value(Op::Iadd, Type::B32, &[low, x]);

@@ -57,11 +57,11 @@ pub fn split(op: AtomicOp, ty: Type, lanes: u8, arch: Arch) -> Option<Split> {
 pub fn split_vector_atomics(func: &mut Function, arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = &emitter.func.insts[inst];
-        if !matches!(data.op, Op::Atomic(..) | Op::Red(..)) {
+        if !matches!(data.op, Op::Atomic { .. } | Op::Red { .. }) {
             return false;
         }
         let data = data.clone();
-        let (Op::Atomic(op, access) | Op::Red(op, access)) = data.op else { return false };
+        let (Op::Atomic { op, access } | Op::Red { op, access }) = data.op else { return false };
         if data.ty.bits() != 32 || split(op, data.ty, access.lanes, arch).is_none() {
             return false;
         }
@@ -73,10 +73,10 @@ pub fn split_vector_atomics(func: &mut Function, arch: Arch) -> bool {
         let mut part = Access { space: Space::Global, lanes: 1, elem: MemType::B32, ..access };
         for (lane, &operand) in data.args[1..].iter().enumerate() {
             part.offset = access.offset.wrapping_add(4 * lane as i32);
-            if matches!(data.op, Op::Red(..)) {
-                emitter.inst(Op::Red(op, part), data.ty, &[address, operand]);
+            if matches!(data.op, Op::Red { .. }) {
+                emitter.inst(Op::Red { op, access: part }, data.ty, &[address, operand]);
             } else {
-                let old = emitter.value(Op::Atomic(op, part), data.ty, &[address, operand]);
+                let old = emitter.value(Op::Atomic { op, access: part }, data.ty, &[address, operand]);
                 emitter.rename(results[lane], old);
             }
         }

@@ -83,7 +83,7 @@ impl Tree {
                     BlockCall::new(next, &[])
                 }
             });
-            let branch = InstData::new(Op::Branch(false), Type::B32, &[below]).at(self.loc);
+            let branch = InstData::new(Op::Branch { uni: false }, Type::B32, &[below]).at(self.loc);
             func.append(block, InstData { targets: targets.to_vec(), ..branch });
         }
     }

@@ -106,7 +106,7 @@ fn split(emitter: &mut Emitter, halves: &mut Halves, inst: Inst) -> bool {
             emitter.become_op(inst, Op::Select, Type::B32, &[none, low, high]);
             return true;
         }
-        Op::Bfind(signed, shift) if data.ty == Type::B64 => {
+        Op::Bfind { signed, shift } if data.ty == Type::B64 => {
             let (mut low, mut high) = halves.of(emitter, data.args[0]);
             if signed {
                 // The highest bit unlike the sign is the highest one of the number less its signs.
@@ -117,8 +117,8 @@ fn split(emitter: &mut Emitter, halves: &mut Halves, inst: Inst) -> bool {
             let zero = emitter.constant(Type::B32, 0);
             let word = emitter.constant(Type::B32, 32);
             let in_high = emitter.value(Op::Icmp(IntCond::Ne), Type::B32, &[high, zero]);
-            let high = emitter.value(Op::Bfind(false, shift), Type::B32, &[high]);
-            let low = emitter.value(Op::Bfind(false, shift), Type::B32, &[low]);
+            let high = emitter.value(Op::Bfind { signed: false, shift }, Type::B32, &[high]);
+            let low = emitter.value(Op::Bfind { signed: false, shift }, Type::B32, &[low]);
             // Positions grow with the word, shifts the other way; all ones stay all ones.
             let (high, low) = if shift {
                 let none = emitter.value(Op::Icmp(IntCond::Slt), Type::B32, &[low, zero]);
@@ -389,7 +389,7 @@ mod tests {
             let shift = |value: u64, n: u64| value.checked_shl(n as u32).unwrap_or(0);
             let results: Vec<u64> = match data.op {
                 Op::Const(bits) => vec![bits],
-                Op::Param(offset) => vec![inputs[offset as usize / 8]],
+                Op::Param { offset } => vec![inputs[offset as usize / 8]],
                 Op::Pack => vec![wide(0)],
                 Op::Unpack => vec![arg(0) & 0xffff_ffff, arg(0) >> 32],
                 Op::IaddCarryOut => {
@@ -459,9 +459,9 @@ mod tests {
             for b in SAMPLES.into_iter().filter(|&b| !count || b < 1 << 32) {
                 for constant in [false, true] {
                     let mut build = Build::new();
-                    let first = build.value(Op::Param(0), Type::B64, &[]);
+                    let first = build.value(Op::Param { offset: 0 }, Type::B64, &[]);
                     let ty = if count { Type::B32 } else { Type::B64 };
-                    let second = if constant { Op::Const(b) } else { Op::Param(8) };
+                    let second = if constant { Op::Const(b) } else { Op::Param { offset: 8 } };
                     let second = build.value(second, ty, &[]);
                     let result = build.value(op, Type::B64, &[first, second]);
                     let mut func = build.finish();
@@ -501,7 +501,7 @@ mod tests {
         for (op, expected) in cases {
             for a in SAMPLES {
                 let mut build = Build::new();
-                let input = build.value(Op::Param(0), Type::B64, &[]);
+                let input = build.value(Op::Param { offset: 0 }, Type::B64, &[]);
                 let result = build.value(op, Type::B64, &[input]);
                 let mut func = build.finish();
                 assert!(wide_integers(&mut func, Arch::Sm90));
@@ -513,7 +513,7 @@ mod tests {
     #[test]
     fn a_chain_does_not_go_through_the_pair() {
         let mut build = Build::new();
-        let input = build.value(Op::Param(0), Type::B64, &[]);
+        let input = build.value(Op::Param { offset: 0 }, Type::B64, &[]);
         let first = build.value(Op::Iadd, Type::B64, &[input, input]);
         let second = build.value(Op::Xor, Type::B64, &[first, input]);
         build.value(Op::Trunc, Type::B32, &[second]);

@@ -93,8 +93,8 @@ mod tests {
     fn an_extended_and_shifted_index_ends_in_one_multiply_add() {
         for (extend, mad) in [(Op::Sext, Op::SmadWide), (Op::Zext, Op::UmadWide)] {
             let mut b = Build::new();
-            let base = b.value(Op::Param(0), Type::B64, &[]);
-            let index = b.value(Op::Param(8), Type::B32, &[]);
+            let base = b.value(Op::Param { offset: 0 }, Type::B64, &[]);
+            let index = b.value(Op::Param { offset: 8 }, Type::B32, &[]);
             let wide = b.value(extend, Type::B64, &[index]);
             let two = b.value(Op::Const(2), Type::B32, &[]);
             let scaled = b.value(Op::Shl, Type::B64, &[wide, two]);
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn the_sign_bit_is_no_factor() {
         let mut b = Build::new();
-        let index = b.value(Op::Param(8), Type::B32, &[]);
+        let index = b.value(Op::Param { offset: 8 }, Type::B32, &[]);
         let wide = b.value(Op::Sext, Type::B64, &[index]);
         let count = b.value(Op::Const(31), Type::B32, &[]);
         b.value(Op::Shl, Type::B64, &[wide, count]);

@@ -144,7 +144,7 @@ mod tests {
             for &block in &func.layout {
                 for &inst in &func.blocks[block].insts {
                     let op = func.insts[inst].op;
-                    let flow = op.effects().terminator && !matches!(op, Op::Exit | Op::Trap);
+                    let flow = op.is_terminator() && !matches!(op, Op::Exit | Op::Trap);
                     assert!(flow || op.effects().is_pure(), "{name}: {op:?}");
                 }
             }

@@ -46,9 +46,9 @@ pub fn kind(data: &InstData) -> Option<String> {
         Op::Redux(op) => format!("redux.{}", op.name()),
         Op::Elect => "elect".to_string(),
         Op::WarpSync => "sync".to_string(),
-        Op::ClusterArrive(..) => "cluster.arrive".to_string(),
-        Op::ClusterWait(..) => "cluster.wait".to_string(),
-        Op::Barrier(kind, ..) => format!("barrier.{}", kind.name()),
+        Op::ClusterArrive { .. } => "cluster.arrive".to_string(),
+        Op::ClusterWait { .. } => "cluster.wait".to_string(),
+        Op::Barrier { kind, .. } => format!("barrier.{}", kind.name()),
         _ => return None,
     };
     Some(format!("{PREFIX}{operation}"))
@@ -58,7 +58,7 @@ pub fn kind(data: &InstData) -> Option<String> {
 /// `None` for any other operation.
 pub fn routine_name(data: &InstData, numbers: Option<&[u64]>) -> Option<String> {
     let mut name = kind(data)?;
-    if let Op::Barrier(kind, _, packed) = data.op {
+    if let Op::Barrier { kind, packed, .. } = data.op {
         match numbers {
             Some(numbers) => numbers.iter().for_each(|number| name += &format!(".{number}")),
             None if packed => name += ".packed",
@@ -234,14 +234,38 @@ mod tests {
             (InstData::new(Op::Redux(ReduxOp::Smin), Type::B32, &[word, word]), None),
             (InstData::new(Op::Elect, Type::B32, &[word]), None),
             (InstData::new(Op::WarpSync, Type::B32, &[word]), None),
-            (InstData::new(Op::ClusterArrive(Order::Relaxed, false), Type::B32, &[]), None),
-            (InstData::new(Op::ClusterWait(Order::Relaxed, false), Type::B32, &[]), None),
-            (InstData::new(Op::Barrier(BarrierKind::Sync, false, false), Type::B32, &[word]), Some(&[3][..])),
-            (InstData::new(Op::Barrier(BarrierKind::Arrive, false, false), Type::B32, &[word, word]), None),
-            (InstData::new(Op::Barrier(BarrierKind::RedAnd, false, true), Type::B32, &[word, pred]), None),
+            (
+                InstData::new(Op::ClusterArrive { order: Order::Relaxed, aligned: false }, Type::B32, &[]),
+                None,
+            ),
+            (InstData::new(Op::ClusterWait { order: Order::Relaxed, aligned: false }, Type::B32, &[]), None),
             (
                 InstData::new(
-                    Op::Barrier(BarrierKind::RedPopc, false, false),
+                    Op::Barrier { kind: BarrierKind::Sync, aligned: false, packed: false },
+                    Type::B32,
+                    &[word],
+                ),
+                Some(&[3][..]),
+            ),
+            (
+                InstData::new(
+                    Op::Barrier { kind: BarrierKind::Arrive, aligned: false, packed: false },
+                    Type::B32,
+                    &[word, word],
+                ),
+                None,
+            ),
+            (
+                InstData::new(
+                    Op::Barrier { kind: BarrierKind::RedAnd, aligned: false, packed: true },
+                    Type::B32,
+                    &[word, pred],
+                ),
+                None,
+            ),
+            (
+                InstData::new(
+                    Op::Barrier { kind: BarrierKind::RedPopc, aligned: false, packed: false },
                     Type::B32,
                     &[word, word, pred],
                 ),

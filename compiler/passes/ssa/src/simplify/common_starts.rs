@@ -76,7 +76,7 @@ impl Names {
 /// The two arms of a branch which nobody else enters.
 fn arms(func: &Function, cfg: &Cfg, head: Block) -> Option<[Block; 2]> {
     let data = &func.insts[func.terminator(head)?];
-    let (Op::Branch(_), [left, right]) = (data.op, data.targets.as_slice()) else { return None };
+    let (Op::Branch { .. }, [left, right]) = (data.op, data.targets.as_slice()) else { return None };
     let arms = [left.block, right.block];
     let is_alone =
         |&arm: &Block| cfg.preds(arm) == [head] && func.blocks[arm].params.is_empty() && arm != head;

@@ -103,7 +103,7 @@ fn must_stay(op: &Op) -> bool {
     match op {
         // What most instructions are.
         Op::Const(_) | Op::Iadd | Op::Imul | Op::Fadd(_) | Op::Fmul(_) | Op::Ffma(_) | Op::Icmp(_) => false,
-        _ => op.is_terminator() || op.effects().side_effect,
+        _ => op.effects().ordered,
     }
 }
 

@@ -18,7 +18,7 @@ pub const NAME: &str = "dead-atomics";
 /// Turns atomics without used results into reductions; says whether there were any.
 pub fn dead_atomics(func: &mut Function, _: &mut Analyses) -> bool {
     let mut insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
-    if !insts.any(|&inst| matches!(func.insts[inst].op, Op::Atomic(..))) {
+    if !insts.any(|&inst| matches!(func.insts[inst].op, Op::Atomic { .. })) {
         return false;
     }
     let mut used: SecondaryMap<Value, bool> = SecondaryMap::new();
@@ -36,12 +36,12 @@ pub fn dead_atomics(func: &mut Function, _: &mut Analyses) -> bool {
         for place in 0..func.blocks[block].insts.len() {
             let inst = func.blocks[block].insts[place];
             let data = &func.insts[inst];
-            let Op::Atomic(op, access) = data.op else { continue };
+            let Op::Atomic { op, access } = data.op else { continue };
             let reducible = !matches!(op, AtomicOp::Exch | AtomicOp::Cas)
                 && matches!(access.order, Order::Relaxed | Order::Release)
                 && !func.results(inst).iter().any(|&result| used[result]);
             if reducible {
-                let red = InstData { op: Op::Red(op, access), ..data.clone() };
+                let red = InstData { op: Op::Red { op, access }, ..data.clone() };
                 func.blocks[block].insts[place] = func.make_inst(red);
                 changed = true;
             }

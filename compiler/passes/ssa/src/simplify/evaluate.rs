@@ -4,8 +4,9 @@
 //! result; `None` where the operation is no function of its arguments, where the hardware's result is not
 //! known to the bit (approximations, divisions by zero, conversions of NaN to integers), and for
 //! 128 bits.
+#![deny(clippy::wildcard_enum_match_arm)]
 
-use ptxc_ir::{Funnel, IntCond, Op, Type};
+use ptxc_ir::{Funnel, IntCond, Op, Type, not_arithmetic};
 use ptxc_semantics::bits::{self, Limit};
 use ptxc_semantics::float::{self, NanRule};
 use ptxc_semantics::int;
@@ -19,11 +20,35 @@ pub fn evaluate(op: &Op, ty: Type, args: &[(Type, u64)]) -> Option<u64> {
         return None;
     }
     let bits: SmallVec<[u64; 4]> = args.iter().map(|&(_, bits)| bits).collect();
-    logic(op, ty, &bits)
-        .or_else(|| integer(op, ty, &bits))
-        .or_else(|| conversion(op, ty, args))
-        .or_else(|| floating(op, ty, &bits))
-        .or_else(|| pair(op, ty, &bits))
+    match op {
+        Op::And | Op::Or | Op::Xor | Op::Not => logic(op, ty, &bits),
+        Op::Select => logic(op, ty, &bits),
+        Op::Iadd | Op::Isub | Op::Ineg | Op::Iabs | Op::Imul | Op::Umulh => integer(op, ty, &bits),
+        Op::Smulh | Op::UmulWide | Op::SmulWide | Op::UmadWide | Op::SmadWide => integer(op, ty, &bits),
+        Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem | Op::Smin | Op::Smax => integer(op, ty, &bits),
+        Op::Umin | Op::Umax | Op::IaddCarryIn => integer(op, ty, &bits),
+        Op::Shl | Op::Shr | Op::Sar | Op::Popc | Op::Clz | Op::Brev => integer(op, ty, &bits),
+        Op::Bfind { .. } | Op::Bmsk { .. } | Op::Szext { .. } | Op::Prmt(_) => integer(op, ty, &bits),
+        Op::Lop3 { .. } | Op::Dp4a { .. } | Op::Dp2a { .. } | Op::FunnelShl(_) => integer(op, ty, &bits),
+        Op::FunnelShr(_) => integer(op, ty, &bits),
+        Op::Icmp(_) => integer(op, ty, &bits),
+        Op::Zext | Op::Sext | Op::Trunc | Op::Bitcast | Op::SintToFloat(_) => conversion(op, ty, args),
+        Op::UintToFloat(_) | Op::FloatToSint { .. } | Op::FloatToUint { .. } => conversion(op, ty, args),
+        Op::FloatToFloat(_) | Op::FloatToHalf { .. } => conversion(op, ty, args),
+        Op::FloatsToHalves { .. } | Op::RoundToIntegral { .. } | Op::Pack => conversion(op, ty, args),
+        Op::Fcmp { .. } | Op::Fset { .. } => floating(op, ty, &bits).or_else(|| pair(op, ty, &bits)),
+        Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) => floating(op, ty, &bits).or_else(|| pair(op, ty, &bits)),
+        Op::Ffma(_) | Op::Fneg { .. } => floating(op, ty, &bits).or_else(|| pair(op, ty, &bits)),
+        Op::Fabs { .. } | Op::Fmin { .. } => floating(op, ty, &bits).or_else(|| pair(op, ty, &bits)),
+        Op::Fmax { .. } => floating(op, ty, &bits).or_else(|| pair(op, ty, &bits)),
+        // Two results, or a result that the hardware approximates.
+        Op::IaddCarryOut | Op::IaddCarryInOut | Op::IsubCarryOut | Op::IsubCarryIn => None,
+        Op::IsubCarryInOut => None,
+        Op::FcmpPair { .. } => None,
+        Op::Fdiv(_) | Op::Fsqrt(_) | Op::FdivApprox { .. } | Op::FdivCheck | Op::Fapprox { .. } => None,
+        Op::Unpack => None,
+        not_arithmetic!() => None,
+    }
 }
 
 /// All ones in a type.
@@ -75,13 +100,21 @@ fn integer(op: &Op, ty: Type, args: &[u64]) -> Option<u64> {
         (Op::Popc, &[a]) => bits::popc(unsigned, a).into(),
         (Op::Clz, &[a]) => bits::clz(unsigned, a).into(),
         (Op::Brev, &[a]) => bits::brev(unsigned, a),
-        (Op::Bfind(signed, shift), &[a]) => bits::bfind(IntType::new(ty.bits(), *signed), a, *shift).into(),
-        (Op::Bmsk(wrap), &[a, b]) => bits::bmsk(a as u32, b as u32, limit(*wrap)).into(),
-        (Op::Szext(signed, wrap), &[a, b]) => bits::szext(*signed, a as u32, b as u32, limit(*wrap)).into(),
+        (Op::Bfind { signed, shift }, &[a]) => {
+            bits::bfind(IntType::new(ty.bits(), *signed), a, *shift).into()
+        }
+        (Op::Bmsk { wrap }, &[a, b]) => bits::bmsk(a as u32, b as u32, limit(*wrap)).into(),
+        (Op::Szext { signed, wrap }, &[a, b]) => {
+            bits::szext(*signed, a as u32, b as u32, limit(*wrap)).into()
+        }
         (Op::Prmt(pick), &[a, b, c]) => bits::prmt((*pick).into(), a as u32, b as u32, c as u32).into(),
-        (Op::Lop3(table), &[a, b, c]) => bits::lop3(a as u32, b as u32, c as u32, *table).into(),
-        (Op::Dp4a(x, y), &[a, b, c]) => bits::dp4a(*x, *y, a as u32, b as u32, c as u32).into(),
-        (Op::Dp2a(x, y, high), &[a, b, c]) => bits::dp2a(*x, *y, *high, a as u32, b as u32, c as u32).into(),
+        (Op::Lop3 { table }, &[a, b, c]) => bits::lop3(a as u32, b as u32, c as u32, *table).into(),
+        (Op::Dp4a { a_signed: x, b_signed: y }, &[a, b, c]) => {
+            bits::dp4a(*x, *y, a as u32, b as u32, c as u32).into()
+        }
+        (Op::Dp2a { a_signed: x, b_signed: y, high }, &[a, b, c]) => {
+            bits::dp2a(*x, *y, *high, a as u32, b as u32, c as u32).into()
+        }
         (Op::FunnelShl(limit), &[a, b, count]) => {
             bits::shf_l(a as u32, b as u32, count as u32, funnel_limit(*limit)?).into()
         }
@@ -128,22 +161,22 @@ fn conversion(op: &Op, ty: Type, args: &[(Type, u64)]) -> Option<u64> {
         (Op::UintToFloat(round), &[(from, a)]) => {
             convert::int_to_float(int(from, false), ty.float_format()?, a, Mode::new((*round).into()))
         }
-        (Op::FloatToSint(round, ftz) | Op::FloatToUint(round, ftz), &[(from, a)]) => {
+        (Op::FloatToSint { round, ftz } | Op::FloatToUint { round, ftz }, &[(from, a)]) => {
             let from = from.float_format().filter(|from| !from.is_nan(a))?;
-            let to = int(ty, matches!(op, Op::FloatToSint(..)));
+            let to = int(ty, matches!(op, Op::FloatToSint { .. }));
             convert::float_to_int(from, to, a, (*round).into(), *ftz)
         }
         (Op::FloatToFloat(mode), &[(from, a)]) => {
             convert::float_to_float(from.float_format()?, ty.float_format()?, a, (*mode).into())
         }
-        (Op::FloatToHalf(round, relu, finite), &[(_, a)]) => {
+        (Op::FloatToHalf { round, relu, finite }, &[(_, a)]) => {
             convert::single_to_half(ty.float_format()?, a, (*round).into(), *relu, *finite)
         }
-        (Op::FloatsToHalves(round, relu, finite), &[(_, a), (_, b)]) => {
+        (Op::FloatsToHalves { round, relu, finite }, &[(_, a), (_, b)]) => {
             let to = ty.pair_format()?;
             packed::of_singles(to, a as u32, b as u32, (*round).into(), *relu, *finite).into()
         }
-        (Op::RoundToIntegral(round, ftz), &[(_, a)]) => {
+        (Op::RoundToIntegral { round, ftz }, &[(_, a)]) => {
             convert::round_to_integral(ty.float_format()?, a, Mode::new((*round).into()).with_ftz(*ftz))
         }
         _ => return None,
@@ -159,17 +192,17 @@ fn floating(op: &Op, ty: Type, args: &[u64]) -> Option<u64> {
         (Op::Fmul(mode), &[a, b]) => float::mul(format, a, b, (*mode).into()),
         (Op::Ffma(mode), &[a, b, c]) => float::fma(format, a, b, c, (*mode).into()),
         // The sign of a NaN is not specified.
-        (Op::Fneg(ftz), &[a]) if !format.is_nan(a) => float::neg(format, flush(*ftz, a)),
-        (Op::Fabs(ftz), &[a]) if !format.is_nan(a) => float::abs(format, flush(*ftz, a)),
-        (Op::Fmin(ftz, nan, xorsign), &[a, b]) => {
+        (Op::Fneg { ftz }, &[a]) if !format.is_nan(a) => float::neg(format, flush(*ftz, a)),
+        (Op::Fabs { ftz }, &[a]) if !format.is_nan(a) => float::abs(format, flush(*ftz, a)),
+        (Op::Fmin { ftz, nan, xorsign }, &[a, b]) => {
             let min = if *xorsign { float::min_xorsign } else { float::min };
             min(format, a, b, nan_rule(*nan), *ftz)
         }
-        (Op::Fmax(ftz, nan, xorsign), &[a, b]) => {
+        (Op::Fmax { ftz, nan, xorsign }, &[a, b]) => {
             let max = if *xorsign { float::max_xorsign } else { float::max };
             max(format, a, b, nan_rule(*nan), *ftz)
         }
-        (Op::Fcmp(condition, ftz), &[a, b]) => {
+        (Op::Fcmp { cond: condition, ftz }, &[a, b]) => {
             u64::from(float::compare(format, (*condition).into(), a, b, *ftz))
         }
         _ => return None,
@@ -179,7 +212,7 @@ fn floating(op: &Op, ty: Type, args: &[u64]) -> Option<u64> {
 /// Two halves.
 fn pair(op: &Op, ty: Type, args: &[u64]) -> Option<u64> {
     let format = ty.pair_format()?;
-    if let Op::Fset(condition, ftz, ones) = op
+    if let Op::Fset { cond: condition, ftz, ones } = op
         && let &[a, b] = args
     {
         let truth = if *ones { Truth::Ones } else { Truth::One };
@@ -221,17 +254,27 @@ mod tests {
         let pair = |bits| (Type::F16x2, bits);
         let sum = evaluate(&Op::Fadd(FloatMode::RN), Type::F16x2, &[pair(0x3c00_4000), pair(0x4000_3c00)]);
         assert_eq!(sum, Some(0x4200_4200));
-        let less = Op::Fset(ptxc_ir::FloatCond::Lt, false, false);
+        let less = Op::Fset { cond: ptxc_ir::FloatCond::Lt, ftz: false, ones: false };
         assert_eq!(evaluate(&less, Type::F16x2, &[pair(0x3c00_4000), pair(0x4000_3c00)]), Some(0x3c00_0000));
-        assert_eq!(evaluate(&Op::Fneg(false), Type::F16x2, &[pair(0x7e00_3c00)]), None, "the sign of a NaN");
+        assert_eq!(
+            evaluate(&Op::Fneg { ftz: false }, Type::F16x2, &[pair(0x7e00_3c00)]),
+            None,
+            "the sign of a NaN"
+        );
     }
 
     #[test]
     fn what_the_hardware_decides_stays() {
         let b32 = |bits| (Type::B32, bits);
         assert_eq!(evaluate(&Op::Udiv, Type::B32, &[b32(1), b32(0)]), None);
-        assert_eq!(evaluate(&Op::Fapprox(ptxc_ir::Approx::Rcp, false), Type::F32, &[float(3.0)]), None);
-        assert_eq!(evaluate(&Op::FloatToSint(Rounding::Zero, false), Type::B32, &[float(f32::NAN)]), None);
+        assert_eq!(
+            evaluate(&Op::Fapprox { function: ptxc_ir::Approx::Rcp, ftz: false }, Type::F32, &[float(3.0)]),
+            None
+        );
+        assert_eq!(
+            evaluate(&Op::FloatToSint { round: Rounding::Zero, ftz: false }, Type::B32, &[float(f32::NAN)]),
+            None
+        );
         assert_eq!(evaluate(&Op::SpecialReg(ptxc_ir::SpecialReg::TidX), Type::B32, &[]), None);
     }
 }

@@ -165,9 +165,7 @@ pub(super) fn is_repeatable(op: &Op) -> bool {
         // What most instructions are.
         Op::Const(_) | Op::Iadd | Op::Imul | Op::Fadd(_) | Op::Fmul(_) | Op::Ffma(_) | Op::Icmp(_) => true,
         Op::Store(_) => false,
-        Op::Load(access) if access.order == Order::Weak => {
-            access.cache == CacheOp::Nc || !op.effects().reads_memory
-        }
+        Op::Load(access) if access.order == Order::Weak => access.cache == CacheOp::Nc || !op.effects().reads,
         _ => op.effects().is_pure(),
     }
 }

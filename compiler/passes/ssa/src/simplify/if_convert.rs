@@ -52,7 +52,7 @@ pub fn if_convert(func: &mut Function, known: &mut Analyses) -> bool {
 fn convert(func: &mut Function, cfg: &Cfg, block: Block, gone: &mut SecondaryMap<Block, bool>) -> bool {
     let Some(terminator) = func.terminator(block) else { return false };
     let data = &func.insts[terminator];
-    let (Op::Branch(_), [yes, no]) = (data.op, data.targets.as_slice()) else { return false };
+    let (Op::Branch { .. }, [yes, no]) = (data.op, data.targets.as_slice()) else { return false };
     let (condition, loc) = (data.args[0], data.loc);
     let (mut yes, mut no) = (yes.clone(), no.clone());
     let (arm_yes, arm_no) = (arm(func, cfg, block, yes.block), arm(func, cfg, block, no.block));

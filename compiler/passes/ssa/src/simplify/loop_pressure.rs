@@ -87,7 +87,7 @@ pub(super) fn words_of(func: &Function, value: Value) -> u32 {
 
 /// Whether instructions have a value as an operand that is no register.
 pub(super) fn is_operand(func: &Function, value: Value) -> bool {
-    func.def_inst(value).is_some_and(|data| matches!(data.op, Op::Const(_) | Op::Param(_)))
+    func.def_inst(value).is_some_and(|data| matches!(data.op, Op::Const(_) | Op::Param { .. }))
 }
 
 /// Whether `inner` is `outer` or inside it.

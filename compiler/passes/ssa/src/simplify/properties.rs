@@ -28,7 +28,7 @@ fn build(blocks: &[Code]) -> Function {
     let entry = list[0];
     let mut shared = Vec::new();
     for n in 0..PARAMS {
-        let inst = func.append(entry, InstData::new(Op::Param(4 * n), Type::B32, &[]));
+        let inst = func.append(entry, InstData::new(Op::Param { offset: 4 * n }, Type::B32, &[]));
         shared.push(func.result(inst));
     }
     for (n, (code, &block)) in blocks.iter().zip(&list).enumerate() {
@@ -102,7 +102,7 @@ fn build(blocks: &[Code]) -> Function {
         let last = words[words.len() - 1];
         let other = words[words.len() / 2];
         let mut data = match conditions.last() {
-            Some(&condition) => InstData::new(Op::Branch(false), Type::B32, &[condition]),
+            Some(&condition) => InstData::new(Op::Branch { uni: false }, Type::B32, &[condition]),
             None => InstData::new(Op::Jump, Type::B32, &[]),
         };
         data.targets.push(BlockCall::new(target(1), &[last]));
@@ -135,13 +135,13 @@ fn run(func: &Function, params: &[u32]) -> Option<u64> {
                 data.args.iter().map(|&arg| (func.ty(arg), get(&values, arg))).collect();
             let result = match data.op {
                 Op::Const(bits) => bits,
-                Op::Param(offset) => params[offset as usize / 4].into(),
+                Op::Param { offset } => params[offset as usize / 4].into(),
                 Op::Store(_) => return Some(args[1].1),
                 Op::Jump => {
                     next = Some(&data.targets[0]);
                     continue;
                 }
-                Op::Branch(_) => {
+                Op::Branch { .. } => {
                     next = Some(&data.targets[usize::from(args[0].1 == 0)]);
                     continue;
                 }

@@ -62,7 +62,7 @@ impl<'a> Ways<'a> {
             for &inst in &func.blocks[block].insts {
                 let data = &func.insts[inst];
                 match data.op {
-                    Op::Bssy(barrier, continuation) => {
+                    Op::Bssy { barrier, join: continuation } => {
                         opened.entry((barrier.0, continuation)).or_default().push(block);
                     }
                     Op::BranchTogether => {
@@ -131,7 +131,7 @@ impl<'a> Ways<'a> {
             };
             part.is_whole |= open && self.func.kind == FunctionKind::Entry && state.extent == Extent::ALL;
             match self.func.insts[inst].op {
-                Op::Bssy(barrier, continuation)
+                Op::Bssy { barrier, join: continuation }
                     if (barrier.0, continuation) == (region.barrier, region.continuation) =>
                 {
                     open = true;
@@ -187,7 +187,7 @@ impl<'a> Ways<'a> {
             },
             _ if !(self.waits)(inst) => Waiting::Not,
             Op::WarpSync => of("warpsync", data.args.first()),
-            Op::Call(callee, _) => {
+            Op::Call { callee, .. } => {
                 let name = self.func.callees[callee].name.as_str();
                 match warp::is_warp_routine(name) && warp::takes_mask(name) {
                     true if is_tested => Waiting::Not,
@@ -204,7 +204,7 @@ impl<'a> Ways<'a> {
         let insts = self.func.blocks[block].insts.iter();
         insts
             .filter_map(|&inst| match self.func.insts[inst].op {
-                Op::Call(callee, _) => Some(self.func.callees[callee].name.as_str()),
+                Op::Call { callee, .. } => Some(self.func.callees[callee].name.as_str()),
                 _ => None,
             })
             .find(|name| warp::is_warp_routine(name))
@@ -216,7 +216,7 @@ impl<'a> Ways<'a> {
             Some(bits) => Some(Mask::Lanes(bits as u32)),
             // A kernel's parameter is the same wherever it is read.
             None => {
-                let data = self.func.def_inst(mask).filter(|data| matches!(data.op, Op::Param(_)));
+                let data = self.func.def_inst(mask).filter(|data| matches!(data.op, Op::Param { .. }));
                 let is_fixed = data.is_some() && self.func.kind == FunctionKind::Entry;
                 is_fixed.then_some(Mask::Value(mask))
             }

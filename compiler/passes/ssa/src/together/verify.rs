@@ -11,11 +11,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use cranelift_entity::EntitySet;
-use ptxc_ir::{Block, CalleeKind, Function, FunctionKind, Inst, Op, Value, VoteMode};
+use ptxc_ir::{Block, CalleeKind, Function, FunctionKind, Inst, Op, Value, VoteMode, arithmetic};
 
 use super::balance::Ways;
 use super::{Extent, State, Together, parts};
 use crate::analyses::Analyses;
+use crate::gather::{Lanes, lanes_of};
 use crate::runtime::warp;
 use crate::uniformity::Uniformity;
 
@@ -122,7 +123,7 @@ pub fn check_in(
             match op {
                 Op::WarpSync => gathered = true,
                 // What keeps a mask does not wait for its lanes any more.
-                Op::Call(..) | Op::CallIndirect(_) => {
+                Op::Call { .. } | Op::CallIndirect(_) => {
                     gathered &= !parts(func, &func.insts[inst], |mask| uniformity.is_uniform(mask));
                 }
                 _ => {}
@@ -139,17 +140,7 @@ fn is_sound(func: &Function, state: &State) -> bool {
 
 /// Whether an operation depends on which lanes of a warp execute it together.
 fn is_of_warp(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Shfl(_)
-            | Op::Vote(_)
-            | Op::Match(_)
-            | Op::Redux(_)
-            | Op::Elect
-            | Op::Barrier(..)
-            | Op::ClusterArrive(..)
-            | Op::ClusterWait(..)
-    )
+    lanes_of(op) != Lanes::Here && *op != Op::WarpSync
 }
 
 fn has_mask(func: &Function, inst: Inst) -> bool {
@@ -157,16 +148,37 @@ fn has_mask(func: &Function, inst: Inst) -> bool {
 }
 
 /// Whether an instruction may make lanes wait for others of the warp.
+#[deny(clippy::wildcard_enum_match_arm)]
 fn may_wait(func: &Function, inst: Inst) -> bool {
     match func.insts[inst].op {
         Op::WarpSync => true,
-        Op::Call(callee, false) => {
+        Op::Call { callee, pure: false } => {
             let callee = &func.callees[callee];
             !callee.lanes.independent
                 || callee.kind == CalleeKind::Routine && warp::is_warp_routine(&callee.name)
         }
         Op::CallIndirect(prototype) => !func.callees[prototype].lanes.independent,
-        _ => false,
+        Op::Call { pure: true, .. } => false,
+        // The lanes of an operation of the warp are together, by the proof.
+        Op::Shfl(_) | Op::Vote(_) | Op::Match(_) | Op::Redux(_) | Op::Elect => false,
+        Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => false,
+        arithmetic!() => false,
+        Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => false,
+        Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => false,
+        Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => false,
+        Op::IsSpace(_) => false,
+        Op::ActiveMask | Op::Nanosleep | Op::Breakpoint | Op::WarpFence => false,
+        Op::Bar(_) | Op::GridDependency(_) => false,
+        Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => false,
+        Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => false,
+        Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => false,
+        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => false,
+        Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => false,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => false,
+        Op::FuncAddr(_) => false,
+        Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => false,
+        Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => false,
+        Op::Trap => false,
     }
 }
 
@@ -175,7 +187,7 @@ fn is_own_mask(func: &Function, inst: Inst, own: &EntitySet<Value>) -> bool {
     let data = &func.insts[inst];
     match data.op {
         Op::WarpSync => data.args.first().is_some_and(|&mask| own.contains(mask)),
-        Op::Call(callee, false) => {
+        Op::Call { callee, pure: false } => {
             let callee = &func.callees[callee];
             callee.kind == CalleeKind::Routine
                 && warp::takes_mask(&callee.name)
@@ -195,7 +207,7 @@ fn own_masks(func: &Function) -> EntitySet<Value> {
             let data = &func.insts[inst];
             let finds = match data.op {
                 Op::ActiveMask | Op::Vote(VoteMode::Ballot) | Op::Match(_) => true,
-                Op::Call(callee, _) => warp::is_warp_routine(&func.callees[callee].name),
+                Op::Call { callee, .. } => warp::is_warp_routine(&func.callees[callee].name),
                 _ => false,
             };
             own.extend(func.results(inst).iter().copied().filter(|_| finds));

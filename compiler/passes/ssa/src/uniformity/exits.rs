@@ -11,7 +11,8 @@ pub fn live_graph(func: &Function) -> Cfg {
 /// Whether a block ends in a branch with exactly one edge to a block that only exits.
 fn is_early_exit(func: &Function, block: Block) -> bool {
     let edges = func.edges(block);
-    let branches = func.terminator(block).is_some_and(|inst| matches!(func.insts[inst].op, Op::Branch(_)));
+    let branches =
+        func.terminator(block).is_some_and(|inst| matches!(func.insts[inst].op, Op::Branch { .. }));
     branches && edges.iter().filter(|edge| is_exit(func, edge.block)).count() == 1
 }
 

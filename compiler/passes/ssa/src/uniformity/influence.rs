@@ -14,7 +14,7 @@
 //! Regions of many branches may overlap, as in a long chain of conditions. Their total cost is bounded by a
 //! budget linear in the function; branches beyond it count as never joined again, and share one search.
 use cranelift_entity::{EntitySet, SecondaryMap};
-use ptxc_ir::{Block, Cfg, ConvergenceBarrier, Function, FunctionKind, Op, PostDominators};
+use ptxc_ir::{Block, Cfg, ConvergenceBarrier, Function, FunctionKind, Op, PostDominators, arithmetic};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -64,7 +64,7 @@ impl Influence {
         postdominators: Option<&PostDominators>,
     ) -> Influence {
         let opens = |block: Block| {
-            func.blocks[block].insts.iter().any(|&inst| matches!(func.insts[inst].op, Op::Bssy(..)))
+            func.blocks[block].insts.iter().any(|&inst| matches!(func.insts[inst].op, Op::Bssy { .. }))
         };
         let converged = converged || cfg.rpo().iter().any(|&block| opens(block));
         let ends = if converged {
@@ -200,7 +200,7 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
         for &inst in ptxc_interrupt::parts(&func.blocks[block].insts).flatten() {
             let place = |barrier: ConvergenceBarrier| stack.iter().rposition(|open| open.0 == barrier.0);
             match func.insts[inst].op {
-                Op::Bssy(barrier, continuation) => stack.push((barrier.0, continuation)),
+                Op::Bssy { barrier, join: continuation } => stack.push((barrier.0, continuation)),
                 Op::Bsync(barrier) => {
                     let place = place(barrier);
                     stack.truncate(place.unwrap_or(stack.len()));
@@ -210,7 +210,25 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
                         broken.insert(stack.remove(place));
                     }
                 }
-                _ => {}
+                arithmetic!() => {}
+                Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => {}
+                Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => {}
+                Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy => {}
+                Op::CacheHint | Op::IsSpace(_) => {}
+                Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => {}
+                Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => {}
+                Op::Bar(_) | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => {}
+                Op::GridDependency(_) => {}
+                Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => {}
+                Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => {}
+                Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => {}
+                Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => {}
+                Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => {}
+                Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => {}
+                Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => {}
+                Op::SaveBarrier(_) | Op::RestoreBarrier(_) => {}
+                Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => {}
+                Op::Trap => {}
             }
         }
         // On sound code every edge brings the same stack; the verifier has seen to that.
@@ -234,5 +252,5 @@ fn follows_aligned_barrier(func: &Function, cfg: &Cfg, block: Block) -> bool {
     let [.., last, jump] = func.blocks[before].insts[..] else { return false };
     func.kind == FunctionKind::Entry
         && func.insts[jump].op == Op::Jump
-        && matches!(func.insts[last].op, Op::Barrier(_, true, _))
+        && matches!(func.insts[last].op, Op::Barrier { aligned: true, .. })
 }

@@ -34,6 +34,7 @@
 //! (After Coutinho et al., *Divergence Analysis and Optimizations*, PACT 2011, and Rosemann et al., POPL
 //! 2021.) Values and blocks become divergent once: the propagation is linear in uses, but for the regions,
 //! see [`influence`], and for loops that threads leave apart, which cost their sizes once each.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 mod exits;
 mod influence;
@@ -42,7 +43,7 @@ use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
 use petgraph::algo::kosaraju_scc;
 use ptxc_ir::{
     Block, CacheOp, Cfg, Function, FunctionKind, Inst, Lists, Loop, Loops, Op, Order, PostDominators, Space,
-    Value, ValueDef,
+    Value, ValueDef, arithmetic,
 };
 
 use crate::analyses::Analyses;
@@ -248,7 +249,8 @@ impl Solver<'_> {
     /// An instruction has a divergent argument.
     fn diverge_user(&mut self, inst: Inst, block: Block) {
         match self.func.insts[inst].op {
-            Op::Branch(false) | Op::Switch => self.diverge_branch(block),
+            Op::Branch { uni: false } | Op::Switch => self.diverge_branch(block),
+            Op::Branch { uni: true } | Op::BranchTogether => {}
             // The answer is one for all who ask together: what asks apart is found with the region, and what
             // asks different lanes by the mask.
             Op::Vote(_) => {
@@ -258,8 +260,32 @@ impl Solver<'_> {
                 }
             }
             // The answer is one for the CTA.
-            Op::Barrier(..) | Op::Bar(_) => {}
-            _ => self.diverge_results(inst),
+            Op::Barrier { .. } | Op::Bar(_) => {}
+            arithmetic!() => self.diverge_results(inst),
+            Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) => self.diverge_results(inst),
+            Op::SpecialReg(_) => self.diverge_results(inst),
+            Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } => self.diverge_results(inst),
+            Op::TryAtomic { .. } | Op::Fence { .. } | Op::ToGeneric(_) => self.diverge_results(inst),
+            Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => self.diverge_results(inst),
+            Op::IsSpace(_) => self.diverge_results(inst),
+            Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) => self.diverge_results(inst),
+            Op::Elect | Op::Nanosleep | Op::Breakpoint | Op::WarpSync => self.diverge_results(inst),
+            Op::WarpFence => self.diverge_results(inst),
+            Op::ClusterArrive { .. } | Op::ClusterWait { .. } => self.diverge_results(inst),
+            Op::GridDependency(_) => self.diverge_results(inst),
+            Op::MbarrierUpdate { .. } | Op::MbarrierInval => self.diverge_results(inst),
+            Op::MbarrierArrive { .. } | Op::MbarrierState { .. } => self.diverge_results(inst),
+            Op::MbarrierParity { .. } | Op::MbarrierPending => self.diverge_results(inst),
+            Op::AsyncCopy { .. } | Op::AsyncFill { .. } => self.diverge_results(inst),
+            Op::AsyncArrive { .. } | Op::AsyncCommit | Op::AsyncWait => self.diverge_results(inst),
+            Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => self.diverge_results(inst),
+            Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => self.diverge_results(inst),
+            Op::ProxyFence(_) | Op::TensormapAcquire(_) => self.diverge_results(inst),
+            Op::TensormapRelease(_) => self.diverge_results(inst),
+            Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => self.diverge_results(inst),
+            Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) => self.diverge_results(inst),
+            Op::SaveBarrier(_) | Op::RestoreBarrier(_) => self.diverge_results(inst),
+            Op::Jump | Op::Return | Op::Exit | Op::Trap => self.diverge_results(inst),
         }
     }
 
@@ -384,19 +410,36 @@ impl Solver<'_> {
 fn is_source(op: &Op) -> bool {
     match op {
         Op::SpecialReg(reg) => !reg.is_uniform(),
-        Op::Atomic(..)
-        | Op::TryAtomic(..)
+        Op::Atomic { .. }
+        | Op::TryAtomic { .. }
         | Op::Shfl(_)
         | Op::Elect
         | Op::SaveBarrier(_)
-        | Op::Call(_, false)
+        | Op::Call { pure: false, .. }
         | Op::CallIndirect(_) => true,
         // One thread after another arrives, and what one has found another one need not have.
-        Op::MbarrierArrive(..) | Op::MbarrierState(..) | Op::MbarrierParity(..) => true,
+        Op::MbarrierArrive { .. } | Op::MbarrierState { .. } | Op::MbarrierParity { .. } => true,
         Op::Load(access) => {
             !(is_read_only(op) || access.order == Order::Weak && is_shared_space(access.space))
         }
-        _ => false,
+        Op::Call { pure: true, .. } => false,
+        arithmetic!() => false,
+        Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) => false,
+        Op::Store(_) | Op::Red { .. } | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) => false,
+        Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => false,
+        Op::Vote(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Nanosleep => false,
+        Op::Breakpoint | Op::WarpSync | Op::WarpFence => false,
+        Op::Bar(_) | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => false,
+        Op::GridDependency(_) => false,
+        Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierPending => false,
+        Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => false,
+        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => false,
+        Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => false,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => false,
+        Op::FuncAddr(_) => false,
+        Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::RestoreBarrier(_) => false,
+        Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => false,
+        Op::Trap => false,
     }
 }
 
@@ -417,7 +460,24 @@ fn needs_whole_warp(op: &Op) -> bool {
     match op {
         Op::Vote(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) => true,
         Op::Load(_) => !is_read_only(op),
-        _ => false,
+        arithmetic!() => false,
+        Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => false,
+        Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => false,
+        Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => false,
+        Op::IsSpace(_) => false,
+        Op::Shfl(_) | Op::Elect | Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => false,
+        Op::Bar(_) | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => false,
+        Op::GridDependency(_) => false,
+        Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => false,
+        Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => false,
+        Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => false,
+        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => false,
+        Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => false,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => false,
+        Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => false,
+        Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => false,
+        Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => false,
+        Op::Trap => false,
     }
 }
 

@@ -216,7 +216,7 @@ impl<'a> Translator<'a> {
                 let before = self.block;
                 let inside = self.function.add_block();
                 let behind = self.function.add_block();
-                self.terminate(Op::Branch(false), &[condition], &[inside, behind]);
+                self.terminate(Op::Branch { uni: false }, &[condition], &[inside, behind]);
                 self.start(inside, Above::Single(before));
                 let result = self.plain(translate, &mut form);
                 if !self.ended {
@@ -255,7 +255,7 @@ impl<'a> Translator<'a> {
     pub fn branch_away(&mut self, condition: Value, target: Block, uniform: bool) {
         let before = self.block;
         let behind = self.function.add_block();
-        self.terminate(Op::Branch(uniform), &[condition], &[target, behind]);
+        self.terminate(Op::Branch { uni: uniform }, &[condition], &[target, behind]);
         self.start(behind, Above::Single(before));
     }
 

@@ -11,7 +11,7 @@ pub(super) fn rule(folder: &mut Folder<'_>, inst: Inst) -> Option<Rewrite> {
     let targets = &data.targets;
     let jump = |to: BlockCall| Some(Rewrite::Terminator(Op::Jump, SmallVec::new(), vec![to]));
     match (data.op, data.args.as_slice(), targets.as_slice()) {
-        (Op::Branch(uniform), &[condition], [yes, no]) => {
+        (Op::Branch { uni: uniform }, &[condition], [yes, no]) => {
             if yes == no {
                 return jump(yes.clone());
             }
@@ -20,7 +20,7 @@ pub(super) fn rule(folder: &mut Folder<'_>, inst: Inst) -> Option<Rewrite> {
             }
             let [inner] = folder.args_of(condition, Op::Not)?;
             let turned = vec![no.clone(), yes.clone()];
-            Some(Rewrite::Terminator(Op::Branch(uniform), smallvec![inner], turned))
+            Some(Rewrite::Terminator(Op::Branch { uni: uniform }, smallvec![inner], turned))
         }
         (Op::Switch, &[_], [first, rest @ ..]) if rest.iter().all(|other| other == first) => {
             jump(first.clone())
@@ -34,7 +34,7 @@ pub(super) fn rule(folder: &mut Folder<'_>, inst: Inst) -> Option<Rewrite> {
             let targets = vec![zero.clone(), other.clone()];
             let none = folder.emit_constant(Type::B32, 0);
             let is_zero = folder.emit(Op::Icmp(IntCond::Eq), Type::B32, &[selector, none]);
-            Some(Rewrite::Terminator(Op::Branch(false), smallvec![is_zero], targets))
+            Some(Rewrite::Terminator(Op::Branch { uni: false }, smallvec![is_zero], targets))
         }
         _ => None,
     }
@@ -48,8 +48,8 @@ pub(super) fn memory(folder: &mut Folder<'_>, inst: Inst) -> Option<Rewrite> {
         return None;
     }
     let (Op::ToGeneric(space), _, &[inner]) = folder.def(data.args[0])? else { return None };
-    let is_update = matches!(data.op, Op::Atomic(..) | Op::Red(..));
-    if matches!(data.op, Op::TryAtomic(..)) || is_update && space == Space::Local {
+    let is_update = matches!(data.op, Op::Atomic { .. } | Op::Red { .. });
+    if matches!(data.op, Op::TryAtomic { .. }) || is_update && space == Space::Local {
         return None;
     }
     let (mut op, ty, mut args) = (data.op, data.ty, data.args.clone());

@@ -55,7 +55,7 @@ impl Forms {
             Op::Iadd => Forms::SUM,
             Op::Isub => Forms::DIFFERENCE,
             Op::Not => Forms::COMPLEMENT,
-            Op::Icmp(_) | Op::Fcmp(..) => Forms::COMPARISON,
+            Op::Icmp(_) | Op::Fcmp { .. } => Forms::COMPARISON,
             Op::Zext | Op::Sext | Op::Trunc => Forms::RESIZED,
             Op::Pack | Op::Unpack => Forms::PAIR,
             Op::And => Forms::CONJUNCTION,

@@ -53,7 +53,7 @@ fn complement(folder: &mut Folder<'_>, a: Value) -> Option<Rewrite> {
     let (op, ty, args) = folder.def(a)?;
     let op = match op {
         Op::Icmp(condition) => Op::Icmp(condition.negate()),
-        Op::Fcmp(condition, ftz) => Op::Fcmp(condition.negate(), ftz),
+        Op::Fcmp { cond: condition, ftz } => Op::Fcmp { cond: condition.negate(), ftz },
         _ => return None,
     };
     // A comparison exists in every width in which it existed before.

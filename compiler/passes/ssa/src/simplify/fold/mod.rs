@@ -220,6 +220,7 @@ impl Folder<'_> {
 
     /// The rules for any operation of which an argument is a constant or a choice between constants, and those for the operation
     /// itself. The arguments have these forms.
+    #[deny(clippy::wildcard_enum_match_arm)]
     fn by_operation(&mut self, inst: Inst, op: Op, ty: Type, forms: Forms) -> Option<Rewrite> {
         // No rule looks at the instruction itself again.
         let args = std::mem::take(&mut self.func.insts[inst].args);
@@ -238,7 +239,50 @@ impl Folder<'_> {
             | Op::Unpack
             | Op::ToGeneric(_)
             | Op::FromGeneric(_) => convert::rule(self, &op, ty, &args),
-            _ => integer::rule(self, &op, ty, &args),
+            Op::Iadd | Op::Isub | Op::Ineg | Op::Iabs | Op::Imul => integer::rule(self, &op, ty, &args),
+            Op::Umulh | Op::Smulh | Op::UmulWide | Op::SmulWide => integer::rule(self, &op, ty, &args),
+            Op::UmadWide | Op::SmadWide | Op::Smin | Op::Smax => integer::rule(self, &op, ty, &args),
+            Op::Umin | Op::Umax | Op::IaddCarryOut => integer::rule(self, &op, ty, &args),
+            Op::IaddCarryIn | Op::IaddCarryInOut => integer::rule(self, &op, ty, &args),
+            Op::IsubCarryOut | Op::IsubCarryIn => integer::rule(self, &op, ty, &args),
+            Op::IsubCarryInOut => integer::rule(self, &op, ty, &args),
+            Op::Shl | Op::Shr | Op::Sar | Op::Popc | Op::Clz => integer::rule(self, &op, ty, &args),
+            Op::Brev | Op::Bfind { .. } | Op::Bmsk { .. } => integer::rule(self, &op, ty, &args),
+            Op::Szext { .. } | Op::Prmt(_) | Op::Lop3 { .. } => integer::rule(self, &op, ty, &args),
+            Op::Dp4a { .. } | Op::Dp2a { .. } | Op::FunnelShl(_) => integer::rule(self, &op, ty, &args),
+            Op::FunnelShr(_) => integer::rule(self, &op, ty, &args),
+            Op::Fcmp { .. } | Op::FcmpPair { .. } => integer::rule(self, &op, ty, &args),
+            Op::Fset { .. } => integer::rule(self, &op, ty, &args),
+            Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) => integer::rule(self, &op, ty, &args),
+            Op::Ffma(_) | Op::Fneg { .. } | Op::Fabs { .. } => integer::rule(self, &op, ty, &args),
+            Op::Fmin { .. } | Op::Fmax { .. } | Op::Fdiv(_) => integer::rule(self, &op, ty, &args),
+            Op::Fsqrt(_) | Op::FdivApprox { .. } | Op::FdivCheck => integer::rule(self, &op, ty, &args),
+            Op::Fapprox { .. } => integer::rule(self, &op, ty, &args),
+            Op::SintToFloat(_) | Op::UintToFloat(_) => integer::rule(self, &op, ty, &args),
+            Op::FloatToSint { .. } | Op::FloatToUint { .. } => integer::rule(self, &op, ty, &args),
+            Op::FloatToFloat(_) | Op::FloatToHalf { .. } => integer::rule(self, &op, ty, &args),
+            Op::FloatsToHalves { .. } => integer::rule(self, &op, ty, &args),
+            Op::RoundToIntegral { .. } => integer::rule(self, &op, ty, &args),
+            // They have no rules, or their rules are in `control`.
+            Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => None,
+            Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } => None,
+            Op::TryAtomic { .. } | Op::Fence { .. } | Op::CachePolicy | Op::CacheHint => None,
+            Op::IsSpace(_) => None,
+            Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) => None,
+            Op::Elect | Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => None,
+            Op::Bar(_) | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => None,
+            Op::GridDependency(_) => None,
+            Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => None,
+            Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => None,
+            Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } => None,
+            Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore => None,
+            Op::BulkShare | Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => None,
+            Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => None,
+            Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => None,
+            Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) => None,
+            Op::RestoreBarrier(_) => None,
+            Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return => None,
+            Op::Exit | Op::Trap => None,
         });
         self.func.insts[inst].args = args;
         rewrite

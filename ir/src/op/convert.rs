@@ -1,0 +1,66 @@
+//! Conversions between types.
+
+macro_rules! convert_operations {
+    ($then:ident $($later:ident)* { $($before:tt)* }) => { $then! { $($later)* { $($before)*
+        /// `(a: narrower integer) -> T`: extended with zeros.
+        Zext = "zext" [T] [] INT (Narrower) -> (T) {};
+        /// `(a: narrower integer) -> T`: extended by the sign.
+        Sext = "sext" [T] [] INT (Narrower) -> (T) {};
+        /// `(a: wider integer) -> T`: the low bits.
+        Trunc = "trunc" [T] [] INT (Wider) -> (T) {};
+        /// `(a: type of equal width) -> T`: the same bits.
+        Bitcast = "bitcast" [T] [] MEMORY (SameWidth) -> (T) {};
+        /// `(a: integer) -> T`: a signed number rounded to a float.
+        SintToFloat(round: Rounding) = "sint_to_float" [T round] [] FLOAT (Int) -> (T) {};
+        /// `(a: integer) -> T`: an unsigned number rounded to a float.
+        UintToFloat(round: Rounding) = "uint_to_float" [T round] [] FLOAT (Int) -> (T) {};
+        /// `(a: float) -> T`: rounded to a signed integer, saturating. A NaN gives what PTX `cvt`
+        /// says: 0, or only the top bit from `f64` and to 64 bits.
+        FloatToSint {
+            /// How the result is rounded.
+            round: Rounding,
+            /// Whether subnormals become zero.
+            ftz: bool,
+        } = "float_to_sint" [T round (ftz)] [] INT (Float) -> (T) {};
+        /// `(a: float) -> T`: rounded to an unsigned integer, saturating. A NaN gives what PTX
+        /// `cvt` says: 0, or only the top bit from `f64` and to 64 bits.
+        FloatToUint {
+            /// How the result is rounded.
+            round: Rounding,
+            /// Whether subnormals become zero.
+            ftz: bool,
+        } = "float_to_uint" [T round (ftz)] [] INT (Float) -> (T) {};
+        /// `(a: float of another width) -> T`: rounded to another format.
+        FloatToFloat(mode: FloatMode) = "float_to_float" [T mode] [] FLOAT (Float) -> (T) {};
+        /// `(a: f32) -> T`: rounded to 16 bits.
+        FloatToHalf {
+            /// How the result is rounded.
+            round: Rounding,
+            /// Whether a negative result becomes zero (PTX `.relu`).
+            relu: bool,
+            /// Whether the largest finite number replaces a greater result (PTX `.satfinite`).
+            finite: bool,
+        } = "float_to_half" [T round (relu) (finite)] [] HALF (F32) -> (T) {};
+        /// `(a: f32, b: f32) -> T`: both rounded as in [`Op::FloatToHalf`], `a` to the low half,
+        /// `b` to the high.
+        FloatsToHalves {
+            /// How the result is rounded.
+            round: Rounding,
+            /// Whether a negative result becomes zero (PTX `.relu`).
+            relu: bool,
+            /// Whether the largest finite number replaces a greater result (PTX `.satfinite`).
+            finite: bool,
+        } = "floats_to_halves" [T round (relu) (finite)] [] HALF_PAIR (F32, F32) -> (T) {};
+        /// `(a: T) -> T`: rounded to an integral value.
+        RoundToIntegral {
+            /// How the result is rounded.
+            round: Rounding,
+            /// Whether subnormals become zero.
+            ftz: bool,
+        } = "round" [T round (ftz)] [] FLOAT (T) -> (T) {};
+        /// `(a: half of T, b: half of T) -> T`: `a` in the low bits, `b` in the high.
+        Pack = "pack" [T] [] PAIR (Half, Half) -> (T) {};
+        /// `(a: T) -> half of T, half of T`: the low bits, then the high.
+        Unpack = "unpack" [T] [] PAIR (T) -> (Half, Half) {};
+    } } };
+}

@@ -1,0 +1,75 @@
+//! Asynchronous copies.
+
+use crate::memory::spelled;
+
+spelled! {
+    /// How much around an element an asynchronous copy brings into the second-level cache: a hint.
+    Prefetch {
+        /// What the copy needs.
+        Needed = "needed",
+        /// 64 bytes.
+        L64 = "l2_64",
+        /// 128 bytes.
+        L128 = "l2_128",
+        /// 256 bytes.
+        L256 = "l2_256",
+    }
+}
+
+macro_rules! copies_operations {
+    ($then:ident $($later:ident)* { $($before:tt)* }) => { $then! { $($later)* { $($before)*
+        /// `(a: b64, b: b32, n: b32)`: copies an element asynchronously from global memory at `a`
+        /// to shared memory at `b`: its first `n` bytes, followed by zeros.
+        AsyncCopy {
+            /// The element in global memory.
+            access: Access,
+            /// How much is brought into the second-level cache.
+            prefetch: Prefetch,
+        } = "async_copy" [access prefetch] [] NONE (Address, B32, B32)
+            -> () { reads, writes, ordered };
+        /// `(a: b64, b: b32, p: pred)`: copies the whole element asynchronously, or only zeros
+        /// where `p` does not hold. Made by legalization.
+        AsyncFill {
+            /// The element in global memory.
+            access: Access,
+            /// How much is brought into the second-level cache.
+            prefetch: Prefetch,
+            /// Whether the address is that of the element plus the number of zeros at its end.
+            zfill: bool,
+        } = "async_fill" [access prefetch (zfill)] [] NONE (Address, B32, Pred)
+            -> () { reads, writes, ordered };
+        /// `(a: b32)`: arrives at an mbarrier once the thread's earlier copies are complete.
+        /// Without `noinc` the phase expects one more arrival for it.
+        AsyncArrive {
+            /// Whether the phase already expects this arrival (PTX `.noinc`).
+            noinc: bool,
+        } = "async_arrive" [(noinc)] [] NONE (B32) -> () { reads, writes, ordered };
+        /// `()`: the thread's copies since the last commit are a group.
+        AsyncCommit = "async_commit" [] [] NONE () -> () { reads, writes, ordered };
+        /// `(n: b32)`: waits until at most the last `n` groups of the thread are incomplete.
+        AsyncWait = "async_wait" [] [] NONE (B32) -> () { reads, writes, ordered };
+        /// `()`: waits for all copies of the thread.
+        AsyncWaitAll = "async_wait_all" [] [] NONE () -> () { reads, writes, ordered };
+        /// `(a: b32, b: b64, n: b32, c: b32)`: copies `n` bytes asynchronously from global memory
+        /// at `b` to shared memory at `a`, and tells the mbarrier at `c`.
+        BulkLoad = "bulk_load" [] [] NONE (B32, B64, B32, B32) -> () { reads, writes, ordered };
+        /// `(a: b64, b: b32, n: b32)`: copies `n` bytes asynchronously from shared memory at `b` to
+        /// global memory at `a`.
+        BulkStore = "bulk_store" [] [] NONE (B64, B32, B32) -> () { reads, writes, ordered };
+        /// `(a: b32, b: b32, n: b32, c: b32)`: copies `n` bytes asynchronously from the CTA's
+        /// shared memory at `b` to shared memory of the cluster at `a`, and tells the mbarrier at
+        /// `c`.
+        BulkShare = "bulk_share" [] [] NONE (B32, B32, B32, B32) -> () { reads, writes, ordered };
+        /// `(a: b64, n: b32)`: brings `n` bytes of global memory at `a` into the second-level
+        /// cache: a hint.
+        BulkPrefetch = "bulk_prefetch" [] [] NONE (B64, B32) -> () { reads, writes, ordered };
+        /// `()`: the thread's bulk stores since the last commit are a group.
+        BulkCommit = "bulk_commit" [] [] NONE () -> () { reads, writes, ordered };
+        /// `(n: b32)`: waits until at most the last `n` groups of bulk stores of the thread are
+        /// incomplete.
+        BulkWait {
+            /// Whether it is enough that the sources have been read.
+            read: bool,
+        } = "bulk_wait" [(read)] [] NONE (B32) -> () { reads, writes, ordered };
+    } } };
+}

@@ -1,0 +1,107 @@
+//! Barriers in shared memory.
+
+use super::results::Results;
+use crate::memory::{Space, spelled};
+use crate::types::Type;
+
+spelled! {
+    /// What an operation without a result does to an mbarrier.
+    MbarrierUpdate {
+        /// Makes one that expects so many arrivals a phase.
+        Init = "init",
+        /// Expects so many more bytes of asynchronous copies in this phase.
+        ExpectTx = "expect_tx",
+        /// Takes note of so many bytes that have come.
+        CompleteTx = "complete_tx",
+    }
+}
+
+spelled! {
+    /// How threads arrive at an mbarrier.
+    MbarrierArrive {
+        /// So many arrivals.
+        Count = "count",
+        /// The same, which must not complete the phase.
+        NoComplete = "no_complete",
+        /// One arrival, after so many more bytes are expected.
+        ExpectTx = "expect_tx",
+        /// So many arrivals, which later phases do not expect.
+        Drop = "drop",
+        /// The same, which must not complete the phase.
+        DropNoComplete = "drop_no_complete",
+        /// One arrival that later phases do not expect, after so many more bytes are expected.
+        DropExpectTx = "drop_expect_tx",
+    }
+}
+
+spelled! {
+    /// How the completion of an mbarrier's phase is asked for.
+    MbarrierWait {
+        /// At once.
+        Test = "test",
+        /// After a while, if that is what it takes.
+        Try = "try",
+        /// The same, after so many nanoseconds at most: one argument more.
+        TryFor = "try_for",
+    }
+}
+
+/// The results of an arrival: only an mbarrier of the CTA gives its state.
+pub(super) const fn arrival_results(space: Space) -> Results {
+    match space {
+        Space::SharedCluster => Results::None,
+        Space::Generic | Space::Global | Space::Shared | Space::Local | Space::Const | Space::Param => {
+            Results::One(Type::B64)
+        }
+    }
+}
+
+macro_rules! mbarrier_operations {
+    ($then:ident $($later:ident)* { $($before:tt)* }) => { $then! { $($later)* { $($before)*
+        /// `(a: b32, n: b32)`: changes the mbarrier at the address `a`.
+        MbarrierUpdate {
+            /// The change.
+            update: MbarrierUpdate,
+            /// The memory of the CTA or of the cluster.
+            space: Space,
+        } = "mbarrier_update" [update space] [] NONE (B32, B32) -> () { reads, writes, ordered };
+        /// `(a: b32)`: ends the mbarrier at this shared address.
+        MbarrierInval = "mbarrier_inval" [] [] NONE (B32) -> () { reads, writes, ordered };
+        /// `(a: b32, n: b32) -> b64`: arrives at an mbarrier. The result is its state before; an
+        /// mbarrier in another CTA's memory gives no result.
+        MbarrierArrive {
+            /// How the thread arrives.
+            kind: MbarrierArrive,
+            /// The memory of the CTA or of the cluster.
+            space: Space,
+            /// `release` or `relaxed`.
+            order: Order,
+            /// The threads that observe the order.
+            scope: Scope,
+        } = "mbarrier_arrive" [kind space order scope] [] NONE (B32, B32)
+            -> [arrival_results(space)] { reads, writes, ordered };
+        /// `(a: b32, s: b64 [, t: b32]) -> pred`: whether the phase of the state `s` is complete.
+        MbarrierState {
+            /// How long the thread waits.
+            wait: MbarrierWait,
+            /// `acquire` or `relaxed`.
+            order: Order,
+            /// The threads that observe the order.
+            scope: Scope,
+        } = "mbarrier_state" [wait order scope] [] NONE (B32, B64)
+            -> (Pred) { reads, writes, ordered };
+        /// `(a: b32, n: b32 [, t: b32]) -> pred`: whether the last phase with the parity `n` is
+        /// complete.
+        MbarrierParity {
+            /// How long the thread waits.
+            wait: MbarrierWait,
+            /// `acquire` or `relaxed`.
+            order: Order,
+            /// The threads that observe the order.
+            scope: Scope,
+        } = "mbarrier_parity" [wait order scope] [] NONE (B32, B32)
+            -> (Pred) { reads, writes, ordered };
+        /// `(s: b64) -> b32`: the arrivals that the phase of a state awaited.
+        MbarrierPending = "mbarrier_pending" [] [] NONE (B64) -> (B32) {};
+    } } };
+}
