@@ -51,7 +51,9 @@ impl Dist {
         run(merge.args(["merge", "--sparse", "-o"]).arg(&profile).arg(&counts), INSTALLATION)?;
         let built = host.build(&build, &flag("-Cprofile-use=", &profile))?;
         let result = program(&package);
-        for (from, to) in [(built, result.clone()), (root().join("LICENSE"), package.join("LICENSE"))] {
+        let licences = ["LICENSE", "LICENSE-APACHE", "LICENSE-MIT"];
+        let licences = licences.map(|name| (root().join(name), package.join(name)));
+        for (from, to) in [(built, result.clone())].into_iter().chain(licences) {
             std::fs::copy(&from, &to).map_err(|error| format!("{}: {error}", to.display()))?;
         }
         println!("{}", result.display());

@@ -4,6 +4,7 @@
 mod bench;
 mod beside;
 mod cases;
+mod ci;
 mod compare;
 mod corpus;
 mod cpu_time;
@@ -33,6 +34,7 @@ use ptxc_words::Bits;
 
 use crate::bench::{Bench, Measure};
 use crate::beside::BrokenKernels;
+use crate::ci::{Ci, Nightly};
 use crate::compare::Comparison;
 use crate::cycles::Cycles;
 use crate::dist::Dist;
@@ -94,6 +96,10 @@ enum Command {
     Fuzz(Fuzz),
     /// Every form of barriers, atomics and warp operations beside ptxas.
     Families(Families),
+    /// Run what must pass before a change lands, or with `--fast` the part of it that takes minutes less.
+    Ci(Ci),
+    /// Run the checks that take too long for every change.
+    Nightly(Nightly),
     /// Every package that is needed has an allowed licence, and a line in docs/dependencies.md.
     Licences,
     /// Mine the distances that NVIDIA's assembler keeps between dependent instructions.
@@ -241,6 +247,8 @@ fn main() -> ExitCode {
         Command::Families(families) => families.run(),
         Command::Gpu(cases) => cases.run(),
         Command::Fuzz(fuzz) => fuzz.run(),
+        Command::Ci(ci) => ci.run(),
+        Command::Nightly(nightly) => nightly.run(),
         Command::Licences => licences::run(),
         Command::Mine(mine) => mine.run(),
         Command::Mutate(mutate) => match mutate.run() {

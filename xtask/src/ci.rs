@@ -1,0 +1,83 @@
+//! `cargo xtask ci` and `cargo xtask nightly`: lists of commands that must pass.
+//!
+//! `ci --fast` is the loop of a developer: format, lints, unit tests and lit tests, in under three minutes once the
+//! dependencies are built. `ci` is `.ci/run`, which decides whether a change lands. `nightly` runs the checks that take too
+//! long for it; `.ci/run` runs a sample of each.
+
+use std::process::Command;
+use std::time::Instant;
+
+use clap::Args;
+
+use crate::root;
+
+/// The arguments of `ci`.
+#[derive(Debug, Args)]
+pub(crate) struct Ci {
+    /// Only format, lints, unit tests and lit tests.
+    #[arg(long)]
+    fast: bool,
+}
+
+/// The arguments of `nightly`.
+#[derive(Debug, Args)]
+pub(crate) struct Nightly {
+    /// The first seed of random programs.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// The number of random programs.
+    #[arg(long, default_value_t = 20_000)]
+    programs: u64,
+}
+
+impl Ci {
+    pub(crate) fn run(self) -> Result<(), String> {
+        if !self.fast {
+            return steps(&[("all", &["bash", ".ci/run"])]);
+        }
+        steps(&[
+            ("format", &["cargo", "fmt", "--check"]),
+            ("lints", &["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+            // One selection of packages for both, so that nothing is built twice.
+            ("unit tests", &["cargo", "test", "--workspace", "--lib", "--quiet"]),
+            ("lit tests", &["cargo", "test", "--workspace", "--test", "lit", "--quiet"]),
+        ])
+    }
+}
+
+impl Nightly {
+    pub(crate) fn run(self) -> Result<(), String> {
+        let [seed, programs] = [self.seed.to_string(), self.programs.to_string()];
+        let optimized = ["cargo", "run", "--quiet", "--profile", "fuzz", "--package", "xtask", "--"];
+        let with = |rest: &[&'static str]| optimized.iter().copied().chain(rest.iter().copied()).collect();
+        let mut fuzz: Vec<&str> = with(&["fuzz", "--jobs", "2", "--orders", "3"]);
+        fuzz.extend(["--programs", &programs, "--seed", &seed]);
+        let families: Vec<&str> = with(&["families"]);
+        let shapes: Vec<&str> = with(&["shapes"]);
+        let bits: Vec<&str> = with(&["bits", "--random", "10000000"]);
+        let mutate: Vec<&str> = with(&["mutate", "--count", "20000"]);
+        steps(&[
+            ("random programs", &fuzz),
+            ("every form of barriers, atomics and warp operations", &families),
+            ("every shape of instruction", &shapes),
+            ("random machine words", &bits),
+            ("mutated kernels", &mutate),
+        ])
+    }
+}
+
+/// Runs commands one after another in the repository, and prints the time that each took.
+fn steps(list: &[(&str, &[&str])]) -> Result<(), String> {
+    for (name, words) in list {
+        println!("\n== {name}");
+        let start = Instant::now();
+        let [program, arguments @ ..] = words else { continue };
+        let status = Command::new(program).args(arguments).current_dir(root()).status();
+        let status = status.map_err(|error| format!("{program}: {error}"))?;
+        if !status.success() {
+            return Err(format!("{name}: {status}"));
+        }
+        println!("== {name}: {:.0} s", start.elapsed().as_secs_f64());
+    }
+    Ok(())
+}
