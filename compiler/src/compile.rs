@@ -6,9 +6,9 @@ use ptxc_codegen::func_code::FuncCode;
 use ptxc_codegen::schedule::{HEURISTICS, Heuristic};
 use ptxc_ir as ir;
 use ptxc_machine::Arch;
+use ptxc_object::cubin::CubinError;
 use ptxc_passes::{CodeSettings, Context, Form, Module, Silent, Span, run};
 use ptxc_ptx::diagnostic::{Diagnostic, Severity};
-use ptxc_sass::cubin::CubinError;
 use ptxc_sass::text::Style;
 
 use crate::callees::callees;

@@ -9,9 +9,9 @@
 use std::sync::Arc;
 
 use ptxc_codegen::func_code::FuncCode;
+use ptxc_object::cubin::{CubinError, Line, Module, Source, assemble, write};
 use ptxc_ptx::diagnostic::{Diagnostic, source_node};
 use ptxc_sass::Program;
-use ptxc_sass::cubin::{CubinError, Line, Module, Source, assemble, write};
 use ptxc_syntax::ast::{Item, StatementKind};
 use ptxc_syntax::items::ItemKind;
 use ptxc_syntax::{NodeId, parse_item};

@@ -5,7 +5,7 @@
 use std::sync::{Arc, OnceLock};
 
 use ptxc_machine::Arch;
-use ptxc_sass::cubin::Abi;
+use ptxc_object::cubin::Abi;
 use ptxc_syntax::items::{ItemKind, ItemText, split};
 
 use crate::db::Db;

@@ -1,7 +1,7 @@
 //! What decides the code that comes out, as plain values.
 
 use ptxc_machine::Arch;
-use ptxc_sass::cubin::Abi;
+use ptxc_object::cubin::Abi;
 
 use crate::db::Db;
 use crate::input::Options;

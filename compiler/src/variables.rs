@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use ptxc_codegen::func_code::FuncCode;
 use ptxc_codegen::variables::placed;
+use ptxc_object::cubin::Binding;
 use ptxc_ptx::check::codes::UNDECLARED_SYMBOL;
 use ptxc_ptx::check::env;
 use ptxc_ptx::diagnostic::Diagnostic;
-use ptxc_sass::cubin::Binding;
 use ptxc_sass::variable::{Section, Variable};
 use ptxc_syntax::ast::{Item, Linkage, Space};
 use ptxc_syntax::items::ItemKind;

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use ptxc_compiler::Located;
 use ptxc_machine::Arch;
+use ptxc_object::cubin::{Cubin, CubinError, Module, Source, assemble, encode, write};
 use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::bits::{self, EncodeError};
-use ptxc_sass::cubin::{Cubin, CubinError, Module, Source, assemble, encode, write};
 use ptxc_sass::text::{Kernel, ReadOptions};
 use ptxc_sass::{CodeRelocation, Coded, Program};
 

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use ptxc_machine::Arch;
-use ptxc_sass::cubin::{Abi, Cubin, Function, program, read};
+use ptxc_object::cubin::{Abi, Cubin, Function, program, read};
 use ptxc_sass::text::{Style, write_program, write_variables};
 use ptxc_sass::variable::union;
 

@@ -96,11 +96,11 @@ pub enum Command {
     Man(ManArgs),
 }
 
-impl From<CubinAbi> for ptxc_sass::cubin::Abi {
-    fn from(abi: CubinAbi) -> ptxc_sass::cubin::Abi {
+impl From<CubinAbi> for ptxc_object::cubin::Abi {
+    fn from(abi: CubinAbi) -> ptxc_object::cubin::Abi {
         match abi {
-            CubinAbi::V7 => ptxc_sass::cubin::Abi::V7,
-            CubinAbi::V8 => ptxc_sass::cubin::Abi::V8,
+            CubinAbi::V7 => ptxc_object::cubin::Abi::V7,
+            CubinAbi::V8 => ptxc_object::cubin::Abi::V8,
         }
     }
 }

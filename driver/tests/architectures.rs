@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 /// The folders whose sources ask for features and facts.
-const FOLDERS: [&str; 4] = ["sass/src", "compiler", "sim/src", "driver/src"];
+const FOLDERS: [&str; 5] = ["object/src", "sass/src", "compiler", "sim/src", "driver/src"];
 
 /// The Rust files below a folder, without the folders of tests, benchmarks and examples.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

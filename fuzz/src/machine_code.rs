@@ -4,10 +4,11 @@
 //! None may panic. What a function asserts besides is said there.
 
 use ptxc_machine::Arch;
-use ptxc_sass::container::{Found, visit};
+use ptxc_object::container::{Found, visit};
+use ptxc_object::cubin;
 use ptxc_sass::text::{ReadOptions, Style, parse_inst, parse_programs, write_inst, write_program};
 use ptxc_sass::verify::{self, Order};
-use ptxc_sass::{Coded, Control, Program, bits, cubin};
+use ptxc_sass::{Coded, Control, Program, bits};
 
 /// The longest function that is verified: the fuzzer wants many files, not large ones.
 const VERIFIED: usize = 256;

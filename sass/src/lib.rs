@@ -32,9 +32,7 @@
 
 pub mod bits;
 pub mod blocks;
-pub mod container;
 pub mod control;
-pub mod cubin;
 pub mod dependences;
 mod flow;
 pub mod inst;

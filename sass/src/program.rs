@@ -64,7 +64,7 @@ pub struct Literals {
 /// The constant bank of the jump tables and literals.
 pub const JUMP_TABLE_BANK: u8 = 2;
 /// Bytes of a constant bank at the most.
-pub(crate) const CONSTANT_BANK_BYTES: u32 = 1 << 16;
+pub const CONSTANT_BANK_BYTES: u32 = 1 << 16;
 
 /// Registers that a launch sets aside beyond those that the code names.
 const EXTRA_REGISTERS: u32 = 2;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use ptxc_sass::{Program, cubin};
+use ptxc_object::cubin;
+use ptxc_sass::Program;
 
 use crate::cpu_time;
 use crate::listing::Listing;

@@ -7,7 +7,7 @@
 use std::io::Write;
 
 use ptxc_machine::Arch;
-use ptxc_sass::container::{Function, Place};
+use ptxc_object::container::{Function, Place};
 use rayon::prelude::*;
 
 use super::pieces::{BATCH, Text};

@@ -6,8 +6,8 @@
 
 use std::io::{self, Write};
 
+use ptxc_object::container::Function;
 use ptxc_sass::Control;
-use ptxc_sass::container::Function;
 use ptxc_sass::waits::{Step, waits};
 use rayon::prelude::*;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! `ptxc decode`: the machine code in files, instruction by instruction, in a format of the user's choice.
 //!
-//! Images come from [`container`](ptxc_sass::container) one after the other and are written at once, small ones some at a time,
+//! Images come from [`container`](ptxc_object::container) one after the other and are written at once, small ones some at a time,
 //! so that a library with thousands needs no more memory than its largest. A word that is no instruction is shown as data, with a note;
 //! everything else is still shown, and the exit code tells.
 
@@ -18,7 +18,7 @@ use std::io::Write;
 use std::path::Path;
 
 use ptxc_machine::Arch;
-use ptxc_sass::container::{Content, Found, Function, Image, Place, visit};
+use ptxc_object::container::{Content, Found, Function, Image, Place, visit};
 
 use crate::cli::{Color, DecodeArgs, DecodeFormat};
 use crate::output::{check_overwrites, read_bytes, write_with};

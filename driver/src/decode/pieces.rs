@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use ptxc_sass::container::Function;
+use ptxc_object::container::Function;
 use rayon::prelude::*;
 
 use super::row::{Piece, Undecoded};

@@ -11,8 +11,8 @@
 
 use std::fmt::Write;
 
+use ptxc_object::container::Function;
 use ptxc_sass::Control;
-use ptxc_sass::container::Function;
 use ptxc_sass::text::number::hex;
 use rayon::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use std::io::{Error, ErrorKind, Result, Write};
 
-use ptxc_sass::container::Function;
+use ptxc_object::container::Function;
 
 use super::row::{Source, Undecoded};
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::{read, repository};
 
 /// The folders with source that ends up in the program.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 13] = [
     "syntax/src",
     "compiler/src",
     "compiler/interrupt/src",
@@ -14,6 +14,8 @@ const SOURCES: [&str; 11] = [
     "compiler/passes/ptx/src",
     "compiler/passes/ssa/src",
     "compiler/passes/codegen/src",
+    "machine/src",
+    "object/src",
     "sass/src",
     "ir/src",
     "sim/src",

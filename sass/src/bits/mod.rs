@@ -66,7 +66,7 @@ pub(crate) fn offset_len(op: Op, slot: &crate::table::Slot, arch: Arch) -> u8 {
 
 /// The slot of the operand that a loader may fill in: an immediate of 32 bits, or the address that a call goes to. `None` where
 /// the instruction has none or is no form of its row.
-pub(crate) fn loaded_slot(inst: &Inst<PReg>, arch: Arch) -> Option<usize> {
+pub fn loaded_slot(inst: &Inst<PReg>, arch: Arch) -> Option<usize> {
     match inst.op {
         Op::CALL_ABSOLUTE => return inst.slot_index("offset"),
         Op::CALL_LOADED => return inst.slot_index("target"),

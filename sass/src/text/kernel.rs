@@ -439,7 +439,7 @@ fn waiting(inst: &Inst<PReg>, arch: Arch) -> Control {
 }
 
 /// What can be counted of the resources: registers, and CTA barriers by their names.
-pub(crate) fn counted_resources(insts: &[Coded], arch: Arch) -> Resources {
+pub fn counted_resources(insts: &[Coded], arch: Arch) -> Resources {
     let all_barriers = arch.facts().limits.cta_barriers;
     let mut resources = Resources::default();
     for coded in insts.iter().filter(|coded| coded.inst.op.is_cta_barrier()) {

@@ -19,7 +19,7 @@ struct Comment {
 }
 
 /// A text with blank comments.
-pub(crate) struct Source<'a> {
+pub struct Source<'a> {
     text: &'a str,
     blank: String,
     comments: Vec<Comment>,
@@ -27,7 +27,7 @@ pub(crate) struct Source<'a> {
 
 /// A line of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Line<'a> {
+pub struct Line<'a> {
     /// What is not comment, without blanks around it.
     pub code: &'a str,
     /// Where that begins in the text, in bytes.
@@ -40,14 +40,14 @@ pub(crate) struct Line<'a> {
 
 impl Line<'_> {
     /// Where the code is in the text.
-    pub(crate) fn span(&self) -> Range<usize> {
+    pub fn span(&self) -> Range<usize> {
         self.start..self.start + self.code.len()
     }
 }
 
 impl<'a> Source<'a> {
     /// Finds the comments.
-    pub(crate) fn new(text: &'a str) -> Source<'a> {
+    pub fn new(text: &'a str) -> Source<'a> {
         let bytes = text.as_bytes();
         let mut comments = Vec::new();
         let mut blank = String::with_capacity(text.len());
@@ -86,13 +86,13 @@ impl<'a> Source<'a> {
     }
 
     /// The comment that has no end.
-    pub(crate) fn unclosed(&self) -> Option<Range<usize>> {
+    pub fn unclosed(&self) -> Option<Range<usize>> {
         let last = self.comments.last().filter(|comment| !comment.closed)?;
         Some(last.span.start..last.span.start + 2)
     }
 
     /// The lines that have code, an offset or an encoding.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+    pub fn lines(&self) -> impl Iterator<Item = Line<'_>> {
         let mut comments = self.comments.iter().peekable();
         let mut start = 0;
         self.blank.split_inclusive('\n').filter_map(move |line| {

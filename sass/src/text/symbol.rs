@@ -67,7 +67,7 @@ impl fmt::Display for SymbolText<'_> {
 }
 
 /// Whether a name can be written and read again: letters, digits and what symbols of NVIDIA's tools have.
-pub(crate) fn is_name(name: &str) -> bool {
+pub fn is_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_$.%".contains(&byte);
     !name.is_empty() && name.bytes().all(is_plain)
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ptxc_machine::Arch;
-use ptxc_sass::cubin::{program, read};
+use ptxc_object::cubin::{program, read};
 use ptxc_sim::{Case, Options, SimError, run_sass};
 
 /// The folder of ptxas.

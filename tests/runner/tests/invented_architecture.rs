@@ -7,8 +7,8 @@
 use ptxc_compiler::{Database, Options, SourceFile, compile_ir, stages};
 use ptxc_ir::Function;
 use ptxc_machine::{Arch, Archs};
+use ptxc_object::cubin::{self, Abi, CubinError};
 use ptxc_passes::{CodeSettings, Context, Silent, Span, UNSUPPORTED_ARCH, run};
-use ptxc_sass::cubin::{self, Abi, CubinError};
 use ptxc_sass::latency::{self, Ahead, Dependence, Latency, Side};
 use ptxc_sass::table::{Fixed, Form, Joint, Place};
 use ptxc_sass::text::parse_inst;

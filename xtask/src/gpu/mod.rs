@@ -15,8 +15,8 @@ use clap::Args;
 use ptxc_compiler::cubin::cubin;
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
 use ptxc_machine::Arch;
+use ptxc_object::cubin::Abi;
 use ptxc_ptx::diagnostic::Severity;
-use ptxc_sass::cubin::Abi;
 use ptxc_sim::Case;
 use ptxc_sim::report::compare;
 

@@ -7,21 +7,21 @@
 //! Linear in the code and the variables, and sorting the places that branches name.
 
 use ptxc_machine::Arch;
+use ptxc_sass::bits;
+use ptxc_sass::operand::{FunctionIndex, Label, OperandKind};
+use ptxc_sass::program::{
+    CONSTANT_BANK_BYTES, Coded, JUMP_TABLE_BANK, JumpTable, Literals, ParamInfo, Program, ProgramFunction,
+    Resources,
+};
+use ptxc_sass::symbol::{Addend, CodeRelocation, Symbol};
+use ptxc_sass::table::Op;
+use ptxc_sass::text::{counted_resources, is_name};
+use ptxc_sass::variable::{Pointer, Section, Variable};
 use rustc_hash::FxHashMap;
 
 use super::contents::{Cubin, Function, GlobalVariable};
 use super::error::CubinError;
 use super::relocation::RelocationKind;
-use crate::bits;
-use crate::operand::{FunctionIndex, Label, OperandKind};
-use crate::program::{
-    CONSTANT_BANK_BYTES, Coded, JUMP_TABLE_BANK, JumpTable, Literals, ParamInfo, Program, ProgramFunction,
-    Resources,
-};
-use crate::symbol::{Addend, CodeRelocation, Symbol};
-use crate::table::Op;
-use crate::text::{counted_resources, is_name};
-use crate::variable::{Pointer, Section, Variable};
 
 /// The program of a kernel.
 ///
@@ -177,7 +177,7 @@ impl<'a> Targets<'a> {
             for &target in &branch.targets {
                 places.push(self.place(i64::from(target), index)?);
             }
-            coded.inst.operands.extend(places.iter().map(|&place| crate::Operand::label(Label(place))));
+            coded.inst.operands.extend(places.iter().map(|&place| ptxc_sass::Operand::label(Label(place))));
             self.labels.extend(places);
             branches.push((index, &branch.targets[..]));
         }

@@ -5,6 +5,7 @@
 //! constants, code, variables, and the constant bank 0 of each kernel. Linear in the file's size, and sorting its symbols
 //! by name.
 
+use ptxc_sass::variable::Section as Space;
 use rustc_hash::FxHashMap;
 
 use super::attribute::{self as eiattr, Attributes, compat};
@@ -13,7 +14,6 @@ use super::elf::{Data, Elf, Entry, Header, Reference, Section, SectionId, Segmen
 use super::error::CubinError;
 use super::relocation::{Relocation, RelocationKind};
 use super::{frame, line, note};
-use crate::variable::Section as Space;
 
 /// Kinds of sections, and bits of `sh_flags` and `st_other`, that ELF leaves to the machine.
 pub(super) mod cuda {

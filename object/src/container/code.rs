@@ -11,11 +11,11 @@ use object::LittleEndian as LE;
 use object::elf::{EM_CUDA, FileHeader64, SHT_NOBITS, SHT_SYMTAB, STT_FUNC};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
 use ptxc_machine::Arch;
+use ptxc_sass::program::Program;
 use rustc_hash::FxHashMap;
 
 use super::error::ContainerError;
 use super::{Function, Image, MAX_NAME};
-use crate::program::Program;
 
 type Header = FileHeader64<LE>;
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use ptxc_machine::Arch;
-use ptxc_sass::cubin::{
+use ptxc_object::cubin::{
     Abi, Bank, Binding, Cubin, CubinError, Function, GlobalVariable, IndirectBranch, Launch, Line, Module,
     Param, Part, Relocation, RelocationKind, Source, assemble, program, read, write,
 };

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use ptxc_machine::Arch;
-use ptxc_sass::cubin::{Abi, read, write};
+use ptxc_object::cubin::{Abi, read, write};
 
 use crate::tools::{Oracle, oracle};
 

@@ -10,6 +10,7 @@ use object::elf::{FileHeader64, STT_FUNC, STT_OBJECT, SectionHeader64};
 use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, SectionTable, Sym, SymbolTable};
 use object::{SectionIndex, SymbolIndex};
 use ptxc_machine::Arch;
+use ptxc_sass::variable::Section as Space;
 use rustc_hash::FxHashMap;
 
 use super::attribute::{self as eiattr, attributes, compat};
@@ -18,7 +19,6 @@ use super::error::CubinError;
 use super::line;
 use super::relocation::{Relocation, RelocationKind};
 use super::write::cuda;
-use crate::variable::Section as Space;
 
 type Header = FileHeader64<LE>;
 type Result<T> = std::result::Result<T, CubinError>;

@@ -1,12 +1,12 @@
 //! What a cubin holds, free of how ELF says it.
 
 use ptxc_machine::Arch;
+use ptxc_sass::program::Resources;
+use ptxc_sass::variable::Section;
 use rustc_hash::FxHashSet;
 
 use super::error::CubinError;
 use super::relocation::Relocation;
-use crate::program::Resources;
-use crate::variable::Section;
 
 /// How a file's header and attributes are laid out: NVIDIA's tools changed both with CUDA 13.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ptxc_machine::Arch;
-use ptxc_sass::cubin::{Abi, Cubin, Module, Source, assemble, program, read, write};
+use ptxc_object::cubin::{Abi, Cubin, Module, Source, assemble, program, read, write};
 use ptxc_sass::text::{ReadOptions, Style, parse_programs, write_program, write_variables};
 use ptxc_sass::variable::union;
 

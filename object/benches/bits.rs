@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use ptxc_machine::Arch;
-use ptxc_sass::container::{Found, visit};
+use ptxc_object::container::{Found, visit};
 use ptxc_sass::text::{parse_inst, push_inst};
 use ptxc_sass::{Coded, bits};
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use ptxc_machine::Arch;
-use ptxc_sass::cubin::{
+use ptxc_object::cubin::{
     Abi, Cubin, CubinError, Module, Relocation, RelocationKind, Source, assemble, program, read, write,
 };
 use ptxc_sass::text::{ReadOptions, Style, parse_programs, write_program};

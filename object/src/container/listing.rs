@@ -7,11 +7,11 @@
 use std::borrow::Cow;
 
 use ptxc_machine::Arch;
+use ptxc_sass::program::Program;
+use ptxc_sass::text::source::{Line, Source};
 
 use super::error::ContainerError;
 use super::{Function, Image, MAX_NAME};
-use crate::program::Program;
-use crate::text::source::{Line, Source};
 
 /// An image, or why there is none.
 type Read = Result<Image<'static>, ContainerError>;

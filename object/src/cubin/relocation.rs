@@ -6,9 +6,8 @@
 use std::fmt;
 
 use ptxc_machine::Arch;
-
-use crate::symbol::{SymbolBits, SymbolValue};
-use crate::table::Op;
+use ptxc_sass::symbol::{SymbolBits, SymbolValue};
+use ptxc_sass::table::Op;
 
 /// The number of a kind of relocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

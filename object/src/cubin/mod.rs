@@ -1,7 +1,7 @@
 //! Cubins: the ELF files that the CUDA driver loads.
 //!
 //! [`write()`] makes a file of [contents](Cubin), [`read()`] takes one apart. Both know ELF and NVIDIA's additions to it, and
-//! nothing of instructions: code is bytes to them. [`assemble()`] makes contents of [programs](crate::Program), [`program()`] a
+//! nothing of instructions: code is bytes to them. [`assemble()`] makes contents of [programs](ptxc_sass::Program), [`program()`] a
 //! program of a kernel in them.
 
 mod assemble;

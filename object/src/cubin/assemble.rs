@@ -17,6 +17,16 @@
 use std::collections::BTreeMap;
 
 use ptxc_machine::Arch;
+use ptxc_sass::bits;
+use ptxc_sass::control::Control;
+use ptxc_sass::inst::Inst;
+use ptxc_sass::memory_order::{Space, space};
+use ptxc_sass::operand::{FunctionIndex, Label, Operand, OperandKind};
+use ptxc_sass::program::{CONSTANT_BANK_BYTES, Coded, JUMP_TABLE_BANK, Program};
+use ptxc_sass::register::PReg;
+use ptxc_sass::symbol::Addend;
+use ptxc_sass::table::Op;
+use ptxc_sass::variable::{Pointer, Section, Variable, union};
 use rustc_hash::FxHashMap;
 
 use super::contents::{
@@ -25,16 +35,6 @@ use super::contents::{
 use super::error::CubinError;
 use super::relocation::{Relocation, RelocationKind};
 use super::write::CODE_ALIGN;
-use crate::bits;
-use crate::control::Control;
-use crate::inst::Inst;
-use crate::memory_order::{Space, space};
-use crate::operand::{FunctionIndex, Label, Operand, OperandKind};
-use crate::program::{CONSTANT_BANK_BYTES, Coded, JUMP_TABLE_BANK, Program};
-use crate::register::PReg;
-use crate::symbol::Addend;
-use crate::table::Op;
-use crate::variable::{Pointer, Section, Variable, union};
 
 /// A kernel that goes into a cubin.
 #[derive(Clone, Debug)]
@@ -246,7 +246,7 @@ fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
     });
     let uses_shared = needs.shared_bytes > 0
         || insts().any(|(coded, _)| matches!(space(coded.inst.op), Some(Space::Shared | Space::Generic)));
-    let branch = |table: &crate::program::JumpTable| IndirectBranch {
+    let branch = |table: &ptxc_sass::program::JumpTable| IndirectBranch {
         offset: table.branch * Program::INST_BYTES,
         targets: program.table_words(*table).collect(),
     };

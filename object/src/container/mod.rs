@@ -9,7 +9,7 @@
 //! | text of `nvdisasm -hex` or `cuobjdump -sass` | the encodings behind the instructions |
 //!
 //! ```
-//! use ptxc_sass::container::{Found, visit};
+//! use ptxc_object::container::{Found, visit};
 //!
 //! let mut messages = Vec::new();
 //! visit(b"no such file", &mut |_, found| match found {
