@@ -1,7 +1,7 @@
 //! The incremental compiler from PTX to SASS.
 //!
 //! Everything on this page is all that most users need; each example runs. The crates below are part of it as
-//! [`syntax`], [`ir`], [`passes`], [`ptx`], [`ssa`], [`codegen`] and [`sass`].
+//! [`syntax`], [`ir`], [`passes`], [`ptx`], [`ssa`], [`codegen`], [`machine`], [`sass`] and [`object`].
 //!
 //! # Compile a string, and walk what comes out
 //!
@@ -140,6 +140,7 @@ pub use ptxc_codegen as codegen;
 pub use ptxc_interrupt::Interrupted;
 pub use ptxc_ir as ir;
 pub use ptxc_machine as machine;
+pub use ptxc_object as object;
 pub use ptxc_passes as passes;
 pub use ptxc_ptx as ptx;
 pub use ptxc_sass as sass;

@@ -190,13 +190,9 @@ fn through(forms: Vec<Form>, requests: &[Request], settings: &CodeSettings) -> R
         let stage = forms.first().map_or(Stage::Ssa, Form::stage);
         let passes: Vec<Pass> =
             passes.into_iter().flat_map(|request| listed(request, stage, settings)).collect();
-        let name = forms.first().map_or("", Form::name);
-        passes.iter().try_fold(stage, |stage, pass| match pass.step.takes() == stage {
-            true => Ok(pass.step.leaves()),
-            false => {
-                Err(format!("@{name}: {}: the pass takes {}, not {stage}", pass.name, pass.step.takes()))
-            }
-        })?;
+        for form in &forms {
+            check_order(form, &passes)?;
+        }
         let mut module = Module::new(&forms, &passes, settings).verified();
         let results: Result<Vec<Form>, _> = forms.iter().map(|form| module.run(form)).collect();
         forms = results.map_err(|failure| {
@@ -208,6 +204,25 @@ fn through(forms: Vec<Form>, requests: &[Request], settings: &CodeSettings) -> R
         check(form).map_err(|errors| format!("@{}: {errors}", form.name()))?;
     }
     Ok(forms.iter().map(Form::to_string).collect())
+}
+
+/// Checks that each pass takes what the pass before it leaves.
+fn check_order(form: &Form, passes: &[Pass]) -> Result<(), String> {
+    let name = form.name();
+    let mut stage = form.stage();
+    let mut is_converged = matches!(form, Form::Ssa(func) if level_of(func) == Level::Converged);
+    for pass in passes {
+        if pass.step.takes() != stage {
+            return Err(format!("@{name}: {}: the pass takes {}, not {stage}", pass.name, pass.step.takes()));
+        }
+        stage = pass.step.leaves();
+        if stage == Stage::Ssa && is_converged && pass.leaves != Level::Converged {
+            let message = "the pass comes before `converge`, and the function has convergence barriers";
+            return Err(format!("@{name}: {}: {message}", pass.name));
+        }
+        is_converged |= stage == Stage::Ssa && pass.leaves == Level::Converged;
+    }
+    Ok(())
 }
 
 /// The passes of a request, for a text of that stage.
