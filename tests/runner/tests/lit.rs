@@ -29,7 +29,7 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) {
         let path = entry.path();
         if path.is_dir() {
             find(&path, files);
-        } else if path.extension().is_some_and(|e| e == "ptx" || e == "ir" || e == "sass") {
+        } else if path.extension().is_some_and(|e| e == "ptx" || e == "ir" || e == "mir" || e == "sass") {
             let text = std::fs::read_to_string(&path).unwrap_or_default();
             if text.contains("RUN:") {
                 files.push(path);

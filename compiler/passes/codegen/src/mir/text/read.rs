@@ -53,6 +53,7 @@ pub fn parse(text: &str) -> Result<Vec<AnyMir>, Vec<ParseError>> {
             false => virtual_function(&mut lines, header).map(|mir| AnyMir::Virtual(Box::new(mir))),
         });
     }
+    lines.errors.sort_by_key(|error| error.span.start);
     if lines.errors.is_empty() { Ok(functions) } else { Err(lines.errors) }
 }
 
