@@ -121,7 +121,6 @@ fn forms(text: &str, arch: Arch) -> Result<Vec<Form>, Vec<Located>> {
     let word = first.and_then(|line| line.split_whitespace().next()).unwrap_or("func");
     let unreadable = |errors: Vec<ParseError>| errors.into_iter().map(unreadable).collect::<Vec<_>>();
     match word {
-        "func" => Ok(ptxc_ir::text::parse(text).map_err(unreadable)?.into_iter().map(Form::from).collect()),
         "mir" => {
             let functions = mir::text::parse(text).map_err(unreadable)?.into_iter();
             let form = |mir| match mir {
@@ -131,18 +130,18 @@ fn forms(text: &str, arch: Arch) -> Result<Vec<Form>, Vec<Located>> {
             Ok(functions.map(form).collect())
         }
         "code" => Ok(layout::parse(text).map_err(unreadable)?.into_iter().map(Form::from).collect()),
-        // PTX begins so, too, and is no form of the compiler's.
-        _ if word == ".version" => {
-            Ok(ptxc_ir::text::parse(text).map_err(unreadable)?.into_iter().map(Form::from).collect())
-        }
-        _ if word.starts_with('.') || word.starts_with('[') || word.starts_with("/*") => {
+        // PTX begins with `.version`, and is not a form of the compiler.
+        _ if (word.starts_with('.') && word != ".version")
+            || word.starts_with('[')
+            || word.starts_with("/*") =>
+        {
             let options = ReadOptions { arch: Some(arch), without_control: false };
             let kernels = parse_programs(text, &options)
                 .map_err(|errors| errors.into_iter().map(located).collect::<Vec<_>>())?;
             let code = |program| FuncCode { program, explain: Default::default(), summary: None };
             Ok(kernels.into_iter().map(|kernel| Form::from(code(kernel.program))).collect())
         }
-        // The reader of SSA says what it expected.
+        // SSA, and any other text: the reader of SSA reports what it expected.
         _ => Ok(ptxc_ir::text::parse(text).map_err(unreadable)?.into_iter().map(Form::from).collect()),
     }
 }

@@ -68,7 +68,7 @@ codes! {
     TOO_MANY_ERRORS = 99, "At most 1000 errors are reported for one item.";
 }
 
-/// The rule behind `code`, if it is a code of this crate.
+/// The rule of `code`, if it is a code of this crate.
 pub fn explain(code: Code) -> Option<&'static str> {
     ALL.binary_search_by_key(&code, |entry| entry.0).ok().map(|index| ALL[index].1)
 }

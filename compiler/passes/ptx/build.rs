@@ -22,7 +22,7 @@ mod check {
     pub mod scalar;
 
     pub mod table {
-        /// The names of instructions and modifiers, of which this program makes the enums that the crate has in their place.
+        /// The names of instructions and modifiers. This program writes enums from them; the crate has the enums instead.
         pub mod names {
             #[derive(Clone, Copy, Debug, PartialEq, Eq)]
             pub struct Mnemonic(pub &'static str);

@@ -1,5 +1,7 @@
 //! What passes know besides the function itself: settings, callees, and analyses that earlier passes left valid.
 
+use std::borrow::Cow;
+
 use ptxc_codegen::func_code::{Callees, Summaries, summaries};
 use ptxc_codegen::mir::Liveness;
 use ptxc_codegen::schedule::{Heuristic, heuristic_by_name};
@@ -71,8 +73,8 @@ impl<'a> Context<'a> {
     }
 
     /// The facts that the function's code may rely on about its callees.
-    pub(crate) fn summaries(&self) -> Summaries {
-        self.summaries.map_or_else(|| summaries(self.callees), Summaries::clone)
+    pub(crate) fn summaries(&self) -> Cow<'a, Summaries> {
+        self.summaries.map_or_else(|| Cow::Owned(summaries(self.callees)), Cow::Borrowed)
     }
 
     /// The heuristic, and the analyses beside it.

@@ -2,12 +2,13 @@
 //!
 //! In: forms of functions, by name. Out: each form after the passes, or its program. A function's code depends on what its
 //! callees destroy, so callees are compiled first, with as many registers as their caller. A function knows nothing of
-//! callees that call it in turn. Linear in the code that is compiled: each function once for each register limit.
+//! callees that call it in turn. Linear in the code that is compiled: each function once for each register limit. A chain of
+//! calls of any length takes no more stack than one call.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use petgraph::algo::tarjan_scc;
+use petgraph::algo::kosaraju_scc;
 use petgraph::graphmap::DiGraphMap;
 use ptxc_codegen::func_code::{Callees, FuncCode};
 use ptxc_ir::{CalleeKind, FunctionKind};
@@ -21,7 +22,8 @@ use crate::{CodeSettings, Context, Form, Halt, Pass, Span, Stage, register_limit
 /// The functions of a module, with the passes that take each of them and the settings that all are compiled with.
 pub struct Module<'a> {
     forms: BTreeMap<&'a str, &'a Form>,
-    /// For each function the number of its group: functions that call each other have the same one.
+    /// For each function the number of its group. Functions that call each other have the same number, and other callees
+    /// have a smaller number than their caller.
     groups: BTreeMap<&'a str, usize>,
     passes: &'a [Pass],
     settings: &'a CodeSettings,
@@ -61,6 +63,9 @@ impl<'a> Module<'a> {
     /// The pass that failed in it or in a callee.
     pub fn run(&mut self, form: &Form) -> Result<Form, Failure> {
         let settings = self.settings_of(form);
+        if self.passes.iter().any(|pass| pass.step.takes() != Stage::Ssa) {
+            self.finish_callees(form, &settings)?;
+        }
         self.through(form.clone(), self.passes, &settings)
     }
 
@@ -70,6 +75,7 @@ impl<'a> Module<'a> {
     /// As [`run`](Self::run).
     pub fn finish(&mut self, form: &Form) -> Result<FuncCode, Failure> {
         let settings = self.settings_of(form);
+        self.finish_callees(form, &settings)?;
         self.finished(form.clone(), &settings)
     }
 
@@ -128,10 +134,33 @@ impl<'a> Module<'a> {
         Ok(form)
     }
 
-    /// The programs of all functions and routines that a function calls, directly or not. Functions of its own group are
-    /// left out: their code would have to be there before its own.
+    /// Finishes the device functions that a function calls, directly or not: each after its own callees, so that no
+    /// function has to wait for another one.
+    fn finish_callees(&mut self, form: &Form, settings: &CodeSettings) -> Result<(), Failure> {
+        let is_finished = |name: &str| self.finished.contains_key(&(name.to_string(), settings.max_regs));
+        let mut found: BTreeMap<&str, &Form> = BTreeMap::new();
+        let mut wanted: Vec<String> = named(form);
+        while let Some(name) = wanted.pop() {
+            // The callees of a finished function are finished, too.
+            let Some((&name, &callee)) = self.forms.get_key_value(&*name) else { continue };
+            if !is_kernel(callee) && !is_finished(name) && found.insert(name, callee).is_none() {
+                wanted.extend(named(callee));
+            }
+        }
+        let own = self.groups.get(form.name());
+        let mut found: Vec<(Option<usize>, &Form)> =
+            found.into_iter().map(|(name, callee)| (self.groups.get(name).copied(), callee)).collect();
+        found.retain(|(group, _)| group.as_ref() != own);
+        found.sort_by_key(|&(group, _)| group);
+        found.into_iter().try_for_each(|(_, callee)| self.device(callee, settings).map(drop))
+    }
+
+    /// The programs of the functions and routines that a function calls: for a kernel, which is linked with them, all of
+    /// them, and for a function that is called its direct callees. Functions of its own group are left out: their code
+    /// would have to be there before its own.
     fn callees(&mut self, form: &Form, settings: &CodeSettings) -> Result<Callees, Failure> {
         let group = self.groups.get(form.name()).copied();
+        let is_linked = is_kernel(form);
         let mut found = Callees::new();
         let mut wanted: Vec<String> = named(form);
         while let Some(symbol) = wanted.pop() {
@@ -146,35 +175,42 @@ impl<'a> Module<'a> {
                 }
                 _ => continue,
             };
-            wanted.extend(code.program.functions.iter().skip(1).map(|function| function.name.clone()));
-            wanted.extend(pointed_to(&code.program.variables));
+            if is_linked {
+                wanted.extend(code.program.functions.iter().skip(1).map(|function| function.name.clone()));
+                wanted.extend(pointed_to(&code.program.variables));
+            }
             found.insert(symbol, code);
         }
         Ok(found)
     }
 
     fn device(&mut self, form: &Form, settings: &CodeSettings) -> Result<Arc<FuncCode>, Failure> {
-        let key = (form.name().to_string(), settings.max_regs);
-        if let Some(known) = self.finished.get(&key) {
-            return Ok(known.clone());
-        }
-        let code = Arc::new(self.finished(form.clone(), settings)?);
-        self.finished.insert(key, code.clone());
-        Ok(code)
+        self.kept(form.name(), settings, |module| module.finished(form.clone(), settings))
     }
 
     fn routine(&mut self, symbol: &str, settings: &CodeSettings) -> Result<Arc<FuncCode>, Failure> {
+        self.kept(symbol, settings, |module| {
+            let fails = |halt: Halt| Failure { function: symbol.to_string(), pass: None, halt };
+            let name = runtime::name_of_symbol(symbol).unwrap_or(symbol);
+            let form = Form::from(routine_machine(name, settings).map_err(fails)?);
+            let callees = module.callees(&form, settings)?;
+            let mut context = Context::new(settings).with_callees(&callees);
+            run(form, Span::CODE, &mut context, &mut Silent).map(Form::into_program).map_err(fails)
+        })
+    }
+
+    /// The program of that symbol, which is made once for each register limit.
+    fn kept(
+        &mut self,
+        symbol: &str,
+        settings: &CodeSettings,
+        make: impl FnOnce(&mut Self) -> Result<FuncCode, Failure>,
+    ) -> Result<Arc<FuncCode>, Failure> {
         let key = (symbol.to_string(), settings.max_regs);
         if let Some(known) = self.finished.get(&key) {
             return Ok(known.clone());
         }
-        let fails = |halt: Halt| Failure { function: symbol.to_string(), pass: None, halt };
-        let name = runtime::name_of_symbol(symbol).unwrap_or(symbol);
-        let form = Form::from(routine_machine(name, settings).map_err(fails)?);
-        let callees = self.callees(&form, settings)?;
-        let mut context = Context::new(settings).with_callees(&callees);
-        let code = run(form, Span::CODE, &mut context, &mut Silent).map_err(fails)?;
-        let code = Arc::new(code.into_program());
+        let code = Arc::new(make(self)?);
         self.finished.insert(key, code.clone());
         Ok(code)
     }
@@ -190,7 +226,7 @@ fn groups(forms: &[Form]) -> BTreeMap<&str, usize> {
             graph.add_edge(name, callee, ());
         }
     }
-    let number: BTreeMap<String, usize> = tarjan_scc(&graph)
+    let number: BTreeMap<String, usize> = kosaraju_scc(&graph)
         .into_iter()
         .enumerate()
         .flat_map(|(group, members)| members.into_iter().map(move |name| (name.to_string(), group)))

@@ -131,3 +131,20 @@ fn every_form_survives_as_text() {
         }
     });
 }
+
+#[test]
+fn a_long_chain_of_calls_needs_no_deep_stack() {
+    let last = 1500;
+    let function = |number: usize| {
+        let (kind, end) = if number == 0 { ("entry", "exit") } else { ("device", "ret") };
+        let (callee, call) = match number {
+            _ if number == last => (String::new(), String::new()),
+            _ => (format!("    callee @f{} device ()\n", number + 1), format!("    call @f{}\n", number + 1)),
+        };
+        format!("func @f{number} {kind} {{\n{callee}block0:\n{call}    {end}\n}}\n")
+    };
+    let text: String = (0..=last).map(function).collect();
+    let programs = opt(&text, "..", "sm_90");
+    let kernel = programs.split("\n\n").next().unwrap_or_default();
+    assert_eq!(kernel.matches("CALL.REL").count(), last, "the kernel is linked with all functions");
+}

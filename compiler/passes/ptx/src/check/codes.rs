@@ -1,4 +1,4 @@
-//! The codes of the checker's findings, each with the rule behind it.
+//! The codes of the checker's findings, each with its rule.
 //!
 //! `E0101` to `E0199` say what an instruction may look like, `E0201` to `E0299` are about names and types, `E0301` to
 //! `E0399` about what a function does, as far as that is known without running it; these are warnings.
@@ -71,7 +71,7 @@ codes! {
     FALLS_OFF = 306, "A body ends with `ret`, `exit`, `trap` or a branch.";
 }
 
-/// The rule behind `code`, if it is a code of the checker.
+/// The rule of `code`, if it is a code of the checker.
 pub fn explain(code: Code) -> Option<&'static str> {
     ALL.binary_search_by_key(&code, |entry| entry.0).ok().map(|index| ALL[index].1)
 }

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The barrier of a cluster and arrivals at mbarriers are treated alike, but for those at the scope of the CTA from sm_90 on,
-//! which `SYNCS` orders itself. Before, an arrival is a shared atomic behind a fence. What a wait for an mbarrier
+//! which `SYNCS` orders itself. Without it, an arrival is a shared atomic after a fence. What a wait for an mbarrier
 //! acquires stays with it: it acquires nothing where it fails.
 //!
 //! Before sm_90 nobody but its own CTA reaches shared memory: there what is acquired from it needs no more than the scope of
