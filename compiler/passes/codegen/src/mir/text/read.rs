@@ -15,8 +15,7 @@ use ptxc_sass::{OperandKind, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
 use super::super::{
-    CallSite, Edge, EdgeArg, Fixed, Header, MBlock, MBlockId, MInst, Mir, RegSet, Term, Tuple, VReg,
-    VRegData, VRegId,
+    Edge, EdgeArg, Fixed, Header, MBlock, MBlockId, MInst, Mir, RegSet, Term, Tuple, VReg, VRegData, VRegId,
 };
 use crate::variables::variable;
 
@@ -139,6 +138,12 @@ fn without_comment(line: &str) -> &str {
     line
 }
 
+/// The words that begin the lines of a header.
+const HEADER_WORDS: [&str; 11] = [
+    "param", "symbol", "bounds", "function", "width", "returns", "shared", "local", "barriers", "tables",
+    "spills",
+];
+
 /// The head and header of a function, and whether it is allocated; `None`, with errors, if the head makes no sense.
 pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAndWidths, bool)> {
     let line = lines.next()?;
@@ -168,6 +173,10 @@ pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAn
     let mut widths = Vec::new();
     while let Some(line) = lines.peek() {
         let (word, rest) = line.text.split_once(' ').unwrap_or((line.text, ""));
+        if !HEADER_WORDS.contains(&word) {
+            break;
+        }
+        lines.next();
         let count = match word {
             "param" | "symbol" | "bounds" => {
                 match text::Header::parse(line.text) {
@@ -180,7 +189,6 @@ pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAn
                     }
                     Err(errors) => errors.into_iter().for_each(|error| lines.error(line, error.message)),
                 }
-                lines.next();
                 continue;
             }
             "function" => {
@@ -188,7 +196,6 @@ pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAn
                     Some((name, "")) => header.functions.push(name),
                     _ => lines.error(line, "expected `function @name`"),
                 }
-                lines.next();
                 continue;
             }
             "width" => {
@@ -200,12 +207,10 @@ pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAn
                     Some(width) => widths.push(width),
                     None => lines.error(line, "expected `width`, a virtual register and its components"),
                 }
-                lines.next();
                 continue;
             }
             "returns" if rest == "together" => {
                 header.returns_together = true;
-                lines.next();
                 continue;
             }
             "shared" => &mut header.shared_bytes,
@@ -213,13 +218,15 @@ pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAn
             "barriers" => &mut header.barriers,
             "tables" => &mut header.table_bytes,
             "spills" => &mut header.spills,
-            _ => break,
+            _ => {
+                lines.error(line, "expected `returns together`");
+                continue;
+            }
         };
         match rest.parse() {
             Ok(number) => *count = number,
             Err(_) => lines.error(line, format!("expected a number after `{word}`")),
         }
-        lines.next();
     }
     Some((HeaderAndWidths { header, widths }, is_allocated))
 }
@@ -535,16 +542,15 @@ pub(crate) fn read_inst<R: Register>(
             _ => (rest, ""),
         };
         let (word, list) = note.split_once('(').unwrap_or((note, ""));
-        let site = || CallSite::<R>::default();
         let is_read = match word {
             "tied" => tied(&mut minst, list, &slots),
-            "args" => fixed(list).map(|args| minst.call.get_or_insert_with(|| Box::new(site())).args = args),
-            "results" => fixed(list)
-                .map(|results| minst.call.get_or_insert_with(|| Box::new(site())).results = results),
-            "clobbers" => RegSet::parse(list)
-                .map(|clobbers| minst.call.get_or_insert_with(|| Box::new(site())).clobbers = clobbers),
+            "args" => fixed(list).map(|args| minst.call.get_or_insert_default().args = args),
+            "results" => fixed(list).map(|results| minst.call.get_or_insert_default().results = results),
+            "clobbers" => {
+                RegSet::parse(list).map(|clobbers| minst.call.get_or_insert_default().clobbers = clobbers)
+            }
             "stack" if after.is_empty() => {
-                minst.call.get_or_insert_with(|| Box::new(site())).uses_stack = true;
+                minst.call.get_or_insert_default().uses_stack = true;
                 Some(())
             }
             _ => None,
