@@ -1,5 +1,5 @@
-//! What the IR's types and modes are in the arithmetic of `ptxc-semantics`: for whoever computes operations,
-//! be it to fold them or to run them.
+//! Maps the types and modes of the IR to those of `ptxc-semantics`, for code that folds or executes
+//! operations.
 
 use ptxc_semantics::bits::PrmtMode;
 use ptxc_semantics::float::FloatCmp;
@@ -85,7 +85,8 @@ impl From<FloatCond> for FloatCmp {
 }
 
 impl IntCond {
-    /// How it compares values of so many bits: the type that says whether they have a sign, and the relation.
+    /// How the condition compares values of that many bits: the integer type, which carries the
+    /// signedness, and the relation.
     pub fn comparison(self, bits: u32) -> (IntType, IntCmp) {
         let cmp = match self {
             IntCond::Eq => IntCmp::Eq,

@@ -34,7 +34,7 @@ use crate::op::Op;
 use crate::types::Type;
 use crate::verify::{Level, VerifierError, verify};
 
-/// A function in the making, and the block at whose end instructions are put.
+/// A function under construction, and the block at whose end new instructions are put.
 #[derive(Clone, Debug)]
 pub struct Builder {
     func: Function,
@@ -50,8 +50,8 @@ impl Builder {
         Builder { func, block, loc: SourceLoc::NONE }
     }
 
-    /// Adds a parameter of `size` bytes (1, 2, 4, 8 or a multiple of 8) to a kernel, aligned to its size, but to 8 at most; its offset, for
-    /// [`Op::Param`].
+    /// Adds a parameter of `size` bytes (1, 2, 4, 8 or a multiple of 8) to a kernel. The parameter
+    /// is aligned to its size, but to at most 8 bytes. Returns its offset, for [`Op::Param`].
     pub fn param(&mut self, name: impl Into<String>, size: u32) -> u32 {
         let end = self.func.params.last().map_or(0, |last| last.offset + last.size);
         let offset = end.next_multiple_of(size.clamp(1, 8));
@@ -59,12 +59,12 @@ impl Builder {
         offset
     }
 
-    /// A new block behind the others.
+    /// Adds a block at the end of the layout.
     pub fn block(&mut self) -> Block {
         self.func.add_block()
     }
 
-    /// A new parameter of a block, which every edge to it has to give.
+    /// Adds a parameter to a block. Every edge to the block must pass an argument for it.
     pub fn block_param(&mut self, block: Block, ty: Type) -> Value {
         self.func.add_block_param(block, ty)
     }
@@ -79,17 +79,17 @@ impl Builder {
         self.block
     }
 
-    /// The place in the source of the instructions that follow.
+    /// Sets the source location of the instructions that follow.
     pub fn at(&mut self, loc: SourceLoc) {
         self.loc = loc;
     }
 
-    /// Adds an instruction that is no terminator; `ty` is its controlling type, see [`Op`].
+    /// Adds an instruction that is not a terminator; `ty` is its controlling type, see [`Op`].
     pub fn inst(&mut self, op: Op, ty: Type, args: &[Value]) -> Inst {
         self.func.append(self.block, InstData::new(op, ty, args).at(self.loc))
     }
 
-    /// Adds an instruction with one result, or more of which the first is wanted.
+    /// Adds an instruction with one or more results and returns the first result.
     ///
     /// # Panics
     /// If the operation has no result with that type.
@@ -98,7 +98,7 @@ impl Builder {
         self.func.result(inst)
     }
 
-    /// A constant, by its bits.
+    /// Adds a constant, given by its bits.
     pub fn constant(&mut self, ty: Type, bits: u64) -> Value {
         self.value(Op::Const(bits), ty, &[])
     }
@@ -125,7 +125,7 @@ impl Builder {
         self.func.append(self.block, data);
     }
 
-    /// The function as it is: to add what the builder has no word for.
+    /// The function in its current state, for changes that the builder has no method for.
     pub fn function(&mut self) -> &mut Function {
         &mut self.func
     }
@@ -133,7 +133,7 @@ impl Builder {
     /// The finished function.
     ///
     /// # Errors
-    /// What the verifier finds wrong with it.
+    /// The rules that the verifier finds broken.
     pub fn finish(self) -> Result<Function, Vec<VerifierError>> {
         verify(&self.func, Level::Built)?;
         Ok(self.func)
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_unfinished_is_an_error() {
+    fn an_unfinished_function_is_an_error() {
         let mut builder = Builder::new("k", FunctionKind::Entry);
         let block = builder.block();
         builder.jump(block, &[]);

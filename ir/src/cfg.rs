@@ -1,7 +1,7 @@
 //! The control-flow graph: predecessors, successors and reverse postorder.
 //!
-//! In: a function whose blocks end with terminators. Out: [`Cfg`], a snapshot that a change of edges makes
-//! stale.
+//! In: a function whose blocks end with terminators. Out: [`Cfg`], a snapshot that is stale as soon
+//! as an edge changes.
 //!
 //! ```text
 //! block0: brif v0, block1, block2      succs(block0) = [block1, block2]
@@ -9,8 +9,8 @@
 //! block2: exit                         rpo() = [block0, block1, block2]
 //! ```
 //!
-//! Adjacency is stored as two flat arrays. Depth-first search with a stack of its own, one pass over the
-//! edges: linear in blocks and edges.
+//! Adjacency is stored as two flat arrays. A depth-first search with an explicit stack passes over
+//! the edges once: linear in blocks and edges.
 
 use cranelift_entity::SecondaryMap;
 use petgraph::graph::DiGraph;
@@ -18,7 +18,7 @@ use petgraph::graph::DiGraph;
 use crate::entities::Block;
 use crate::function::{BlockCall, Function};
 
-/// Lists of nodes, one a node, in one array.
+/// A list of nodes for each node, all in one array.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Adjacency {
     starts: Vec<u32>,
@@ -26,7 +26,8 @@ pub(crate) struct Adjacency {
 }
 
 impl Adjacency {
-    /// The lists of `n` nodes from pairs (node, item), which keep their order within a list.
+    /// The lists of `n` nodes from pairs (node, item). Within a list the items keep the order of
+    /// the pairs.
     pub(crate) fn new(n: usize, pairs: &[(u32, u32)]) -> Adjacency {
         let mut starts = vec![0; n + 1];
         for &(node, _) in pairs {
@@ -45,14 +46,15 @@ impl Adjacency {
         Adjacency { starts, items }
     }
 
-    /// The lists of the nodes that have a node in theirs, in the order of these.
+    /// The reversed adjacency: for each node the nodes whose lists contain it, in ascending order.
     fn reversed(&self) -> Adjacency {
         let n = self.starts.len() - 1;
         let mut starts = vec![0; n + 1];
         for &item in &self.items {
             starts[item as usize] += 1;
         }
-        // First the ends of the lists; each node put in from behind moves its own down, to the start in the end.
+        // `starts` first holds the end of each list. The lists are filled from the end, so each
+        // inserted node moves `starts` down, and it ends at the start of the list.
         let mut end = 0;
         for start in &mut starts {
             end += *start;
@@ -75,8 +77,8 @@ impl Adjacency {
     }
 }
 
-/// The control-flow graph of a function. Blocks out of reach of the entry have neither successors nor a
-/// place in the order, and are nobody's predecessors.
+/// The control-flow graph of a function. A block that the entry does not reach has no successors
+/// and no place in the order, and is not a predecessor of any block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cfg {
     preds: Adjacency,
@@ -100,17 +102,19 @@ impl Cfg {
         let mut index = SecondaryMap::with_default(UNREACHABLE);
         index.resize(func.blocks.len());
         let mut rpo = Vec::with_capacity(func.layout.len());
-        // The edges of each block in `rpo`: they lie far apart in memory, and are looked for once.
+        // The edges of each block in `rpo`, kept because a second lookup would be slow: they lie
+        // far apart in memory.
         let mut edges_of: Vec<&[BlockCall]> = Vec::with_capacity(func.layout.len());
-        // A block with its edges, and how many are left of them. What has been met is marked by any other index.
+        // A block, its edges, and how many of the edges are left. Any `index` other than
+        // `UNREACHABLE` marks a block as visited.
         let mut stack: Vec<(Block, &[BlockCall], usize)> = Vec::new();
         if let Some(&entry) = func.layout.first() {
             index[entry] = 0;
             let edges = func.edges(entry);
             stack.push((entry, edges, edges.len()));
         }
-        // Successors are entered last first, so that the first one comes first in reverse postorder
-        // where the graph leaves a choice.
+        // Successors are entered in reverse, so that the first successor precedes the others in
+        // reverse postorder where the graph leaves a choice.
         while let Some((block, edges, left)) = stack.last_mut() {
             let Some(next) = left.checked_sub(1) else {
                 rpo.push(*block);
@@ -161,7 +165,7 @@ impl Cfg {
         &blocks[lists.starts[node as usize] as usize..lists.starts[node as usize + 1] as usize]
     }
 
-    /// The reachable blocks, each one before its successors but for retreating edges.
+    /// The reachable blocks; each block precedes its successors, except along retreating edges.
     pub fn rpo(&self) -> &[Block] {
         &self.rpo
     }
@@ -172,12 +176,12 @@ impl Cfg {
         (index != UNREACHABLE).then_some(index as usize)
     }
 
-    /// Whether a path leads from the entry to the block.
+    /// Whether the entry reaches the block.
     pub fn is_reachable(&self, block: Block) -> bool {
         self.index[block] != UNREACHABLE
     }
 
-    /// The graph for the algorithms of petgraph: node `i` is the block `rpo()[i]`.
+    /// The graph for the algorithms of petgraph: node `i` is block `rpo()[i]`.
     pub fn to_petgraph(&self) -> DiGraph<Block, ()> {
         let mut graph = DiGraph::with_capacity(self.rpo.len(), self.succs.items.len());
         let nodes: Vec<_> = self.rpo.iter().map(|&block| graph.add_node(block)).collect();
@@ -194,7 +198,7 @@ impl Cfg {
         &self.succs
     }
 
-    /// The places of the blocks in reverse postorder; `u32::MAX` for those out of reach.
+    /// The places of the blocks in reverse postorder; `u32::MAX` for unreachable blocks.
     pub(crate) fn places(&self) -> &SecondaryMap<Block, u32> {
         &self.index
     }

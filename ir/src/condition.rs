@@ -67,7 +67,8 @@ impl IntCond {
 }
 
 spelled! {
-    /// A float comparison. The plain ones are false if an operand is NaN, those with `u` are true.
+    /// A float comparison. If an operand is NaN, the conditions without `u` are false and those
+    /// with `u` are true.
     FloatCond {
         /// Equal.
         Eq = "eq",

@@ -1,14 +1,14 @@
 //! Splits critical edges: those from a block with several successors to a block with several predecessors.
 //!
-//! In: any function. Out: the same with an empty block on each such edge, behind the edge's source in the
-//! layout; code that belongs to one edge alone then has a place.
+//! In: any function. Out: the same function with an empty block on each such edge, directly after
+//! the edge's source in the layout. Code that belongs only to that edge then has a place.
 //!
 //! ```text
 //! block0: brif v0, block2(v1), block1        block0: brif v0, block3, block1
 //! block1: jump block2(v2)               =>   block3: jump block2(v1)
 //! block2(v3: b32): exit                      …
 //! ```
-//! Two edges between the same blocks are split each on its own. Linear in the edges.
+//! Two edges between the same blocks are split separately. Linear in the edges.
 
 use cranelift_entity::SecondaryMap;
 
@@ -17,7 +17,7 @@ use crate::function::{BlockCall, BlockData, Function, InstData};
 use crate::op::Op;
 use crate::types::Type;
 
-/// Splits all critical edges; says whether there was one.
+/// Splits all critical edges; returns whether there was one.
 pub fn split_critical_edges(func: &mut Function) -> bool {
     let mut entering: SecondaryMap<Block, u32> = SecondaryMap::new();
     for &block in &func.layout {
@@ -68,7 +68,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(100))]
 
         #[test]
-        fn none_is_left(mut func in random_function(20)) {
+        fn all_critical_edges_are_split(mut func in random_function(20)) {
             split_critical_edges(&mut func);
             prop_assert_eq!(verify(&func, Level::Built), Ok(()));
             let cfg = Cfg::compute(&func);

@@ -1,20 +1,20 @@
 //! Trees of immediate dominators over any flow graph, for dominators and post-dominators alike.
 //!
 //! The algorithm is Lengauer and Tarjan's, "A Fast Algorithm for Finding Dominators in a Flowgraph"
-//! (TOPLAS 1979), in its version with simple path compression: O(edges × log nodes) on every graph, where
-//! the iterative algorithms are quadratic on ladders. Nothing recurses. A preorder walk of the tree then
-//! numbers it, so that an ancestor query is a comparison of intervals.
+//! (TOPLAS 1979), in the version with simple path compression. It takes O(edges × log nodes) on
+//! every graph; the iterative algorithms are quadratic on ladders. There is no recursion. A
+//! preorder walk then numbers the tree, so that an ancestor query compares two intervals.
 
 use crate::cfg::Adjacency;
 
 const NONE: u32 = u32::MAX;
 
-/// A tree over nodes `0..n`; nodes out of reach of the root are not in it.
+/// A tree over nodes `0..n`, without the nodes that the root does not reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tree {
-    /// The parent; [`NONE`] for the root and for what is not in the tree.
+    /// The parent; [`NONE`] for the root and for nodes outside the tree.
     parent: Vec<u32>,
-    /// Place in the preorder; [`NONE`] for what is not in the tree.
+    /// Place in the preorder; [`NONE`] for nodes outside the tree.
     first: Vec<u32>,
     /// The greatest place in the subtree.
     last: Vec<u32>,
@@ -65,7 +65,7 @@ impl Tree {
         self.first[node as usize] != NONE
     }
 
-    /// Whether `above` is `node` or an ancestor of it. False if one is not in the tree.
+    /// Whether `above` is `node` or an ancestor of it. False if either node is outside the tree.
     pub(crate) fn is_ancestor(&self, above: u32, node: u32) -> bool {
         let (above, node) = (above as usize, node as usize);
         self.first[above] != NONE
@@ -79,12 +79,13 @@ impl Tree {
         self.depth[node as usize]
     }
 
-    /// Every node of the tree, parents first, and the subtree of each one in one piece.
+    /// Every node of the tree, each parent before its children, and each subtree contiguous.
     pub(crate) fn preorder(&self) -> &[u32] {
         &self.preorder
     }
 
-    /// The deepest node that is an ancestor of both, or one of them. Takes time in the depth.
+    /// The deepest node that is an ancestor of both nodes or equal to one of them. Takes time
+    /// linear in the depth.
     pub(crate) fn common_ancestor(&self, mut a: u32, b: u32) -> u32 {
         while !self.is_ancestor(a, b) {
             a = self.parent[a as usize];
@@ -93,7 +94,7 @@ impl Tree {
     }
 }
 
-/// Lengauer and Tarjan's algorithm. Nodes are renamed to their depth-first numbers inside.
+/// Lengauer and Tarjan's algorithm. Inside, nodes are identified by their depth-first numbers.
 fn immediate_dominators(n: usize, root: u32, succs: &Adjacency, preds: &Adjacency) -> Vec<u32> {
     let mut number = vec![NONE; n];
     let mut vertex = Vec::with_capacity(n);
@@ -113,7 +114,7 @@ fn immediate_dominators(n: usize, root: u32, succs: &Adjacency, preds: &Adjacenc
     let count = vertex.len();
     let mut forest = Forest::new(count);
     let mut idom = vec![0u32; count];
-    // For each node, the list of nodes whose semidominator it is, as linked lists.
+    // For each node, the nodes whose semidominator it is, as a linked list.
     let (mut bucket, mut next_in_bucket) = (vec![NONE; count], vec![NONE; count]);
     for w in (1..count).rev() {
         for &pred in preds.of(vertex[w]) {
@@ -146,11 +147,11 @@ fn immediate_dominators(n: usize, root: u32, succs: &Adjacency, preds: &Adjacenc
     parents
 }
 
-/// The forest of nodes that are linked so far, with path compression.
+/// The forest of the nodes linked so far, with path compression.
 struct Forest {
     semi: Vec<u32>,
     ancestor: Vec<u32>,
-    /// The node of least semidominator on the compressed path.
+    /// The node with the least semidominator on the compressed path.
     label: Vec<u32>,
     path: Vec<u32>,
 }
@@ -161,14 +162,16 @@ impl Forest {
         Forest { semi: identity.clone(), ancestor: vec![NONE; count], label: identity, path: Vec::new() }
     }
 
-    /// The node of least semidominator on the path from `node` up to, but without, its tree's root.
+    /// The node with the least semidominator on the path from `node` up to the root of its tree,
+    /// root excluded.
     fn evaluate(&mut self, node: u32) -> u32 {
         let mut top = node;
         while self.ancestor[top as usize] != NONE {
             self.path.push(top);
             top = self.ancestor[top as usize];
         }
-        // The topmost node below the root keeps its label; the others compare with what is above them.
+        // The topmost node below the root keeps its label; each other node compares its label with
+        // that of the node above it.
         let mut above = self.path.pop();
         while let Some(below) = self.path.pop() {
             let over = above.unwrap_or(below);

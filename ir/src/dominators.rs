@@ -9,8 +9,9 @@
 //! block3: exit
 //! ```
 //!
-//! Lengauer and Tarjan with path compression, O(edges × log blocks); see the module `dominator_tree` in
-//! the source. A block out of reach of the entry dominates nothing and is dominated by nothing.
+//! Lengauer and Tarjan with path compression, O(edges × log blocks); see the module
+//! `dominator_tree` in the source. An unreachable block dominates nothing, and nothing dominates
+//! it.
 
 use cranelift_entity::SecondaryMap;
 
@@ -38,8 +39,8 @@ impl Dominators {
         }
     }
 
-    /// The nearest block, other than itself, that dominates a block; none for the entry and for
-    /// unreachable blocks.
+    /// The nearest other block that dominates a block; none for the entry and for unreachable
+    /// blocks.
     pub fn immediate(&self, block: Block) -> Option<Block> {
         let node = self.node(block)?;
         self.tree.parent(node).map(|parent| self.rpo[parent as usize])
@@ -57,7 +58,8 @@ impl Dominators {
         }
     }
 
-    /// The deepest block that dominates both; none if one is unreachable. Takes time in the tree's depth.
+    /// The deepest block that dominates both; none if one is unreachable. Takes time linear in the
+    /// tree's depth.
     pub fn common(&self, a: Block, b: Block) -> Option<Block> {
         let node = self.tree.common_ancestor(self.node(a)?, self.node(b)?);
         Some(self.rpo[node as usize])
@@ -68,15 +70,15 @@ impl Dominators {
         self.node(block).map(|node| self.tree.depth(node))
     }
 
-    /// The reachable blocks in preorder of the tree: a block comes after its immediate dominator, and all
-    /// that it dominates follows it in one piece.
+    /// The reachable blocks in preorder of the tree: each block follows its immediate dominator,
+    /// and the blocks that it dominates follow it contiguously.
     pub fn preorder(&self) -> impl Iterator<Item = Block> + '_ {
         self.tree.preorder().iter().map(|&node| self.rpo[node as usize])
     }
 }
 
-/// The immediate dominator of each node of any graph with nodes `0..nodes`, given its edges; `None` for the
-/// root and for what it does not reach. Costs O(edges × log nodes).
+/// The immediate dominator of each node of any graph with nodes `0..nodes`, given its edges; `None`
+/// for the root and for the nodes that it does not reach. Costs O(edges × log nodes).
 ///
 /// ```
 /// use ptxc_ir::dominators::immediate_dominators;
@@ -102,7 +104,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(150))]
 
-        /// `a` dominates `b` exactly if `b` is out of reach once `a` is removed.
+        /// `a` dominates `b` exactly if `b` is unreachable once `a` is removed.
         #[test]
         fn agrees_with_the_definition(func in random_function(14)) {
             let cfg = Cfg::compute(&func);

@@ -1,4 +1,4 @@
-//! Names of the things a function is made of: dense 32-bit indices, as in Cranelift.
+//! Names of the parts of a function: dense 32-bit indices, as in Cranelift.
 
 use cranelift_entity::entity_impl;
 
@@ -17,7 +17,8 @@ entity_impl!(Block, "block");
 pub struct Inst(u32);
 entity_impl!(Inst, "inst");
 
-/// A function that the function calls or takes the address of, or the prototype of such calls.
+/// A function that the current function calls or takes the address of, or the prototype of indirect
+/// calls.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FuncRef(u32);
 entity_impl!(FuncRef, "fn");

@@ -13,13 +13,13 @@ use crate::op::{Op, Results};
 use crate::symbol::SymbolData;
 use crate::types::Type;
 
-/// Where an instruction came from: the number of a node of the function's syntax tree. It is no byte
-/// offset, so that text which moves, or comments that grow, leave the function as it was.
+/// Where an instruction was written: the number of a node of the function's syntax tree. A byte
+/// offset would change whenever the text moves or a comment grows; the node number does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceLoc(pub u32);
 
 impl SourceLoc {
-    /// Nowhere in the source.
+    /// No place in the source.
     pub const NONE: SourceLoc = SourceLoc(u32::MAX);
 }
 
@@ -39,7 +39,7 @@ pub struct BlockCall {
 }
 
 impl Clone for BlockCall {
-    /// Copies the arguments all at once, which the derived one does not.
+    /// Copies all arguments at once, which the derived `clone` does not.
     #[inline]
     fn clone(&self) -> BlockCall {
         BlockCall::new(self.block, &self.args)
@@ -54,7 +54,7 @@ impl BlockCall {
     }
 }
 
-/// An instruction without its results, which the function keeps beside it.
+/// An instruction without its results, which the function stores separately.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct InstData {
     /// The operation.
@@ -65,13 +65,13 @@ pub struct InstData {
     pub args: SmallVec<[Value; 4]>,
     /// The edges of a terminator.
     pub targets: Vec<BlockCall>,
-    /// Where it came from.
+    /// Where the instruction was written.
     pub loc: SourceLoc,
 }
 
 impl Clone for InstData {
-    /// Copies the few arguments that nearly all have one by one, and no list of edges where there are none, which the
-    /// derived one does not.
+    /// Copies the arguments, of which nearly all instructions have few, one by one, and does not
+    /// copy an empty list of edges. The derived `clone` does neither.
     #[inline]
     fn clone(&self) -> InstData {
         let InstData { op, ty, ref args, ref targets, loc } = *self;
@@ -81,20 +81,21 @@ impl Clone for InstData {
 }
 
 impl InstData {
-    /// An instruction that is no terminator.
+    /// An instruction that is not a terminator.
     #[inline]
     pub fn new(op: Op, ty: Type, args: &[Value]) -> InstData {
         InstData { op, ty, args: arguments(args), targets: Vec::new(), loc: SourceLoc::NONE }
     }
 
-    /// The same at a source location.
+    /// The same instruction at a source location.
     pub fn at(mut self, loc: SourceLoc) -> InstData {
         self.loc = loc;
         self
     }
 }
 
-/// A list of arguments. Up to three are put in place one by one, which takes less than to copy a slice of any length.
+/// A list of arguments. Up to three are stored one by one, which is faster than copying a slice of
+/// any length.
 #[inline]
 fn arguments(args: &[Value]) -> SmallVec<[Value; 4]> {
     let none = Value::from_u32(0);
@@ -161,11 +162,11 @@ pub enum CalleeKind {
     Routine,
     /// A device function of the program.
     Device,
-    /// No function, but what calls through an address say of the function that it leads to.
+    /// Not a function, but the prototype of calls through an address.
     Prototype,
 }
 
-/// A function that is called: what a caller knows of it.
+/// A function that is called: the facts that a caller knows about it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Callee {
     /// Its name.
@@ -176,11 +177,11 @@ pub struct Callee {
     pub params: Vec<Type>,
     /// The types of its results.
     pub results: Vec<Type>,
-    /// What it does to the lanes of a warp that call it.
+    /// The guarantees about the lanes of a warp that call it.
     pub lanes: CalleeLanes,
 }
 
-/// What a caller knows of the lanes that call a function together. By default it knows nothing.
+/// The guarantees about lanes that call a function together. By default there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CalleeLanes {
     /// Lanes that call the function together return together, except those that exit.
@@ -190,7 +191,7 @@ pub struct CalleeLanes {
 }
 
 impl CalleeLanes {
-    /// Those of a function that computes its results and does nothing else.
+    /// The guarantees of a function that only computes its results.
     pub const PURE: CalleeLanes = CalleeLanes { together: true, independent: true };
 }
 
@@ -222,12 +223,13 @@ pub struct Function {
     pub bounds: LaunchBounds,
     /// A kernel's parameters, in order. Those of a device function are the parameters of its entry block.
     pub params: Vec<Param>,
-    /// The types of what a device function returns.
+    /// The types of the values that a device function returns.
     pub returns: Vec<Type>,
     /// The functions that it calls or takes the address of, and the prototypes of its calls through addresses.
     pub callees: PrimaryMap<FuncRef, Callee>,
-    /// The kinds of its operations that wait for lanes, such as `warp.shfl.bfly`, which other lanes of a warp may execute
-    /// in another function meanwhile, or at another place of this one in another activation.
+    /// The kinds of this function's operations that wait for lanes, such as `warp.shfl.bfly`, that
+    /// other lanes of a warp may execute at the same time in another function, or at another place
+    /// of this function in another activation.
     pub elsewhere: Vec<String>,
     /// The variables it names.
     pub symbols: PrimaryMap<Symbol, SymbolData>,
@@ -238,9 +240,10 @@ pub struct Function {
     pub layout: Vec<Block>,
     /// The instructions; those listed in a block are part of the function.
     pub insts: PrimaryMap<Inst, InstData>,
-    /// Where the results of each instruction are among all; shorter than the list of instructions where the last have none.
+    /// Where the results of each instruction start in `all_results`. Shorter than the list of
+    /// instructions if the last ones have no results.
     results: Vec<ResultList>,
-    /// The results of all instructions, those of one behind each other.
+    /// The results of all instructions; those of one instruction are adjacent.
     all_results: Vec<Value>,
     values: PrimaryMap<Value, ValueData>,
 }
@@ -253,9 +256,10 @@ struct ResultList {
 }
 
 impl Clone for Function {
-    /// Leaves room for what a pass adds, which mostly is why there is a copy: without it the first new instruction would
-    /// move all others. Code that parts in every third instruction gets three tenths more of them, and half as many blocks more, for
-    /// lanes to meet.
+    /// Leaves room for the instructions and blocks that a pass adds, because most copies are made
+    /// for a pass: without room, the first new instruction would move all others. Joins add 30
+    /// percent more instructions and 50 percent more blocks to code with a branch in every third
+    /// instruction.
     fn clone(&self) -> Function {
         let mut insts = Vec::with_capacity(self.insts.len() + self.insts.len() / 2);
         insts.extend_from_slice(self.insts.as_values_slice());
@@ -303,7 +307,7 @@ impl Function {
         }
     }
 
-    /// Makes room for so many instructions more, with a result each.
+    /// Makes room for that many more instructions with one result each.
     pub fn reserve(&mut self, insts: usize) {
         self.insts.reserve(insts);
         self.values.reserve(insts);
@@ -311,7 +315,7 @@ impl Function {
         self.all_results.reserve(insts);
     }
 
-    /// Bytes of local memory that the variables of the function take, up to the last one's end.
+    /// Bytes of local memory that the function's variables occupy, up to the end of the last one.
     pub fn local_bytes(&self) -> u32 {
         let local = self.symbols.values().filter(|symbol| symbol.space == Space::Local);
         local.map(|symbol| symbol.offset.unwrap_or(0) + symbol.size).max().unwrap_or(0)
@@ -330,7 +334,7 @@ impl Function {
         block
     }
 
-    /// Adds a parameter to a block. The edges to it need an argument more.
+    /// Adds a parameter to a block. Every edge to the block then needs one more argument.
     pub fn add_block_param(&mut self, block: Block, ty: Type) -> Value {
         let index = self.blocks[block].params.len() as u32;
         let value = self.values.push(ValueData { ty, def: ValueDef::Param(block, index) });
@@ -350,7 +354,8 @@ impl Function {
         self.blocks[block].params = kept;
     }
 
-    /// The types of an operation's results; none where the controlling type does not suit it.
+    /// The types of an operation's results; none if the controlling type does not suit the
+    /// operation.
     pub fn result_types(&self, op: &Op, ty: Type) -> SmallVec<[Type; 2]> {
         match op.results(ty) {
             Results::None | Results::Invalid => SmallVec::new(),
@@ -361,7 +366,8 @@ impl Function {
         }
     }
 
-    /// The types of the arguments of an operation that the function itself decides: of a call or a return.
+    /// The types of the arguments of a call or a return, which depend on the function rather than
+    /// on the operation.
     pub fn value_arguments(&self, op: &Op) -> Option<SmallVec<[Type; 8]>> {
         match op {
             Op::Call { callee, .. } => Some(SmallVec::from_slice(&self.callees[*callee].params)),
@@ -382,8 +388,8 @@ impl Function {
         }
     }
 
-    /// The prototype of calls through addresses with these parameters and results; added if there is none yet. Its
-    /// name has a dot, so that it is no name of PTX.
+    /// The prototype of calls through addresses with these parameters and results; added if there
+    /// is none yet. Its name contains a dot, so it cannot be a PTX name.
     pub fn prototype(&mut self, params: Vec<Type>, results: Vec<Type>) -> FuncRef {
         let prototypes = || self.callees.iter().filter(|(_, known)| known.kind == CalleeKind::Prototype);
         let same = |known: &Callee| known.params == params && known.results == results;
@@ -397,7 +403,7 @@ impl Function {
         }
     }
 
-    /// A call at the end of a block; `pure` as the callee's kind has it.
+    /// Appends a call to a block; `pure` follows from the callee's kind.
     pub fn append_call(&mut self, block: Block, callee: FuncRef, args: &[Value]) -> Inst {
         let op = self.call(callee);
         self.append(block, InstData::new(op, Type::B32, args))
@@ -412,7 +418,7 @@ impl Function {
     #[inline]
     pub fn make_inst(&mut self, data: InstData) -> Inst {
         let results = data.op.results(data.ty);
-        // Most have one result; only others need a list of types.
+        // Most operations have one result; only the others need a list of types.
         if let Results::One(ty) = results {
             let inst = self.insts.push(data);
             self.add_result(inst, ty);
@@ -436,7 +442,7 @@ impl Function {
         self.all_results.push(value);
     }
 
-    /// The list of results of an instruction, for the next one to be put at the end of all results.
+    /// The list of results of an instruction, whose next result is put at the end of all results.
     #[inline]
     fn result_list(&mut self, inst: Inst) -> &mut ResultList {
         let start = self.all_results.len() as u32;
@@ -448,7 +454,7 @@ impl Function {
         if list.len == 0 {
             list.start = start;
         }
-        debug_assert_eq!(list.start + list.len, start, "the results of {inst} are behind each other");
+        debug_assert_eq!(list.start + list.len, start, "the results of {inst} are adjacent");
         list
     }
 
@@ -460,8 +466,8 @@ impl Function {
         inst
     }
 
-    /// Makes `value` the value with that definition, and every number below it a value. Numbers that no
-    /// definition takes belong to `undef` instructions outside of all blocks.
+    /// Makes `value` the value with that definition, and makes a value of every lower number.
+    /// Numbers that no definition takes belong to `undef` instructions outside of all blocks.
     pub(crate) fn define(&mut self, value: Value, ty: Type, def: ValueDef) {
         if value.index() > self.values.len() {
             let gap = self.insts.push(InstData::new(Op::Undef, Type::B32, &[]));
@@ -493,7 +499,8 @@ impl Function {
         data.args = arguments(args);
     }
 
-    /// The same where the only result gets another type. Whoever uses it has to be changed, too.
+    /// As [`replace`](Self::replace), but the only result gets another type. The caller must also
+    /// change all uses of the result.
     pub fn replace_retyped(&mut self, inst: Inst, op: Op, ty: Type, args: &[Value]) {
         self.replace(inst, op, ty, args);
         let result = self.result(inst);
@@ -509,7 +516,7 @@ impl Function {
         &self.all_results[start as usize..(start + len) as usize]
     }
 
-    /// The only result of an instruction that has one or more: the first.
+    /// The first result of an instruction that has one or more.
     #[inline]
     pub fn result(&self, inst: Inst) -> Value {
         self.results(inst)[0]

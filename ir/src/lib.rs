@@ -22,9 +22,10 @@
 //! }
 //! ```
 //!
-//! The rooms: [`types`] and [`entities`] name things, [`mod@op`] declares the operations, [`memory`]
-//! what a memory access says about itself, [`signature`] has the types and the
-//! arguments of each operation, [`function`] holds the graph, [`builder`] makes one, [`mod@text`] prints and reads it.
+//! The modules: [`types`] and [`entities`] name things, [`mod@op`] declares the operations,
+//! [`memory`] describes memory accesses, [`signature`] has the types and the arguments of each
+//! operation, [`function`] holds the graph, [`builder`] makes one, [`mod@text`] prints and reads
+//! it.
 
 // Its macros pass the declarations of operations to the modules after it.
 #[macro_use]

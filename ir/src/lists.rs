@@ -1,7 +1,8 @@
 //! Many short lists in one array.
 //!
-//! In: pairs of a key and an item. Out: [`Lists`], which gives the items of a key in the order of the pairs. Where a map of
-//! vectors asks the allocator once for each key and leaves the lists all over memory, this asks three times.
+//! In: pairs of a key and an item. Out: [`Lists`], which gives the items of a key in the order of
+//! the pairs. A map of vectors allocates once for each key and scatters the lists over memory; this
+//! structure allocates three times.
 
 use std::marker::PhantomData;
 
@@ -17,7 +18,8 @@ pub struct Lists<K, T> {
 }
 
 impl<K: EntityRef, T: Copy> Lists<K, T> {
-    /// The lists of `n` keys from pairs, which keep their order within a list. Linear.
+    /// The lists of `n` keys from pairs. Within a list the items keep the order of the pairs.
+    /// Linear.
     ///
     /// # Panics
     /// If a key is not below `n`.
@@ -26,7 +28,8 @@ impl<K: EntityRef, T: Copy> Lists<K, T> {
         for &(key, _) in pairs {
             starts[key.index()] += 1;
         }
-        // First the ends of the lists; each item put in from behind moves its own down, to the start in the end.
+        // `starts` first holds the end of each list. The lists are filled from the end, so each
+        // inserted item moves `starts` down, and it ends at the start of the list.
         let mut end = 0;
         for start in &mut starts {
             end += *start;

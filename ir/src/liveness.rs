@@ -3,8 +3,9 @@
 //! In: a function in SSA form and its control-flow graph. Out: for each reachable block the values that
 //! are live where it starts and where it ends.
 //!
-//! A block's parameters are not live-in: they are defined as it starts. The arguments of an edge are used
-//! at the end of its source, so that they are live-out there only if somebody else needs them.
+//! A block's parameters are not live-in: they are defined at the start of the block. The arguments
+//! of an edge are used at the end of its source, so they are live-out there only if there is
+//! another use.
 //!
 //! ```text
 //! block0: v0 = const.b32 0x1       live_out(block0) = [v0]
@@ -14,10 +15,11 @@
 //!         brif v3, block1(v2), …   live_out(block1) = [v0]
 //! ```
 //!
-//! From each use the walk goes up to the definition and marks what it crosses (Boissinot et al.,
-//! "Computing Liveness Sets for SSA-Form Programs", 2011, the method by variable). As the values come in
-//! order of their numbers, each list is sorted, and its last entry tells whether the value was here
-//! before. Time and space are linear in the function and the size of the result.
+//! From each use the walk goes up to the definition and marks the blocks that it crosses (Boissinot
+//! et al., "Computing Liveness Sets for SSA-Form Programs", 2011, the method by variable). The
+//! values are visited in order of their numbers, so each list is sorted, and its last entry tells
+//! whether the value is already in the list. Time and space are linear in the function and the size
+//! of the result.
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use rustc_hash::FxHashSet;
@@ -96,9 +98,9 @@ impl Liveness {
         self.live_out[block].binary_search(&value).is_ok()
     }
 
-    /// The greatest total weight of values that are live at once in a block; `weight` gives, say, the
-    /// number of 32-bit registers that a type takes. A result that nobody needs weighs at its definition.
-    /// Linear in the block and what is live in it.
+    /// The greatest total weight of values that are live at once in a block; `weight` gives, for
+    /// example, the number of 32-bit registers that a type needs. An unused result has weight at
+    /// its definition. Linear in the block and its live values.
     pub fn pressure(&self, func: &Function, block: Block, weight: impl Fn(Type) -> u32) -> u32 {
         let of = |value: Value| weight(func.ty(value));
         let mut live: FxHashSet<Value> = self.live_out[block].iter().copied().collect();
@@ -159,8 +161,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(100))]
 
-        /// The lists satisfy the dataflow equations and are the least that do, as every entry leads to a
-        /// use.
+        /// The lists satisfy the dataflow equations and are the smallest that do, because every
+        /// entry leads to a use.
         #[test]
         fn satisfies_the_equations(func in random_function(20)) {
             let cfg = Cfg::compute(&func);
@@ -178,7 +180,7 @@ mod tests {
                     prop_assert_eq!(live.is_live_in(block, value), expected);
                 }
             }
-            // Nothing that is never used is live anywhere.
+            // An unused value is not live anywhere.
             let branches = func.insts.values().any(|data| matches!(data.op, Op::Branch { .. }) && !data.args.is_empty());
             if !branches {
                 prop_assert!(cfg.rpo().iter().all(|&block| !live.is_live_in(block, Value::new(0))));

@@ -1,4 +1,4 @@
-//! The forest of natural loops, and the retreating edges that are no loops.
+//! The forest of natural loops, and the retreating edges that do not form loops.
 //!
 //! In: the control-flow graph and its dominators. Out: for each header that dominates the source of an
 //! edge to it, one loop: all blocks from which that edge can be reached without passing the header.
@@ -9,11 +9,11 @@
 //! block3: brif v1, block1, block4
 //! ```
 //!
-//! Headers are visited against reverse postorder, inner ones first; a finished loop is stepped over as one
-//! node, found by union-find (as in Havlak, "Nesting of Reducible and Irreducible Loops", TOPLAS 1997,
-//! for the reducible part). Almost linear in blocks and edges. An edge back to a block that does not
-//! dominate its source enters a cycle with several entries: it makes no loop and is listed by
-//! [`Loops::irreducible_edges`].
+//! Headers are visited in the reverse of reverse postorder, so inner loops are found first. A
+//! finished loop is stepped over as one node, found by union-find (as in Havlak, "Nesting of
+//! Reducible and Irreducible Loops", TOPLAS 1997, for the reducible part). Almost linear in blocks
+//! and edges. An edge back to a block that does not dominate its source enters a cycle with several
+//! entries: such an edge makes no loop and is listed by [`Loops::irreducible_edges`].
 
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl};
 
@@ -32,7 +32,8 @@ struct LoopData {
     parent: Option<Loop>,
     depth: u32,
     latches: Vec<Block>,
-    /// Places in the preorder of the forest: its own, and the greatest one of a loop inside it.
+    /// Places in the preorder of the forest: the loop's own place, and the greatest place of a loop
+    /// inside it.
     first: u32,
     last: u32,
 }
@@ -72,7 +73,7 @@ impl Loops {
         }
         irreducible.reverse();
 
-        // Loops in order of discovery, inner ones first, get falling numbers.
+        // Loops in order of discovery, inner ones first, get descending numbers.
         let count = found.len();
         let mut outer: Vec<usize> = (0..count).collect();
         let mut parent: Vec<Option<usize>> = vec![None; count];
@@ -164,7 +165,8 @@ impl Loops {
         &self.loops[this].latches
     }
 
-    /// The blocks of a loop, those of the loops inside it included: its own first, in reverse postorder.
+    /// The blocks of a loop, including those of the loops inside it: its own blocks first, in
+    /// reverse postorder.
     pub fn blocks(&self, this: Loop) -> &[Block] {
         let LoopData { first, last, .. } = self.loops[this];
         &self.members[self.starts[first as usize] as usize..self.starts[last as usize + 1] as usize]
@@ -184,15 +186,16 @@ impl Loops {
         })
     }
 
-    /// The block in front of a loop: the only one outside it that goes to the header, if the header is all
-    /// it goes to.
+    /// The block before a loop: the only block outside the loop that goes to the header, provided
+    /// that it goes nowhere else.
     pub fn preheader(&self, cfg: &Cfg, this: Loop) -> Option<Block> {
         let mut outside = cfg.preds(self.header(this)).iter().filter(|&&pred| !self.contains(this, pred));
         let only = *outside.next()?;
         (outside.next().is_none() && cfg.succs(only).len() == 1).then_some(only)
     }
 
-    /// The edges that go back in reverse postorder to a block that does not dominate their source.
+    /// The edges that go back, in reverse postorder, to a block that does not dominate their
+    /// source.
     pub fn irreducible_edges(&self) -> &[(Block, Block)] {
         &self.irreducible
     }
@@ -207,7 +210,7 @@ fn outermost(outer: &mut [usize], mut this: usize) -> usize {
     this
 }
 
-/// Numbers the forest in preorder; gives the number of loops.
+/// Numbers the forest in preorder; returns the number of loops.
 fn number_preorder(loops: &mut PrimaryMap<Loop, LoopData>) -> usize {
     let mut sizes: SecondaryMap<Loop, u32> = SecondaryMap::with_default(1);
     for this in loops.keys().rev() {
@@ -215,7 +218,7 @@ fn number_preorder(loops: &mut PrimaryMap<Loop, LoopData>) -> usize {
             sizes[parent] += sizes[this];
         }
     }
-    // Parents come first, so each loop can hand out places to its children in turn.
+    // Parents precede their children, so each loop can assign places to its children in turn.
     let mut next: SecondaryMap<Loop, u32> = SecondaryMap::new();
     let mut roots = 0;
     for this in loops.keys() {

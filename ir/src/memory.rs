@@ -1,4 +1,4 @@
-//! What a memory operation says about itself: space, element, order, scope, caching.
+//! The properties of a memory operation: space, element, order, scope, caching.
 
 use crate::types::Type;
 
@@ -56,7 +56,7 @@ spelled! {
     /// A state space. An address is 64 bits wide in `Generic` and `Global`, and a 32-bit offset into
     /// its window in the others.
     Space {
-        /// Any of the others but constant and parameter, told apart by the address.
+        /// Any of the other spaces except constant and parameter; the address tells which.
         Generic = "generic",
         /// Device memory.
         Global = "global",
@@ -84,8 +84,8 @@ impl Space {
 }
 
 spelled! {
-    /// The element of a memory access and how it becomes a register value: an element narrower than
-    /// its value is extended by its sign (`S8`, `S16`) or with zeros (`B8`, `B16`).
+    /// The element of a memory access, and how it is converted to a register value: an element
+    /// narrower than its value is extended by its sign (`S8`, `S16`) or with zeros (`B8`, `B16`).
     MemType {
         /// 8 bits, extended with zeros.
         B8 = "b8",
@@ -120,25 +120,25 @@ impl MemType {
 spelled! {
     /// The strength of an access or fence.
     Order {
-        /// No synchronisation: a data race with it has no meaning.
+        /// No synchronization: a data race with it is undefined.
         Weak = "weak",
-        /// Neither moved nor merged; visible to the system in the end.
+        /// Neither moved nor merged; eventually visible to the system.
         Volatile = "volatile",
-        /// Atomic at its scope, without ordering others.
+        /// Atomic at its scope, without ordering other accesses.
         Relaxed = "relaxed",
-        /// What follows stays behind it.
+        /// Later accesses stay after it.
         Acquire = "acquire",
-        /// What precedes stays in front of it.
+        /// Earlier accesses stay before it.
         Release = "release",
-        /// Both.
+        /// Both acquire and release.
         AcqRel = "acq_rel",
-        /// Both, and in one total order.
+        /// Both acquire and release, in one total order.
         SeqCst = "sc",
     }
 }
 
 spelled! {
-    /// Who observes an access or fence in order.
+    /// The threads that observe an access or fence in order.
     Scope {
         /// The thread's CTA.
         Cta = "cta",
@@ -180,13 +180,14 @@ spelled! {
     AtomicOp {
         /// Integer addition.
         Add = "add",
-        /// Float addition, rounded to nearest even. Of `f32` the units of global memory flush subnormal operands and sums.
+        /// Float addition, rounded to nearest even. For `f32`, the atomic units of global memory
+        /// flush subnormal operands and sums.
         Fadd = "fadd",
         /// Addition of `f32`, rounded to nearest even, that keeps subnormals in every memory.
         FaddNoftz = "fadd_noftz",
-        /// The lesser float; a NaN loses against a number.
+        /// The lesser float; a number wins against a NaN.
         Fmin = "fmin",
-        /// The greater float; a NaN loses against a number.
+        /// The greater float; a number wins against a NaN.
         Fmax = "fmax",
         /// Signed minimum.
         Smin = "smin",
@@ -210,12 +211,13 @@ spelled! {
         Exch = "exch",
         /// Compare and swap: the arguments are the expected and the new value.
         Cas = "cas",
-        /// Compare and store: as compare and swap, but the result is 1 where it stored, else 0.
+        /// Compare and store: like compare and swap, but the result is 1 if the store was done,
+        /// else 0.
         Cast = "cast",
     }
 }
 
-/// A memory access: everything but its address and data.
+/// A memory access without its address and data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
     /// The state space.
@@ -226,11 +228,11 @@ pub struct Access {
     pub lanes: u8,
     /// The order.
     pub order: Order,
-    /// The scope; without meaning for weak accesses.
+    /// The scope; meaningless for weak accesses.
     pub scope: Scope,
     /// The cache operator.
     pub cache: CacheOp,
-    /// Added to the address, in bytes.
+    /// The offset added to the address, in bytes.
     pub offset: i32,
 }
 
@@ -253,7 +255,7 @@ impl Access {
         !matches!(self.space, Space::Const | Space::Param)
     }
 
-    /// Whether the access has an order: it is not weak.
+    /// Whether the access is not weak.
     pub const fn is_strong(&self) -> bool {
         !matches!(self.order, Order::Weak)
     }

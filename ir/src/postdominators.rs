@@ -1,7 +1,7 @@
 //! Post-dominators: `a` post-dominates `b` if every path from `b` to the end goes through `a`.
 //!
-//! In: the control-flow graph. Out: the tree of immediate post-dominators under one virtual exit, to which
-//! every block without successors leads.
+//! In: the control-flow graph. Out: the tree of immediate post-dominators. Its root is one virtual
+//! exit, which follows every block without successors.
 //!
 //! ```text
 //! block0: brif v0, block1, block2      immediate(block0) = block3
@@ -10,9 +10,10 @@
 //! block3: exit
 //! ```
 //!
-//! A region that never ends has no path to the exit. One of its blocks, the first that the search meets in
-//! postorder, is given an edge to the virtual exit, as if the loop might stop there after all: a block
-//! after which a thread may loop for ever is then not post-dominated by what lies on the other way.
+//! A region that never ends has no path to the exit. One of its blocks, the first that the search
+//! meets in postorder, gets an edge to the virtual exit, as if the loop could end there. A block
+//! from which a thread may enter an endless loop is therefore not post-dominated by blocks on the
+//! other path.
 //!
 //! Lengauer and Tarjan on the reversed graph: O(edges × log blocks), queries in constant time.
 
@@ -25,7 +26,7 @@ use crate::entities::Block;
 /// The post-dominator tree of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostDominators {
-    /// Node `i` is `rpo[i]`; one more is the virtual exit.
+    /// Node `i` is `rpo[i]`; the node after the last is the virtual exit.
     tree: Tree,
     rpo: Vec<Block>,
     index: SecondaryMap<Block, u32>,
@@ -44,7 +45,7 @@ impl PostDominators {
         }
         let mut reached = vec![false; n];
         let ends = (0..n as u32).filter(|&node| cfg.succ_lists().of(node).is_empty());
-        // Real ends first; then, in postorder, whatever still reaches none of them.
+        // Real ends first; then, in postorder, each block that still reaches no end.
         for end in ends.chain((0..n as u32).rev()) {
             if reached[end as usize] {
                 continue;
@@ -76,8 +77,8 @@ impl PostDominators {
         self.rpo.get(node as usize).copied()
     }
 
-    /// The nearest block, other than itself, that post-dominates a block; none if that is the virtual
-    /// exit, and for unreachable blocks.
+    /// The nearest other block that post-dominates a block; none if that is the virtual exit, and
+    /// for unreachable blocks.
     pub fn immediate(&self, block: Block) -> Option<Block> {
         self.tree.parent(self.node(block)?).and_then(|node| self.block(node))
     }
@@ -91,7 +92,7 @@ impl PostDominators {
     }
 
     /// The nearest block that post-dominates both; none if that is the virtual exit, or if one is
-    /// unreachable. Takes time in the tree's depth.
+    /// unreachable. Takes time linear in the tree's depth.
     pub fn common(&self, a: Block, b: Block) -> Option<Block> {
         self.block(self.tree.common_ancestor(self.node(a)?, self.node(b)?))
     }
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_loop_is_no_detour() {
+    fn an_endless_loop_does_not_post_dominate() {
         let func = parse_function(
             "func @f device {\nblock0:\n v0 = undef.pred\n brif v0, block1, block2\n\
              block1:\n jump block1\nblock2:\n ret\n}\n",

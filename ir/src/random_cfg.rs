@@ -9,8 +9,9 @@ use crate::function::{BlockCall, Function, FunctionKind, InstData};
 use crate::op::Op;
 use crate::types::Type;
 
-/// Functions of up to `most` blocks behind the entry. Each block ends, jumps, branches or switches to
-/// random blocks; two thirds of the targets lie ahead and close by, as in code from structured sources.
+/// Functions of up to `most` blocks after the entry. Each block ends, jumps, branches or switches
+/// to random blocks; two thirds of the targets are a short way after the block, as in code from
+/// structured sources.
 pub(crate) fn random_function(most: usize) -> impl Strategy<Value = Function> {
     let target = prop_oneof![2 => (1usize..4).prop_map(Ok), 1 => any::<prop::sample::Index>().prop_map(Err)];
     let block = prop::collection::vec(target, 0..4);
@@ -53,7 +54,7 @@ fn terminate(func: &mut Function, block: Block, op: Op, args: &[crate::Value], t
     func.append(block, data);
 }
 
-/// Whether a path leads from one block to another, itself included, that avoids `without`.
+/// Whether a path that avoids `without` leads from one block to another; a block reaches itself.
 pub(crate) fn reaches(cfg: &Cfg, from: Block, to: Block, without: Option<Block>) -> bool {
     let mut seen = vec![false; cfg.rpo().len()];
     let mut stack = vec![from];

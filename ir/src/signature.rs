@@ -35,15 +35,15 @@ pub enum Arg {
     Half,
     /// Any integer of 16 to 64 bits.
     Int,
-    /// Any float that is no pair.
+    /// Any float that is not a pair.
     Float,
     /// `f32`.
     F32,
 }
 
 impl Arg {
-    /// Whether an argument of type `actual` suits an operation with controlling type `ty` that works in
-    /// `space`.
+    /// Whether an argument of type `actual` suits an operation in `space` with controlling type
+    /// `ty`.
     pub fn accepts(self, actual: Type, ty: Type, space: Option<Space>) -> bool {
         match self {
             Arg::T => actual == ty,
@@ -61,7 +61,7 @@ impl Arg {
         }
     }
 
-    /// In words, for error messages.
+    /// A description for error messages.
     pub fn describe(self, ty: Type, space: Option<Space>) -> String {
         match self {
             Arg::T => ty.to_string(),
@@ -88,13 +88,13 @@ impl Arg {
 pub struct Types(u16);
 
 impl Types {
-    /// The operation has no controlling type; `b32` stands in the instruction and not in the text.
+    /// The operation has no controlling type; the instruction has `b32`, and the text omits it.
     pub const NONE: Types = Types(0);
     /// Every type.
     pub const ANY: Types = Types::of(&Type::ALL);
-    /// Every type but `b128`, which has no constants.
+    /// Every type except `b128`, which has no constants.
     pub const CONST: Types = Types(Types::ANY.0 & !Types::of(&[Type::B128]).0);
-    /// Every type that lies in memory.
+    /// Every type that memory can hold.
     pub const MEMORY: Types = Types(Types::ANY.0 & !Types::of(&[Type::Pred]).0);
     /// Addresses.
     pub const ADDRESS: Types = Types::of(&[Type::B32, Type::B64]);
@@ -106,19 +106,19 @@ impl Types {
     pub const NARROW: Types = Types::of(&[Type::B16, Type::B32]);
     /// Integers with arithmetic.
     pub const INT: Types = Types::of(&[Type::B16, Type::B32, Type::B64]);
-    /// What bitwise logic works on.
+    /// The types with bitwise logic.
     pub const BITS: Types = Types::of(&[Type::Pred, Type::B16, Type::B32, Type::B64, Type::B128]);
     /// `f32` alone.
     pub const F32: Types = Types::of(&[Type::F32]);
-    /// Floats that are no pairs.
+    /// Floats that are not pairs.
     pub const FLOAT: Types = Types::of(&[Type::F16, Type::BF16, Type::F32, Type::F64]);
     /// Floats and pairs of floats.
     pub const FLOATS: Types = Types(Types::FLOAT.0 | Types::of(&[Type::F16x2, Type::BF16x2]).0);
     /// Floats of 16 bits.
     pub const HALF: Types = Types::of(&[Type::F16, Type::BF16]);
-    /// Pairs of those.
+    /// Pairs of floats of 16 bits.
     pub const HALF_PAIR: Types = Types::of(&[Type::F16x2, Type::BF16x2]);
-    /// What two integers can be packed into.
+    /// The types that two integers can be packed into.
     pub const PAIR: Types = Types::of(&[Type::B32, Type::B64, Type::B128, Type::F16x2, Type::BF16x2]);
 
     const fn of(types: &[Type]) -> Types {
@@ -142,7 +142,7 @@ impl Types {
 pub struct Row {
     /// The first word of its spelling.
     pub mnemonic: &'static str,
-    /// The controlling types it takes; [`Types::NONE`] where it has none.
+    /// The controlling types that it accepts; [`Types::NONE`] if it has no controlling type.
     pub types: Types,
     /// Its arguments, as far as they do not depend on the payload.
     pub args: &'static [Arg],
@@ -172,8 +172,8 @@ macro_rules! rows {
 
 operations!(rows);
 
-/// The arguments of an operation that has `count` of them; of another length where `count` is wrong, so
-/// that the caller can say how many there should be.
+/// The arguments of an operation that has `count` of them. If `count` is wrong, the list has
+/// another length, and the caller can report the expected number.
 pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
     let mut args = SmallVec::from_slice(row(op).args);
     match op {
@@ -190,7 +190,7 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
                 args.push(Arg::B32);
             }
         }
-        // The mask may be left out.
+        // The mask is optional.
         Op::Vote(_) | Op::Shfl(_) | Op::Match(_) | Op::Redux(_) | Op::Elect => {
             if count > args.len() {
                 args.push(Arg::B32);
@@ -227,7 +227,7 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
     args
 }
 
-/// The access of an operation, by the kind of reference that the operation is.
+/// The access of an operation, as a shared or mutable reference like the operation's.
 macro_rules! access {
     ($op:expr) => {
         match $op {
@@ -267,7 +267,7 @@ impl Op {
         access!(self)
     }
 
-    /// The same, to change.
+    /// As [`access`](Self::access), but mutable.
     pub const fn access_mut(&mut self) -> Option<&mut Access> {
         access!(self)
     }

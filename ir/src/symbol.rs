@@ -1,4 +1,4 @@
-//! Variables in memory, and what they hold when a grid starts.
+//! Variables in memory, and their content when a grid starts.
 
 use crate::memory::Space;
 
@@ -13,12 +13,12 @@ pub struct SymbolData {
     pub size: u32,
     /// Alignment in bytes.
     pub align: u32,
-    /// Where it lies, in bytes: a shared or local variable in the function's part of its window, a constant
-    /// one in constant bank 3. For a global variable, the place of its address in the module's table of
-    /// addresses, constant bank 4; the variable itself lies where the loader puts it. `None` where a linker
-    /// decides.
+    /// The variable's offset in bytes. A shared or local variable has an offset in the function's
+    /// part of its window, a constant one in constant bank 3. The offset of a global variable is
+    /// that of its address in the module's table of addresses, constant bank 4; the loader places
+    /// the variable itself. `None` if a linker decides.
     pub offset: Option<u32>,
-    /// What it holds at the start; none for zeros, and for what has no content of its own.
+    /// The initial content; `None` for zeros and for variables that cannot have content.
     pub initial: Option<Initial>,
 }
 
@@ -31,16 +31,16 @@ pub struct SymbolData {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Initial {
-    /// The first bytes; what follows is zero.
+    /// The first bytes; the rest of the variable is zero.
     pub bytes: Vec<u8>,
-    /// Addresses in it, by ascending place; the bytes there are zero.
+    /// The addresses in the content, in ascending order; `bytes` is zero there.
     pub addresses: Vec<InitialAddress>,
 }
 
 /// An address in the content of a variable.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InitialAddress {
-    /// Where it stands, in bytes from the start of the variable.
+    /// Its place, in bytes from the start of the variable.
     pub at: u32,
     /// Its size in bytes: 8, 4, or 1 for a single byte of it.
     pub bytes: u8,
@@ -48,7 +48,7 @@ pub struct InitialAddress {
     pub shift: u8,
     /// The name of the variable whose address it is.
     pub symbol: String,
-    /// Whether the generic address is meant, and not the one in the variable's space.
+    /// Whether this is the generic address, instead of the address in the variable's space.
     pub generic: bool,
     /// Added to the address.
     pub addend: i64,

@@ -1,9 +1,9 @@
 //! The types of SSA values.
 //!
-//! Integers carry no sign: an operation says how it reads its operands. Floats are distinct from
+//! Integers have no sign: an operation decides how it reads its operands. Floats are distinct from
 //! integers of the same width, and [`Op::Bitcast`](crate::Op::Bitcast) converts between them at no
 //! cost. A PTX vector `{a, b}` is not a type: a vector load has several results and a vector store
-//! several arguments, so that every element is a value of its own.
+//! several arguments, so that every element is a separate value.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Type {
-    /// One truth value a thread.
+    /// One truth value per thread.
     Pred,
     /// 16 bits.
     B16,
@@ -62,7 +62,7 @@ impl Type {
         }
     }
 
-    /// Width in bytes as it lies in memory; `None` for a predicate, which never does.
+    /// Width in bytes in memory; `None` for a predicate, which memory never holds.
     pub const fn bytes(self) -> Option<u32> {
         match self {
             Type::Pred => None,
@@ -80,7 +80,7 @@ impl Type {
         matches!(self, Type::B16 | Type::B32 | Type::B64 | Type::B128)
     }
 
-    /// The bit vector of the same width; a predicate stays one.
+    /// The bit vector of the same width; a predicate stays a predicate.
     pub const fn as_int(self) -> Type {
         match self.bits() {
             16 => Type::B16,

@@ -21,17 +21,17 @@ spelled! {
 }
 
 spelled! {
-    /// What a kernel says to the kernels that were launched around it.
+    /// How a kernel orders itself among dependent kernels.
     GridDependency {
-        /// Those that wait for it may start.
+        /// Lets the kernels that wait for this kernel start.
         Launch = "launch",
-        /// It waits for those that it depends on, and for their memory.
+        /// Waits for the kernels that this kernel depends on, and for their memory.
         Wait = "wait",
     }
 }
 
 impl BarrierKind {
-    /// Whether it combines predicates and has a result.
+    /// Whether the barrier combines predicates and has a result.
     pub const fn is_reduction(self) -> bool {
         matches!(self, BarrierKind::RedPopc | BarrierKind::RedAnd | BarrierKind::RedOr)
     }
@@ -53,15 +53,15 @@ macro_rules! barrier_operations {
         /// [`Op::Barrier`].
         Bar(kind: BarrierKind) = "bar" [kind] [] NONE (B32)
             -> [kind.results()] { reads, writes, convergent, ordered };
-        /// The same arguments and results as [`Op::Bar`]: PTX `barrier`. With `packed`, which
-        /// legalization makes, the arguments are `(packed: b32 [, p: pred])`: one word has the name
-        /// in bits 3:0 and the count in bits 27:16. A count of 0 stands for all threads.
+        /// The same arguments and results as [`Op::Bar`]: PTX `barrier`. Legalization sets
+        /// `packed`; the arguments are then `(packed: b32 [, p: pred])`, one word with the name in
+        /// bits 3:0 and the count in bits 27:16. A count of 0 means all threads.
         Barrier {
             /// What the thread does at the barrier.
             kind: BarrierKind,
             /// Whether all threads of the warp execute it together (PTX `.aligned`).
             aligned: bool,
-            /// Whether one word has the name and the count.
+            /// Whether one word holds the name and the count.
             packed: bool,
         } = "barrier" [kind (aligned) (packed)] [] NONE (B32)
             -> [kind.results()] { reads, writes, convergent, ordered };

@@ -3,7 +3,7 @@
 use crate::memory::spelled;
 
 spelled! {
-    /// How a funnel shift reads its count, and what comes in from beyond the two words.
+    /// How a funnel shift reads its count, and which bits are shifted in from beyond the two words.
     Funnel {
         /// Modulo 32 (PTX `.wrap`).
         Wrap = "wrap",
@@ -17,9 +17,10 @@ spelled! {
 }
 
 spelled! {
-    /// Which of the eight bytes of a pair of words become the four of a result (PTX `prmt`).
+    /// Which four of the eight bytes of a pair of words make up the result (PTX `prmt`).
     BytePick {
-        /// One nibble of the selector a byte: its number, and with bit 3 its sign instead of it.
+        /// One nibble of the selector per byte: the number of a byte; with bit 3 set, copies of the
+        /// sign of that byte.
         Index = "index",
         /// Four bytes upwards from the selected one.
         Upwards = "f4e",
@@ -27,9 +28,9 @@ spelled! {
         Downwards = "b4e",
         /// The selected byte of the first word, four times.
         Byte = "rc8",
-        /// Each byte of the first word, but none below the selected one.
+        /// Each byte of the first word, or the selected byte if the selected byte is higher.
         ClampLeft = "ecl",
-        /// Each byte of the first word, but none above the selected one.
+        /// Each byte of the first word, or the selected byte if the selected byte is lower.
         ClampRight = "ecr",
         /// The selected half of the first word, twice.
         Half = "rc16",

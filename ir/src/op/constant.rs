@@ -1,4 +1,4 @@
-//! Constants and values that the launch fixes.
+//! Constants and values that are fixed at launch.
 
 macro_rules! constant_operations {
     ($then:ident $($later:ident)* { $($before:tt)* }) => { $then! { $($later)* { $($before)*

@@ -6,7 +6,7 @@ pub struct ConvergenceBarrier(pub u8);
 
 macro_rules! convergence_operations {
     ($then:ident $($later:ident)* { $($before:tt)* }) => { $then! { $($later)* { $($before)*
-        /// `()`: threads that continue together from here meet again at `bsync` of the same
+        /// `()`: threads that continue together from here meet again at the `bsync` of the same
         /// barrier. Made by the converge pass.
         Bssy {
             /// The barrier.

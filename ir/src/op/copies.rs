@@ -3,9 +3,10 @@
 use crate::memory::spelled;
 
 spelled! {
-    /// How much around an element an asynchronous copy brings into the second-level cache: a hint.
+    /// How many bytes around an element an asynchronous copy brings into the second-level cache: a
+    /// hint.
     Prefetch {
-        /// What the copy needs.
+        /// The bytes that the copy needs.
         Needed = "needed",
         /// 64 bytes.
         L64 = "l2_64",
@@ -27,8 +28,8 @@ macro_rules! copies_operations {
             prefetch: Prefetch,
         } = "async_copy" [access prefetch] [] NONE (Address, B32, B32)
             -> () { reads, writes, ordered };
-        /// `(a: b64, b: b32, p: pred)`: copies the whole element asynchronously, or only zeros
-        /// where `p` does not hold. Made by legalization.
+        /// `(a: b64, b: b32, p: pred)`: copies the whole element asynchronously, or only zeros if
+        /// `p` does not hold. Made by legalization.
         AsyncFill {
             /// The element in global memory.
             access: Access,

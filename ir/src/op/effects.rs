@@ -7,12 +7,12 @@ pub struct Effects {
     pub reads: bool,
     /// It may write memory, or order writes of others.
     pub writes: bool,
-    /// It depends on which threads execute it together, so that no pass may make it depend on more
-    /// or fewer branches.
+    /// It depends on which threads execute it together, so no pass may make it depend on more or
+    /// fewer branches.
     pub convergent: bool,
     /// It must stay, and stay in order, even if its results are unused. All terminators are ordered.
     pub ordered: bool,
-    /// It may raise an error that ends the grid, with valid arguments.
+    /// It may raise an error that ends the grid even if its arguments are valid.
     pub traps: bool,
 }
 

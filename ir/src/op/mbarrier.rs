@@ -7,11 +7,11 @@ use crate::types::Type;
 spelled! {
     /// What an operation without a result does to an mbarrier.
     MbarrierUpdate {
-        /// Makes one that expects so many arrivals a phase.
+        /// Makes an mbarrier that expects that many arrivals per phase.
         Init = "init",
-        /// Expects so many more bytes of asynchronous copies in this phase.
+        /// Expects that many more bytes of asynchronous copies in this phase.
         ExpectTx = "expect_tx",
-        /// Takes note of so many bytes that have come.
+        /// Counts that many bytes as arrived.
         CompleteTx = "complete_tx",
     }
 }
@@ -19,34 +19,34 @@ spelled! {
 spelled! {
     /// How threads arrive at an mbarrier.
     MbarrierArrive {
-        /// So many arrivals.
+        /// That many arrivals.
         Count = "count",
-        /// The same, which must not complete the phase.
+        /// That many arrivals, which must not complete the phase.
         NoComplete = "no_complete",
-        /// One arrival, after so many more bytes are expected.
+        /// One arrival, after that many more bytes are expected.
         ExpectTx = "expect_tx",
-        /// So many arrivals, which later phases do not expect.
+        /// That many arrivals, which later phases do not expect.
         Drop = "drop",
-        /// The same, which must not complete the phase.
+        /// As `Drop`, but the arrivals must not complete the phase.
         DropNoComplete = "drop_no_complete",
-        /// One arrival that later phases do not expect, after so many more bytes are expected.
+        /// One arrival that later phases do not expect, after that many more bytes are expected.
         DropExpectTx = "drop_expect_tx",
     }
 }
 
 spelled! {
-    /// How the completion of an mbarrier's phase is asked for.
+    /// How an operation asks whether an mbarrier's phase is complete.
     MbarrierWait {
-        /// At once.
+        /// Returns immediately.
         Test = "test",
-        /// After a while, if that is what it takes.
+        /// May wait for a limited time first.
         Try = "try",
-        /// The same, after so many nanoseconds at most: one argument more.
+        /// May wait for at most that many nanoseconds: one more argument.
         TryFor = "try_for",
     }
 }
 
-/// The results of an arrival: only an mbarrier of the CTA gives its state.
+/// The results of an arrival: only an mbarrier of the CTA returns its state.
 pub(super) const fn arrival_results(space: Space) -> Results {
     match space {
         Space::SharedCluster => Results::None,
@@ -65,7 +65,7 @@ macro_rules! mbarrier_operations {
             /// The memory of the CTA or of the cluster.
             space: Space,
         } = "mbarrier_update" [update space] [] NONE (B32, B32) -> () { reads, writes, ordered };
-        /// `(a: b32)`: ends the mbarrier at this shared address.
+        /// `(a: b32)`: invalidates the mbarrier at this shared address.
         MbarrierInval = "mbarrier_inval" [] [] NONE (B32) -> () { reads, writes, ordered };
         /// `(a: b32, n: b32) -> b64`: arrives at an mbarrier. The result is its state before; an
         /// mbarrier in another CTA's memory gives no result.

@@ -8,10 +8,10 @@ macro_rules! memory_operations {
         /// `(a: address, T × lanes)`: store of the low bits of each value.
         Store(access: Access) = "store" [access T] [] MEMORY (Address) -> () { writes, ordered };
         /// `(a: address, b: T × lanes [, c: T]) -> T × lanes`: atomic update that returns the old
-        /// value; `c` for `cas`. Of a vector each element is updated atomically by itself. The
-        /// elements are floats, and vectors have no `cas`.
+        /// value; `c` for `cas`. Each element of a vector is updated atomically on its own. The
+        /// elements of a vector are floats, and vectors have no `cas`.
         Atomic {
-            /// What is done to memory.
+            /// The update.
             op: AtomicOp,
             /// Where and how memory is accessed.
             access: Access,
@@ -19,7 +19,7 @@ macro_rules! memory_operations {
             -> (T; access.lanes) { reads, writes, ordered };
         /// `(a: address, b: T × lanes)`: atomic update without a result.
         Red {
-            /// What is done to memory.
+            /// The update.
             op: AtomicOp,
             /// Where and how memory is accessed.
             access: Access,
@@ -29,7 +29,7 @@ macro_rules! memory_operations {
         /// If it was not done, memory has not changed, and the old value is meaningless. Made by
         /// legalization.
         TryAtomic {
-            /// What is done to memory.
+            /// The update.
             op: AtomicOp,
             /// Where and how memory is accessed.
             access: Access,
@@ -47,9 +47,9 @@ macro_rules! memory_operations {
         /// `(a: b64) -> address in the space`: a generic address that lies in the space.
         FromGeneric(space: Space) = "from_generic" [space] [] NONE (B64)
             -> [Results::One(space.address_type())] {};
-        /// `(a: b64) -> b64`: a cache policy that accesses can name. The machine has one for the
-        /// warp. Where the threads differ, any thread's policy may be taken, since a policy is
-        /// advice.
+        /// `(a: b64) -> b64`: a cache policy that accesses can name. The machine has one policy for
+        /// the warp. If the threads' policies differ, any of them may be used, because a policy is
+        /// only a hint.
         CachePolicy = "cache_policy" [] [] NONE (B64) -> (B64) {} slow;
         /// `(a: b64, b: b64) -> b64`: the global or generic address `a`. Accesses to the result
         /// follow the [policy](Op::CachePolicy) `b`, which changes no value.

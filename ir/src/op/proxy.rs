@@ -3,24 +3,27 @@
 use crate::memory::spelled;
 
 spelled! {
-    /// Between which ways to memory a proxy fence keeps accesses in order (PTX ISA, "Proxies"). Those that say
-    /// less than a fence of the compiler's order need no instruction, and stay as that.
+    /// The kinds of accesses that a proxy fence keeps in order (PTX ISA, "Proxies"). A proxy fence
+    /// that is weaker than a fence of the compiler's order needs no instruction and is kept as a
+    /// compiler fence.
     Proxy {
-        /// Between addresses that are other names of the same memory.
+        /// Accesses through different addresses of the same memory.
         Alias = "alias",
-        /// Between accesses of the thread and asynchronous copies, in all memory.
+        /// Accesses of the thread and asynchronous copies, in all memory.
         Async = "async",
-        /// The same in global memory.
+        /// Accesses of the thread and asynchronous copies, in global memory.
         AsyncGlobal = "async_global",
-        /// The same in the CTA's shared memory.
+        /// Accesses of the thread and asynchronous copies, in the CTA's shared memory.
         AsyncShared = "async_shared",
-        /// The same in shared memory of the cluster.
+        /// Accesses of the thread and asynchronous copies, in shared memory of the cluster.
         AsyncSharedCluster = "async_shared_cluster",
-        /// Accesses of the thread to the CTA's shared memory come before asynchronous ones of the cluster.
+        /// Accesses of the thread to the CTA's shared memory precede asynchronous accesses of the
+        /// cluster.
         ReleaseShared = "release_shared",
-        /// Asynchronous accesses to shared memory of the cluster come before what follows.
+        /// Asynchronous accesses to shared memory of the cluster precede later operations.
         AcquireSharedCluster = "acquire_shared_cluster",
-        /// Mbarriers that the thread has made come before what other CTAs of the cluster do to them.
+        /// The initialization of mbarriers by the thread precedes operations of the cluster's other
+        /// CTAs on them.
         MbarrierInit = "mbarrier_init",
     }
 }

@@ -3,7 +3,8 @@
 use crate::entities::FuncRef;
 use crate::types::Type;
 
-/// The types of an operation's results, as far as the operation and its controlling type tell.
+/// The types of an operation's results, as far as they follow from the operation and its
+/// controlling type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Results {
     /// None.
@@ -14,7 +15,7 @@ pub enum Results {
     Two(Type, Type),
     /// That many of one type.
     Many(Type, u8),
-    /// Those of the callee; [`Function::result_types`](crate::Function::result_types) knows them.
+    /// The results of the callee; see [`Function::result_types`](crate::Function::result_types).
     OfCallee(FuncRef),
     /// The controlling type does not suit the operation.
     Invalid,

@@ -71,7 +71,7 @@ spelled! {
         NclusteridY = "nclusterid.y",
         /// Clusters in the grid, z.
         NclusteridZ = "nclusterid.z",
-        /// 1 if the launch named a cluster size, else 0.
+        /// 1 if the launch gave a cluster size, else 0.
         ExplicitCluster = "is_explicit_cluster",
         /// The cycle counter, or as 32 bits its low half.
         Clock = "clock",
@@ -85,21 +85,22 @@ spelled! {
         SmId = "smid",
         /// How many warps the multiprocessor has room for.
         NumWarps = "nwarpid",
-        /// The address behind the local memory that belongs to a thread in this call: of a kernel, all of it; of a
-        /// device function, what its callers leave. Made by legalization.
+        /// The end address of the local memory that belongs to a thread in this call: in a kernel,
+        /// the end of all local memory; in a device function, the end of the part that its callers
+        /// leave. Made by legalization.
         LocalTop = "local_top",
         /// The low word of the generic address of the local window; made by legalization.
         LocalWindow = "local_window",
-        /// Its high word.
+        /// The high word of the generic address of the local window.
         LocalWindowHigh = "local_window_high",
         /// The low word of the generic address of the module's constant variables; made by legalization.
         ConstWindow = "const_window",
-        /// Its high word.
+        /// The high word of the generic address of the module's constant variables.
         ConstWindowHigh = "const_window_high",
         /// The low word of the generic address of the shared window, which is zero from sm_90 on; made by
         /// legalization.
         SharedWindow = "shared_window",
-        /// Its high word.
+        /// The high word of the generic address of the shared window.
         SharedWindowHigh = "shared_window_high",
     }
 }

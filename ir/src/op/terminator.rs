@@ -2,7 +2,7 @@
 
 macro_rules! terminator_operations {
     ($then:ident $($later:ident)* { $($before:tt)* }) => { $then! { $($later)* { $($before)*
-        /// 1 target: go there.
+        /// 1 target: go to it.
         Jump = "jump" [] [] NONE () -> () { ordered } terminator;
         /// `(a: pred)`, 2 targets: the first if `a` holds, else the second.
         Branch {

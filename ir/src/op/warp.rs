@@ -27,7 +27,7 @@ spelled! {
         Up = "up",
         /// That many lanes above.
         Down = "down",
-        /// The lane's own number exclusive-or'ed.
+        /// The lane whose number is this lane's number exclusive-or the operand.
         Bfly = "bfly",
     }
 }
@@ -47,7 +47,7 @@ spelled! {
     ReduxOp {
         /// The sum.
         Add = "add",
-        /// The sum of signed numbers: the same bits, by an instruction of its own.
+        /// The sum of signed numbers: the same bits, but a separate instruction.
         Sadd = "sadd",
         /// The least signed number.
         Smin = "smin",
@@ -109,16 +109,16 @@ macro_rules! warp_operations {
         /// `([m: b32]) -> b32, pred`: the lane of one thread of the mask `m`, and whether it is
         /// this one.
         Elect = "elect" [] [] NONE () -> (B32, Pred) { convergent, ordered };
-        /// `(a: b32)`: the thread sleeps for about so many nanoseconds.
+        /// `(a: b32)`: the thread sleeps for about that many nanoseconds.
         Nanosleep = "nanosleep" [] [] NONE (B32) -> () { ordered };
         /// `()`: the thread stops for a debugger and continues when the debugger lets it. Without a
         /// debugger it raises the same error as [`Op::Trap`].
         Breakpoint = "breakpoint" [] [] NONE () -> () { reads, writes, ordered, traps };
         /// `(m: b32)`: wait for the threads in the mask (`bar.warp.sync`).
         WarpSync = "warpsync" [] [] NONE (B32) -> () { reads, writes, convergent, ordered };
-        /// `()`: writes of the warp's threads before it are visible to the warp's other threads
-        /// after it. The gather pass makes it where the threads run together anyway, so that no
-        /// thread has to wait.
+        /// `()`: writes that the warp's threads made before it are visible to the warp's other
+        /// threads after it. The gather pass inserts it where the threads already run together, so
+        /// that no thread has to wait.
         WarpFence = "warp_fence" [] [] NONE () -> () { reads, writes, ordered };
     } } };
 }

@@ -1,4 +1,5 @@
-//! How the payload of an operation is written and read: dotted modifiers and operands that are no values.
+//! How the payload of an operation is written and read: dotted modifiers, and operands that are not
+//! values.
 
 use std::fmt::Write;
 
@@ -20,14 +21,14 @@ pub(crate) struct OpWriter<'a> {
     pub(crate) out: &'a mut String,
     pub(crate) func: &'a Function,
     ty: Type,
-    /// The type that goes without saying, after an access.
+    /// The type that may be omitted after an access.
     implied: Option<Type>,
     /// Whether an operand has been written.
     operands: bool,
 }
 
 impl<'a> OpWriter<'a> {
-    /// For an operation with the controlling type `ty`.
+    /// A writer for an operation with the controlling type `ty`.
     pub(crate) fn new(out: &'a mut String, func: &'a Function, ty: Type) -> OpWriter<'a> {
         OpWriter { out, func, ty, implied: None, operands: false }
     }
@@ -51,7 +52,7 @@ impl<'a> OpWriter<'a> {
         field.write(self);
     }
 
-    /// What separates the next operand from what precedes it.
+    /// Writes the separator before the next operand.
     pub(crate) fn separator(&mut self) {
         self.out.push_str(if self.operands { ", " } else { " " });
         self.operands = true;
@@ -77,7 +78,7 @@ pub(crate) struct OpReader<'p, 't> {
 }
 
 impl<'p, 't> OpReader<'p, 't> {
-    /// For a token with a mnemonic and modifiers that ends at byte `end`.
+    /// A reader for a token with a mnemonic and modifiers that ends at byte `end`.
     pub(crate) fn new(parser: &'p mut FunctionParser<'t>, words: &'t str, end: usize) -> OpReader<'p, 't> {
         let (mnemonic, rest) = words.split_once('.').unwrap_or((words, ""));
         OpReader { parser, mnemonic, rest, end, ty: None, implied: None, operands: false }
@@ -93,7 +94,8 @@ impl<'p, 't> OpReader<'p, 't> {
         ParseError { span: self.end - length..self.end, message }
     }
 
-    /// The next word, or several that make up one spelling, if it is one of the alternatives.
+    /// The next word, or the next words that make up one spelling, if that spelling is one of the
+    /// alternatives.
     pub(crate) fn optional<S: Spelled>(&mut self) -> Option<S> {
         let rest = self.rest;
         let matches = |name: &&str| {
@@ -143,11 +145,11 @@ impl<'p, 't> OpReader<'p, 't> {
         if self.rest.is_empty() {
             Ok(())
         } else {
-            Err(self.error(format!("`{}` takes no `{}` here", self.mnemonic, self.word())))
+            Err(self.error(format!("`{}` does not accept `{}` here", self.mnemonic, self.word())))
         }
     }
 
-    /// Whether an operand follows, with the comma in front of it read.
+    /// Whether an operand follows; also reads the comma before it.
     pub(crate) fn next_operand(&mut self) -> Result<bool, ParseError> {
         if self.parser.at_statement_end() {
             return Ok(false);
@@ -234,7 +236,7 @@ impl Modifier for FloatMode {
     }
 }
 
-/// A hint that is left out where it says nothing.
+/// A hint that is omitted if it has its default.
 impl Modifier for Prefetch {
     fn write(&self, out: &mut OpWriter<'_>) {
         if *self != Prefetch::Needed {
@@ -286,7 +288,7 @@ impl Modifier for Access {
     }
 }
 
-/// The type of a value that is loaded as it lies in memory.
+/// The type of a value that has the same form in a register as in memory.
 fn implied_type(elem: MemType) -> Option<Type> {
     match elem {
         MemType::S8 | MemType::S16 => None,
@@ -294,7 +296,7 @@ fn implied_type(elem: MemType) -> Option<Type> {
     }
 }
 
-/// A payload that stands among the operands.
+/// A payload that is written among the operands.
 pub(crate) trait Operand: Sized {
     fn write(&self, out: &mut OpWriter<'_>);
     fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError>;

@@ -1,4 +1,5 @@
-//! The lines before the first block: launch bounds, parameters, callees and symbols, both ways.
+//! The lines before the first block: launch bounds, parameters, callees and symbols, for the
+//! printer and the reader.
 //!
 //! Machine IR has the same lines for the facts that it shares with SSA: see [`Header`].
 
@@ -13,7 +14,8 @@ use crate::text::parse::FunctionParser;
 use crate::text::print::at_name;
 use crate::types::Type;
 
-/// The parameters, symbols and launch bounds of a function, which print and read as the lines of a function's text.
+/// The parameters, symbols and launch bounds of a function, which are printed and read as the lines
+/// of a function's text.
 ///
 /// ```
 /// use ptxc_ir::text::Header;
@@ -38,7 +40,7 @@ impl Header {
     /// Reads lines that begin with `bounds`, `param` and `symbol`.
     ///
     /// # Errors
-    /// Every line that is none of these, with its place in the text.
+    /// Every line that is not one of these, with its place in the text.
     pub fn parse(text: &str) -> Result<Header, Vec<ParseError>> {
         let func = FunctionParser::header_lines(text)?;
         let symbols = func.symbols.values().cloned().collect();
@@ -56,14 +58,15 @@ impl fmt::Display for Header {
     }
 }
 
-/// A name as the text writes it: `@saxpy`, or `@"a name"` where it is no word.
+/// A name as the text writes it: `@saxpy`, or `@"a name"` if it is not a word.
 pub fn quoted_name(name: &str) -> String {
     let mut out = String::new();
     at_name(name, &mut out);
     out
 }
 
-/// The name that begins a text, and the rest of the text without the blanks before it: the inverse of [`quoted_name`].
+/// The name at the start of a text, and the rest of the text without leading blanks: the inverse of
+/// [`quoted_name`].
 pub fn unquoted_name(text: &str) -> Option<(String, &str)> {
     let text = text.trim_start().strip_prefix('@')?;
     if !text.starts_with('"') {
@@ -152,7 +155,7 @@ fn write_initial(initial: &Initial, out: &mut String) -> fmt::Result {
 }
 
 impl FunctionParser<'_> {
-    /// A function of nothing but these lines.
+    /// A function that consists only of these lines.
     fn header_lines(text: &str) -> Result<Function, Vec<ParseError>> {
         let mut parser = FunctionParser::new(text);
         let mut func = Function::new(String::new(), FunctionKind::Entry);
@@ -258,8 +261,8 @@ impl FunctionParser<'_> {
         word.parse().map_err(|()| ParseError { span, message: format!("there is no type `{word}`") })
     }
 
-    /// `"0700" 8 @other +0 at 8`: bytes in hexadecimal, then addresses: their size, the shift of a part, what
-    /// they point to, and where they stand.
+    /// `"0700" 8 @other +0 at 8`: bytes in hexadecimal, then addresses. An address has its size,
+    /// the shift of a part, its target, and its place.
     pub(super) fn initial(&mut self) -> Result<Initial, ParseError> {
         let span = self.token.span.clone();
         let digits = self.string()?;
@@ -275,7 +278,7 @@ impl FunctionParser<'_> {
             let span = self.token.span.clone();
             let bytes = self.small_number()?;
             let bytes = u8::try_from(bytes).ok().filter(|bytes| [1, 4, 8].contains(bytes));
-            let message = "an address takes 8 bytes, 4, or 1 for a part of it".to_string();
+            let message = "expected an address of 8 or 4 bytes, or 1 byte of it".to_string();
             let bytes = bytes.ok_or(ParseError { span, message })?;
             let mut shift = 0;
             let mut generic = false;

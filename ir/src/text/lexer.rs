@@ -1,9 +1,9 @@
-//! Splits the text form into tokens. Linear, never fails: a byte that starts no token becomes
+//! Splits the text form into tokens. Linear, never fails: a byte that cannot start a token becomes
 //! [`Kind::Unknown`].
 
 use std::ops::Range;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A word, which may contain dots: `icmp.slt.b32`, `v3`, `block1`, `tid.x`.
@@ -49,7 +49,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// In words, for error messages.
+    /// A description for error messages.
     pub(crate) const fn describe(self) -> &'static str {
         match self {
             Kind::Word => "a word",
@@ -83,7 +83,7 @@ pub(crate) struct Token {
     pub(crate) span: Range<usize>,
 }
 
-/// The text and how far it is read.
+/// The text, and the place up to which it is read.
 pub(crate) struct Lexer<'t> {
     text: &'t str,
     at: usize,
@@ -103,12 +103,12 @@ pub(crate) fn is_word(name: &str) -> bool {
 }
 
 impl<'t> Lexer<'t> {
-    /// At the start of a text.
+    /// A lexer at the start of a text.
     pub(crate) fn new(text: &'t str) -> Lexer<'t> {
         Lexer { text, at: 0 }
     }
 
-    /// The next token; [`Kind::End`] again and again at the end.
+    /// The next token; at the end of the text always [`Kind::End`].
     pub(crate) fn next(&mut self) -> Token {
         let bytes = self.text.as_bytes();
         while let Some(&byte) = bytes.get(self.at) {
@@ -161,7 +161,7 @@ impl<'t> Lexer<'t> {
         Token { kind, span: start..self.at }
     }
 
-    /// The rest of a text in quotes, which ends with its line at the latest.
+    /// The rest of a text in quotes, which ends at the end of its line at the latest.
     fn string(&mut self) -> Kind {
         let bytes = self.text.as_bytes();
         loop {

@@ -1,4 +1,5 @@
-//! The text form of functions: a printer and a reader that accepts all it prints.
+//! The text form of functions: a printer, and a reader that accepts everything that the printer
+//! writes.
 //!
 //! A text holds any number of functions. Header lines come first, then blocks; the first block is the
 //! entry. Everything is line-oriented, `//` starts a comment.
@@ -22,16 +23,17 @@
 //! }
 //! ```
 //!
-//! The words and operands of each operation come from its declaration in [`op`](mod@crate::op). Of an
-//! access, what has its default is left out: order `weak`, scope `sys`, cache operator `default`, one
-//! lane, and the type where it is the bit vector of the element's width.
+//! The words and operands of each operation come from its declaration in [`op`](mod@crate::op). An
+//! access omits every property that has its default: order `weak`, scope `sys`, cache operator
+//! `default`, one lane, and the type if it is the bit vector of the element's width.
 //!
-//! Values and blocks keep the numbers of names like `v12` and `block3`; any other name is given a number
-//! above those. Printing what was read gives the same text again, unless numbers are so sparse that
-//! keeping them would take memory out of proportion to the text; then they are renumbered densely, once.
+//! Values and blocks keep the numbers of names like `v12` and `block3`; any other name gets a
+//! greater number. Printing a text that was read gives the same text again. The exception is a text
+//! with numbers so sparse that keeping them would take memory out of proportion to the text; they
+//! are then renumbered densely, once.
 //!
-//! Reading takes time linear in the text. It collects an error for each line that it can't make sense
-//! of, and checks neither types nor dominance: that is the verifier's work.
+//! Reading takes time linear in the text. The reader collects an error for each line that is
+//! malformed. It checks neither types nor dominance; the verifier does.
 
 mod field;
 mod header;
@@ -49,12 +51,12 @@ pub use header::{Header, quoted_name, unquoted_name};
 pub use parse::{parse, parse_function};
 pub use print::{PrintOptions, print, print_inst};
 
-/// A place where the text makes no sense.
+/// A malformed place in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
-    /// The bytes of the text that it is about.
+    /// The bytes of the text that the error concerns.
     pub span: Range<usize>,
-    /// What is wrong, or what was expected: one sentence without a final stop.
+    /// The problem, or the token that was expected: one sentence without a final stop.
     pub message: String,
 }
 

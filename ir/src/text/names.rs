@@ -1,4 +1,4 @@
-//! The names of values and blocks while a text is read: a name may be used before it is defined.
+//! The names of values and blocks while a text is read. A name may be used before it is defined.
 
 use std::ops::Range;
 
@@ -42,13 +42,14 @@ impl<'t> Names<'t> {
         Ok(number)
     }
 
-    /// The names that are used and never defined.
+    /// The names that are used but never defined.
     pub fn undefined(&self) -> impl Iterator<Item = &Name<'t>> {
         self.names.iter().filter(|name| name.defined.is_none())
     }
 
-    /// The final number of each provisional one. A name that is `prefix` and a number keeps it, unless
-    /// the greatest number is far beyond the count of names; the others follow in order of definition.
+    /// The final number of each provisional number. A name that consists of `prefix` and a number
+    /// keeps that number, unless the greatest number is far beyond the count of names; the other
+    /// names follow in order of definition.
     pub fn numbers(&self, prefix: &str) -> Vec<usize> {
         let canonical = |name: &Name<'_>| {
             let digits = name.text.strip_prefix(prefix)?;

@@ -1,8 +1,8 @@
 //! Reads the text form.
 //!
-//! One pass over the tokens. Names of values and blocks get provisional numbers where they are first
-//! mentioned; when a function is complete, `Names::numbers` decides the final ones and the instructions
-//! are rewritten once. Each error ends its line and no more.
+//! One pass over the tokens. Names of values and blocks get provisional numbers when they are first
+//! mentioned; when a function is complete, `Names::numbers` decides the final numbers and the
+//! instructions are rewritten once. After an error the reader continues at the next line.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ use crate::types::Type;
 /// Reads all functions of a text.
 ///
 /// # Errors
-/// All lines that make no sense, in order.
+/// All malformed lines, in order.
 pub fn parse(text: &str) -> Result<Vec<Function>, Vec<ParseError>> {
     let mut parser = FunctionParser::new(text);
     let mut functions = Vec::new();
@@ -44,7 +44,7 @@ pub fn parse(text: &str) -> Result<Vec<Function>, Vec<ParseError>> {
 /// Reads a text of exactly one function.
 ///
 /// # Errors
-/// As [`parse`], and if there is none or more than one.
+/// As [`parse`], and if the text has no function or more than one.
 pub fn parse_function(text: &str) -> Result<Function, Vec<ParseError>> {
     let mut functions = parse(text)?;
     match (functions.pop(), functions.len()) {
@@ -69,7 +69,7 @@ pub(super) struct RawBlock {
     insts: Vec<RawInst>,
 }
 
-/// The state of reading, with the function that is under way.
+/// The state of the reader, with the function that it is reading.
 pub(crate) struct FunctionParser<'t> {
     text: &'t str,
     lexer: Lexer<'t>,
@@ -137,7 +137,7 @@ impl<'t> FunctionParser<'t> {
         Ok((&self.text[token.span.clone()], token.span))
     }
 
-    /// The word that comes next, left in place.
+    /// The next word, without consuming it.
     pub(super) fn peek_word(&self) -> Option<&'t str> {
         (self.token.kind == Kind::Word).then(|| &self.text[self.token.span.clone()])
     }
@@ -152,7 +152,7 @@ impl<'t> FunctionParser<'t> {
         }
     }
 
-    /// Whether the operands of a statement are over.
+    /// Whether the operands of a statement have ended.
     pub(crate) fn at_statement_end(&self) -> bool {
         matches!(self.token.kind, Kind::Newline | Kind::End | Kind::Bang)
     }
@@ -166,7 +166,7 @@ impl<'t> FunctionParser<'t> {
         };
         parsed.map_err(|_| ParseError {
             span: token.span,
-            message: format!("`{text}` is no number that fits into 64 bits"),
+            message: format!("`{text}` is not a number that fits into 64 bits"),
         })
     }
 
@@ -239,7 +239,7 @@ impl<'t> FunctionParser<'t> {
         Ok(Value::new(self.values.mention(name, span)))
     }
 
-    /// A function; `None`, with errors, if it makes no sense. Ends behind its last line.
+    /// A function; `None`, with errors, if it is malformed. Ends after the function's last line.
     fn function(&mut self) -> Option<Function> {
         let errors = self.errors.len();
         (self.values, self.blocks) = Default::default();
@@ -252,7 +252,8 @@ impl<'t> FunctionParser<'t> {
                 self.errors.push(error);
                 self.skip_line();
                 self.skip_newlines();
-                // The lines of a function whose head is unknown say nothing.
+                // Skip the lines of a function whose head is malformed: their errors would be
+                // meaningless.
                 while !matches!(self.peek_word(), Some("func")) && self.token.kind != Kind::End {
                     self.skip_line();
                     self.skip_newlines();
@@ -318,7 +319,7 @@ impl<'t> FunctionParser<'t> {
         Ok(func)
     }
 
-    /// A line of the body up to its end. An error leaves out the rest of the line.
+    /// A line of the body, to its end. An error skips the rest of the line.
     pub(super) fn whole_line(&mut self, func: &mut Function) {
         let line = self.line(func).and_then(|()| match self.token.kind {
             Kind::Newline | Kind::End => Ok(()),
@@ -330,7 +331,7 @@ impl<'t> FunctionParser<'t> {
         }
     }
 
-    /// A line of the body: of the header, in front of the first block, a block's head, or an instruction.
+    /// A line of the body: a header line before the first block, a block's head, or an instruction.
     fn line(&mut self, func: &mut Function) -> Result<(), ParseError> {
         let (word, span) = self.word("an instruction, a block or `}`")?;
         match word {
@@ -391,10 +392,7 @@ impl<'t> FunctionParser<'t> {
         span: Range<usize>,
     ) -> Result<(), ParseError> {
         if self.body.is_empty() {
-            return Err(ParseError {
-                span,
-                message: "an instruction in front of the first block".to_string(),
-            });
+            return Err(ParseError { span, message: "an instruction before the first block".to_string() });
         }
         let mut reader = OpReader::new(self, words, span.end);
         let mut op = read_op(&mut reader)?;

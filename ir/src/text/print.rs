@@ -13,7 +13,7 @@ use crate::types::Type;
 /// What to print besides the function itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrintOptions {
-    /// Source locations behind the instructions, as `!17`.
+    /// Source locations after the instructions, as `!17`.
     pub locations: bool,
 }
 
@@ -23,7 +23,7 @@ impl fmt::Display for Function {
     }
 }
 
-/// A function in the text form, with a line end at its end.
+/// A function in the text form, ending with a newline.
 pub fn print(func: &Function, options: PrintOptions) -> String {
     let mut out = String::new();
     // Writing into a string can't fail.
@@ -154,7 +154,7 @@ fn values_into(values: &[Value], out: &mut String) {
     }
 }
 
-/// `@name`, with quotes where the name is no word.
+/// `@name`, in quotes if the name is not a word.
 pub(crate) fn at_name(name: &str, out: &mut String) {
     out.push('@');
     if is_word(name) {

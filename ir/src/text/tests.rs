@@ -253,12 +253,12 @@ fn errors_name_their_place() {
         ("block0:\n v0 = undef.b32\n v0 = undef.b32\n exit", "v0", "`v0` is defined twice"),
         ("block0:\n frob v0", "frob", "there is no operation `frob`"),
         ("block0:\n v1 = iadd v0, v0", "iadd", "`iadd` needs a type here"),
-        ("block0:\n v1 = iadd.b32.rn v0, v0", "rn", "`iadd` takes no `rn` here"),
-        ("block0:\n exit\n v0 = const.b32 0x1g", "0x1g", "`0x1g` is no number that fits into 64 bits"),
+        ("block0:\n v1 = iadd.b32.rn v0, v0", "rn", "`iadd` does not accept `rn` here"),
+        ("block0:\n exit\n v0 = const.b32 0x1g", "0x1g", "`0x1g` is not a number that fits into 64 bits"),
         ("block0:\n v0 = store.global.b32 [v1], v1", "store.global.b32", "`store` has 0 results, not 1"),
         ("block0:\n v0 = umul_wide.b128 v1, v1", "umul_wide.b128", "`umul_wide` can't have the type b128"),
         ("block0:\n jump block1 block2", "block2", "expected `,`, found a word"),
-        ("v0 = undef.b32", "undef.b32", "an instruction in front of the first block"),
+        ("v0 = undef.b32", "undef.b32", "an instruction before the first block"),
     ];
     for (body, span, message) in cases {
         assert_eq!(error_of(body)[0], (span.to_string(), message.to_string()), "in {body}");
@@ -280,7 +280,8 @@ fn a_missing_brace_does_not_hide_the_next_function() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Damaged texts are read or refused, and what is read prints and reads again to the same.
+    /// A damaged text is read or refused. A text that is read prints and reads again to the same
+    /// function.
     #[test]
     fn damage_never_panics(cut in 0..EVERYTHING.len(), length in 0usize..40, insert in "[ -~\n]{0,12}") {
         let end = (cut + length).min(EVERYTHING.len());

@@ -1,9 +1,10 @@
 //! `bssy` and `bsync` nest like brackets along every path.
 //!
-//! The check walks the blocks once in reverse postorder, with the stack of open regions at the end of each block. All edges
-//! to a block must bring the same stack. `break` takes a region out of the stack, wherever in it the region is: the lanes
-//! that leave go on without it, and meet at the `bsync` of the other regions from inside out. So lanes that wait at a `bsync`
-//! wait only for lanes that wait further in, if at all.
+//! The check walks the blocks once in reverse postorder, with the stack of open regions at the end
+//! of each block. All edges to a block must bring the same stack. `break` removes a region from any
+//! place of the stack: the lanes that leave continue without it, and meet at the `bsync` of the
+//! other regions from the innermost outwards. Lanes that wait at a `bsync` therefore wait only for
+//! lanes that wait in a region further inside, if at all.
 //!
 //! A region may open a barrier that a region around it holds, if `bsave` has saved the barrier directly in the outer region.
 //! The outer region can be left or closed only after `brestore` has given the barrier back. A device function may save a
@@ -20,13 +21,13 @@ use crate::entities::{Block, Value};
 use crate::function::{Function, FunctionKind};
 use crate::op::{ConvergenceBarrier, Op};
 
-/// A region whose `bsync` is still to come.
+/// A region whose `bsync` has not been reached.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Open {
     barrier: ConvergenceBarrier,
-    /// The block where its threads go on.
+    /// The block where its threads continue.
     continuation: Block,
-    /// What the barrier holds for the region, while an inner region may open the barrier.
+    /// The saved content of the barrier, while an inner region may open the barrier.
     saved: Option<Value>,
 }
 
@@ -40,7 +41,7 @@ pub(super) fn check(func: &Function, report: &mut Report<'_>) {
         at_start[entry] = Some(Stack::new());
     }
     for &block in cfg.rpo() {
-        // A predecessor comes first in reverse postorder on some edge, so the stack is known.
+        // In reverse postorder at least one predecessor precedes the block, so the stack is known.
         let mut stack = at_start[block].clone().unwrap_or_default();
         let mut goes_on = None;
         for &inst in &func.blocks[block].insts {
@@ -101,7 +102,7 @@ pub(super) fn check(func: &Function, report: &mut Report<'_>) {
             match &at_start[target] {
                 None => at_start[target] = Some(stack.clone()),
                 Some(known) if *known == stack => {}
-                // A thread that ends takes no barrier along.
+                // A thread that exits leaves all barriers.
                 Some(_) if only_exits(func, target) => {}
                 Some(known) => {
                     let (known, brought) = (describe(known), describe(&stack));
@@ -113,7 +114,7 @@ pub(super) fn check(func: &Function, report: &mut Report<'_>) {
     }
 }
 
-/// Whether a block does nothing but end the thread.
+/// Whether a block only ends the thread.
 fn only_exits(func: &Function, block: Block) -> bool {
     matches!(func.blocks[block].insts.as_slice(), &[only] if func.insts[only].op == Op::Exit)
 }

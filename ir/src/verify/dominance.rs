@@ -8,7 +8,8 @@ use crate::dominators::Dominators;
 use crate::entities::{Block, Value};
 use crate::function::Function;
 
-/// Where a value is defined: before the instruction of that place in the block; parameters before all.
+/// Where a value is defined: before the instruction at that index of the block; parameters precede
+/// all instructions.
 type Definition = Option<(Block, u32)>;
 
 pub(super) fn check(func: &Function, report: &mut Report<'_>) {

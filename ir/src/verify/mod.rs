@@ -1,42 +1,47 @@
-//! The verifier: what must hold of a function, and the check that it does.
+//! The verifier: the invariants of a function, and their check.
 //!
-//! In: a function and the [`Level`] that it has reached. Out: nothing, or every place that breaks a rule.
-//! These are the invariants of the IR; each is a [`Rule`], which the error names.
+//! In: a function and the [`Level`] that it has reached. Out: nothing, or every place that breaks a
+//! rule. These are the invariants of the IR; each is a [`Rule`], which the error names.
 //!
 //! Always:
 //!
-//! - **layout**: The layout lists existing blocks, each once, and at least one. An instruction stands in one
-//!   place. Edges lead to blocks of the layout.
+//! - **layout**: The layout lists existing blocks, each once, and at least one. An instruction is
+//!   in only one place. Edges lead to blocks of the layout.
 //! - **entry**: The first block has no predecessors. A kernel's has no parameters.
 //! - **terminator**: The last instruction of each block is a terminator, and no other is.
-//! - **targets**: A terminator has as many edges as its operation says, other instructions have none.
+//! - **targets**: A terminator has as many edges as its operation requires, other instructions have
+//!   none.
 //! - **edge**: An edge has an argument of the right type for each parameter of its target.
 //! - **type**: The controlling type, the number and types of arguments and of results are those of the
 //!   operation's row in [`signature`](crate::signature).
 //! - **address**: An address has the type of its space: `b64` for generic and global, `b32` otherwise.
-//! - **access**: An access touches 1, 2, 4 or 8 elements and at most 32 bytes; values are at least as wide as
-//!   elements; loads do not release, stores do not acquire, fences and atomics are not weak, nothing writes
-//!   constants or parameters, and sums that keep subnormals are of `f32`.
+//! - **access**: An access touches 1, 2, 4 or 8 elements and at most 32 bytes; values are at least
+//!   as wide as elements; loads do not release, stores do not acquire, fences and atomics are not
+//!   weak. No operation writes constants or parameters, and sums that keep subnormals are of `f32`.
 //! - **constant**: The bits of a constant fit into its type.
-//! - **definition**: Results and parameters know where they are defined.
-//! - **dominance**: A definition dominates each of its uses; an argument of an edge is used at the end of the
-//!   edge's source. What can't be reached from the entry is free to use anything.
-//! - **symbol**: Names of symbols are unique, what they hold fits into them and names symbols that exist, an
-//!   address of one exists and has the type of its space, and a `param` reads bytes of a declared parameter.
+//! - **definition**: The definition stored for each result and parameter is its actual definition.
+//! - **dominance**: A definition dominates each of its uses; an argument of an edge is used at the
+//!   end of the edge's source. Unreachable code is free to use any value.
+//! - **symbol**: Names of symbols are unique. The content of a symbol fits into it and names
+//!   symbols that exist. The address of a symbol exists and has the type of its space, and a
+//!   `param` reads bytes of a declared parameter.
 //!
-//! - **call**: Names of callees are unique, a call's callee exists and is called as what it is; a call has the
-//!   arguments and results of its callee, and a `ret` those that the function returns. A kernel returns nothing.
+//! - **call**: Names of callees are unique. The callee of a call exists and has the kind that the
+//!   call requires. A call has the arguments and results of its callee, and a `ret` has the results
+//!   of the function. A kernel returns nothing.
 //!
 //! By level:
 //!
-//! - **level**: From [`Level::Legal`] on there is no PTX `bar`, only `barrier`, and one whose name and count are both
-//!   no constants has them packed. Up to it there is no `bssy`, `bsync` or `break`.
-//! - **convergence** (at [`Level::Converged`]): Along every path `bssy` and `bsync` nest like brackets, each
-//!   barrier from B0 to B15 open at most once; paths that meet have the same barriers open; `break` closes a
-//!   barrier that is open, and those inside it; no function returns with one open, but a thread may exit;
-//!   and the block of a `bsync` jumps to the block that its `bssy` names.
+//! - **level**: From [`Level::Legal`] on there is no PTX `bar`, only `barrier`; a `barrier` whose
+//!   name and count are both not constants has them packed. Up to `Legal` there is no `bssy`,
+//!   `bsync` or `break`.
+//! - **convergence** (at [`Level::Converged`]): Along every path `bssy` and `bsync` nest like
+//!   brackets, each barrier from B0 to B15 open at most once; paths that meet have the same
+//!   barriers open; `break` closes a barrier that is open, and those inside it. No function returns
+//!   with a barrier open, but a thread may exit. The block of a `bsync` jumps to the block that its
+//!   `bssy` names.
 //!
-//! Linear but for the dominator tree, O(edges × log blocks).
+//! Linear except for the dominator tree, O(edges × log blocks).
 
 mod convergence;
 mod dominance;
@@ -49,7 +54,7 @@ use crate::entities::{Block, Inst, Value};
 use crate::function::Function;
 use crate::text::print_inst;
 
-/// How far a function has come.
+/// How far a function has been compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Built from PTX, and simplified.
@@ -60,7 +65,7 @@ pub enum Level {
     Converged,
 }
 
-/// An invariant; the module's documentation says what each one means.
+/// An invariant; the module's documentation explains each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum Rule {
@@ -104,7 +109,7 @@ impl Rule {
     }
 }
 
-/// What an error is about.
+/// The subject of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Place {
     /// The function as a whole.
@@ -124,7 +129,7 @@ pub struct VerifierError {
     pub place: Place,
     /// The rule.
     pub rule: Rule,
-    /// What is wrong, with the instruction's text.
+    /// The problem, with the instruction's text.
     pub message: String,
 }
 
@@ -144,7 +149,7 @@ impl std::error::Error for VerifierError {}
 /// Checks all invariants of a function at a level.
 ///
 /// # Errors
-/// Every place that breaks a rule. A function without a sound graph is not checked for dominance and
+/// Every place that breaks a rule. A function with a broken graph is not checked for dominance and
 /// convergence.
 pub fn verify(func: &Function, level: Level) -> Result<(), Vec<VerifierError>> {
     let mut report = Report { func, errors: Vec::new() };

@@ -1,4 +1,4 @@
-//! Each instruction by itself: types, arity, accesses, constants, symbols, level.
+//! The checks of each instruction by itself: types, arity, accesses, constants, symbols, level.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use rustc_hash::FxHashSet;
@@ -25,7 +25,7 @@ pub(super) fn check(func: &Function, level: Level, report: &mut Report<'_>) {
             report.function(Rule::Call, format!("two callees have the name `{}`", callee.name));
         }
     }
-    // Content may be the address of a function, too.
+    // The content may also be the address of a function.
     let functions = func.callees.values().filter(|callee| callee.kind == CalleeKind::Device);
     names.extend(functions.map(|callee| callee.name.as_str()));
     for symbol in func.symbols.values() {
@@ -42,7 +42,7 @@ pub(super) fn check(func: &Function, level: Level, report: &mut Report<'_>) {
     }
 }
 
-/// What a variable holds fits into it, and names variables that exist.
+/// The content of a variable fits into it, and names variables that exist.
 fn initial(symbol: &SymbolData, names: &FxHashSet<&str>, report: &mut Report<'_>) {
     let Some(initial) = &symbol.initial else { return };
     let mut say = |what: String| report.function(Rule::Symbol, format!("`{}`: {what}", symbol.name));
@@ -106,7 +106,7 @@ fn types(func: &Function, block: Block, inst: Inst, report: &mut Report<'_>) {
     }
 }
 
-/// The rules about what an operation carries besides arguments.
+/// The rules about an operation's payload.
 fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut Report<'_>) {
     let data = &func.insts[inst];
     let mut say = |rule, message: String| report.inst(block, inst, rule, message);
@@ -139,14 +139,14 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
             }
         }
         Op::Call { callee, pure } => match func.callees[callee].kind {
-            CalleeKind::Prototype => say(Rule::Call, "a prototype is no function".to_string()),
+            CalleeKind::Prototype => say(Rule::Call, "a prototype is not a function".to_string()),
             CalleeKind::Device if pure => {
                 say(Rule::Call, "`call.pure` is for runtime routines".to_string());
             }
             CalleeKind::Device | CalleeKind::Routine => {}
         },
         Op::FuncAddr(callee) => match func.callees[callee].kind {
-            CalleeKind::Prototype => say(Rule::Call, "a prototype is no function".to_string()),
+            CalleeKind::Prototype => say(Rule::Call, "a prototype is not a function".to_string()),
             CalleeKind::Routine => say(Rule::Call, "a routine has no address".to_string()),
             CalleeKind::Device => {}
         },
@@ -165,7 +165,7 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
             let is_register =
                 |index: usize| data.args.get(index).is_some_and(|&arg| func.constant(arg).is_none());
             if level >= Level::Legal && counted && !packed && is_register(0) && is_register(1) {
-                say(Rule::Level, "a name and a count that are no constants are packed".to_string());
+                say(Rule::Level, "a name and a count that are not constants must be packed".to_string());
             }
         }
         Op::Bssy { barrier, .. }
@@ -248,7 +248,7 @@ fn access_is_sound(op: &Op, access: &Access, ty: Type) -> Result<(), String> {
         return Err("swaps have a result".to_string());
     }
     if matches!(op, Op::Atomic { op: AtomicOp::Cast, .. }) && access.space == Space::Global {
-        return Err("no swap in global memory says whether it stored".to_string());
+        return Err("a swap in global memory cannot report whether it stored".to_string());
     }
     if !matches!(op, Op::Load(_)) && matches!(access.space, Space::Const | Space::Param) {
         return Err(format!("{} is read-only", access.space));
@@ -256,7 +256,7 @@ fn access_is_sound(op: &Op, access: &Access, ty: Type) -> Result<(), String> {
     Ok(())
 }
 
-/// An asynchronous copy reads one element of global memory, for which the cache of the SM may be passed by.
+/// An asynchronous copy reads one element of global memory and may bypass the SM's cache.
 fn copy_is_sound(access: &Access) -> Result<(), String> {
     if access.space != Space::Global || access.order != Order::Weak || access.lanes != 1 {
         return Err("a copy reads one element of global memory without order".to_string());

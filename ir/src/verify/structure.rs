@@ -1,4 +1,5 @@
-//! The graph and the ownership of its parts: layout, entry, terminators, edges, definitions.
+//! The checks of the graph and the ownership of its parts: layout, entry, terminators, edges,
+//! definitions.
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 
@@ -7,7 +8,7 @@ use crate::entities::{Block, Inst};
 use crate::function::{Function, FunctionKind, ValueDef};
 use crate::op::Op;
 
-/// Checks the structure; false if it is too broken for other checks to walk over it.
+/// Checks the structure; returns false if it is too broken for the other checks.
 pub(super) fn check(func: &Function, report: &mut Report<'_>) -> bool {
     if func.layout.is_empty() {
         report.function(Rule::Layout, "the function has no blocks".to_string());
@@ -41,7 +42,7 @@ pub(super) fn check(func: &Function, report: &mut Report<'_>) -> bool {
         }
         for (i, &inst) in insts.iter().enumerate() {
             if std::mem::replace(&mut placed[inst], true) {
-                report.inst(block, inst, Rule::Layout, "the instruction stands in two places".to_string());
+                report.inst(block, inst, Rule::Layout, "the instruction is in two places".to_string());
             }
             let data = &func.insts[inst];
             let terminator = data.op.is_terminator();
@@ -85,7 +86,7 @@ pub(super) fn check(func: &Function, report: &mut Report<'_>) -> bool {
     report.errors.len() == before
 }
 
-/// Whether every entity that is mentioned exists, so that indexing can't fail.
+/// Whether every entity that is mentioned exists, so that indexing cannot fail.
 fn references_exist(func: &Function, report: &mut Report<'_>) -> bool {
     for &block in &func.layout {
         for &inst in &func.blocks[block].insts {
@@ -122,7 +123,7 @@ fn references_exist(func: &Function, report: &mut Report<'_>) -> bool {
     true
 }
 
-/// Parameters and results of a block know where they are defined.
+/// The parameters and results of a block store their actual definitions.
 fn definitions(func: &Function, block: Block, report: &mut Report<'_>) {
     let params = func.blocks[block].params.iter().enumerate();
     let params = params.map(|(i, &value)| (value, ValueDef::Param(block, i as u32)));

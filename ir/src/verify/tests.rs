@@ -1,4 +1,4 @@
-//! A function for each rule that breaks it and nothing else.
+//! For each rule, a function that breaks that rule and no other.
 
 use super::{Level, Rule, verify};
 use crate::entities::{Block, Value};
@@ -131,7 +131,7 @@ fn broken_ownership_is_found() {
     assert_eq!(rules(&func, Level::Built), [Rule::Type]);
 }
 
-/// Each of the replacements breaks rules of convergence in a sound function, and no others.
+/// Each of the replacements breaks only rules of convergence in a sound function.
 fn breaks_convergence(sound: &str, replacements: &[(&str, &str)]) {
     assert_eq!(rules(&function(sound), Level::Converged), []);
     for (from, to) in replacements {
@@ -151,10 +151,10 @@ fn convergence_brackets() {
     let broken = [
         ("bssy b0, block3\n", ""),
         ("bsync b0\n jump", "bsync b1\n jump"),
-        // The threads would go on elsewhere than at the jump.
+        // The threads would continue at a block other than the jump's target.
         ("bssy b0, block3", "bssy b0, block1"),
         ("bssy b0", "bssy b16"),
-        // Block 2 is reached with b1 open and without.
+        // Block 2 is reached both with b1 open and without.
         ("block1:\n jump", "block1:\n bssy b1, block2\n jump"),
         ("block1:\n jump", "block1:\n bssy b0, block2\n jump"),
     ];
