@@ -12,7 +12,7 @@
 
 use crate::int::IntType;
 
-/// What happens to a shift count or position beyond the width.
+/// How a shift count or position beyond the width is treated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Limit {
     /// It counts as the width: `.clamp`.
@@ -104,8 +104,8 @@ pub const fn bfe(ty: IntType, a: u64, position: u32, length: u32) -> u64 {
     ty.wrap(IntType::new(length, ty.is_signed()).value(shifted))
 }
 
-/// `b` with the low `length` bits of `a` put at `position`: PTX `bfi`. Only the low 8 bits of position and
-/// length count; what would go past the width is dropped.
+/// `b` with the low `length` bits of `a` put at `position`: PTX `bfi`. Only the low 8 bits of
+/// position and length count; bits that would go past the width are dropped.
 #[inline]
 pub const fn bfi(ty: IntType, a: u64, b: u64, position: u32, length: u32) -> u64 {
     let field = shl(ty, low_ones(length & 0xff), position & 0xff);
@@ -137,8 +137,8 @@ pub const fn clz(ty: IntType, a: u64) -> u32 {
 }
 
 /// The position of the leading one or, in a negative number of a signed type, of the leading zero;
-/// `0xffffffff` if there is none: PTX `bfind`, SASS `FLO`. With `shift_amount`, the shift that would bring it
-/// to the top bit instead.
+/// `0xffffffff` if there is none: PTX `bfind`, SASS `FLO`. With `shift_amount`, the result is
+/// instead the shift that would bring that bit to the top.
 #[inline]
 pub const fn bfind(ty: IntType, a: u64, shift_amount: bool) -> u32 {
     let value = ty.value(a);
@@ -194,12 +194,12 @@ const fn lop1(a: u32, table: u8) -> u32 {
     zero ^ (a & (zero ^ one))
 }
 
-/// Bitwise function of three inputs: bit `4a + 2b + c` of `table` is the result for input bits `a`, `b`, `c`:
-/// PTX `lop3`, SASS `LOP3.LUT`. The table of a function is what it gives for `a` = 0xf0, `b` = 0xcc, `c` =
-/// 0xaa.
+/// Bitwise function of three inputs: bit `4a + 2b + c` of `table` is the result for input bits `a`,
+/// `b`, `c`: PTX `lop3`, SASS `LOP3.LUT`. The table of a function is its result for `a` = 0xf0, `b`
+/// = 0xcc, `c` = 0xaa.
 #[inline]
 pub const fn lop3(a: u32, b: u32, c: u32, table: u8) -> u32 {
-    // The input that is 1 chooses the upper half of the table, `a` first.
+    // An input of 1 chooses the upper half of the table, `a` first.
     let (zero, one) = (lop2(b, c, table), lop2(b, c, table >> 4));
     zero ^ (a & (zero ^ one))
 }
@@ -217,16 +217,16 @@ pub enum PrmtMode {
     B4e,
     /// `.rc8`: the selected byte of `a`, four times.
     Rc8,
-    /// `.ecl`: byte `i` of `a`, but never below the selected position.
+    /// `.ecl`: byte `i` of `a`, or the byte at the selected position if `i` is below it.
     Ecl,
-    /// `.ecr`: byte `i` of `a`, but never above the selected position.
+    /// `.ecr`: byte `i` of `a`, or the byte at the selected position if `i` is above it.
     Ecr,
     /// `.rc16`: the selected half of `a` (bit 0 of the selector), twice.
     Rc16,
 }
 
-/// Byte permutation: PTX `prmt.b32 d, a, b, selector`. All modes but [`PrmtMode::Index`] read selector bits
-/// 1:0 only.
+/// Byte permutation: PTX `prmt.b32 d, a, b, selector`. All modes except [`PrmtMode::Index`] read
+/// only selector bits 1:0.
 #[inline]
 pub const fn prmt(mode: PrmtMode, a: u32, b: u32, selector: u32) -> u32 {
     let pair = join(a, b);
@@ -274,8 +274,8 @@ pub const fn szext(signed: bool, a: u32, length: u32, limit: Limit) -> u32 {
     }
 }
 
-/// `length` ones at `position`, what goes past bit 31 dropped: PTX `bmsk`, SASS `BMSK`. Both numbers are
-/// limited to 32 (clamp) or taken modulo 32 (wrap).
+/// `length` ones at `position`; ones that go past bit 31 are dropped: PTX `bmsk`, SASS `BMSK`. Both
+/// numbers are limited to 32 (clamp) or taken modulo 32 (wrap).
 #[inline]
 pub const fn bmsk(position: u32, length: u32, limit: Limit) -> u32 {
     (low_ones(limit.apply(length, 32)) << limit.apply(position, 32)) as u32

@@ -26,7 +26,7 @@ pub fn int_to_float(from: IntType, to: Format, a: u64, mode: Mode) -> u64 {
     mode.output(to, exact.round(to, mode.rounding))
 }
 
-/// What a float-to-integer conversion makes of a NaN.
+/// The result of a float-to-integer conversion of a NaN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum NanToInt {
     /// Zero: SASS `F2I.NTZ`.
@@ -42,8 +42,9 @@ impl NanToInt {
     }
 }
 
-/// The float `a` rounded to an integer and limited to the range of the type: PTX `cvt.{rni,rzi,rmi,rpi}`. A
-/// NaN gives what [`NanToInt::of_ptx`] says. With `ftz`, a subnormal binary32 counts as zero.
+/// The float `a` rounded to an integer and limited to the range of the type: PTX
+/// `cvt.{rni,rzi,rmi,rpi}`. A NaN gives the result of [`NanToInt::of_ptx`]. With `ftz`, a subnormal
+/// binary32 counts as zero.
 pub fn float_to_int(from: Format, to: IntType, a: u64, rounding: Rounding, ftz: bool) -> u64 {
     float_to_int_nan(from, to, a, rounding, ftz, NanToInt::of_ptx(from, to))
 }
@@ -66,7 +67,8 @@ pub fn float_to_int_nan(
     }
     let negative = from.is_negative(a);
     let exact = Exact::unpack(from, a);
-    // 2^66 is beyond every type and rounds to nothing else; it keeps the magnitude within 128 bits.
+    // 2^66 exceeds the range of every type, so the result is the same for any greater value; the
+    // limit keeps the magnitude within 128 bits.
     let magnitude = match from.is_infinite(a) || exact.exponent > 66 {
         true => 1 << 66,
         false => exact.round_at(0, rounding) as i128,
@@ -74,9 +76,9 @@ pub fn float_to_int_nan(
     to.saturate(if negative { -magnitude } else { magnitude })
 }
 
-/// The float `a` in another format. Widening is exact; narrowing rounds, overflows and underflows as
-/// arithmetic does. A NaN becomes the destination's NaN. With `mode.ftz`, a subnormal binary32 source or
-/// result is flushed, and no other format; `mode.sat` clamps to `[0, 1]`.
+/// The float `a` in another format. Widening is exact; narrowing rounds, overflows and underflows
+/// as arithmetic does. A NaN becomes the destination's NaN. `mode.ftz` flushes a subnormal binary32
+/// source or result, but no other format; `mode.sat` clamps to `[0, 1]`.
 pub fn float_to_float(from: Format, to: Format, a: u64, mode: Mode) -> u64 {
     let a = flush_single(from, a, mode.ftz);
     let converted = if from.is_nan(a) {
@@ -89,9 +91,10 @@ pub fn float_to_float(from: Format, to: Format, a: u64, mode: Mode) -> u64 {
     mode.with_ftz(mode.ftz && to == F32).output(to, converted)
 }
 
-/// A binary32 in a 16-bit format as PTX `cvt` with `.relu` and `.satfinite` has it: with `finite`, what is
-/// beyond the largest finite value, infinities too, becomes that value with its sign; `.relu` makes negative
-/// results and `-0` into `+0`. A NaN becomes the destination's NaN either way.
+/// A binary32 in a 16-bit format, as in PTX `cvt` with `.relu` and `.satfinite`. With `finite`, a
+/// value beyond the largest finite value, or an infinity, becomes the largest finite value with its
+/// sign. `.relu` turns negative results and `-0` into `+0`. A NaN always becomes the destination's
+/// NaN.
 pub fn single_to_half(to: Format, a: u64, rounding: Rounding, with_relu: bool, finite: bool) -> u64 {
     let half = float_to_float(F32, to, a, Mode::new(rounding));
     let half = if finite && to.is_infinite(half) { to.largest(to.is_negative(half)) } else { half };
@@ -117,8 +120,8 @@ pub fn round_to_integral(format: Format, a: u64, mode: Mode) -> u64 {
     mode.with_ftz(mode.ftz && format == F32).output(format, integral)
 }
 
-/// The integer `a` in another width: extended by its sign if the source type is signed, by zeros if not, or
-/// cut off.
+/// The integer `a` in another width: a wider result is extended by the sign if the source type is
+/// signed, otherwise by zeros; a narrower result is truncated.
 pub const fn int_to_int(from: IntType, to: IntType, a: u64) -> u64 {
     to.wrap(from.value(a))
 }

@@ -58,8 +58,8 @@ pub fn mul(format: Format, a: u64, b: u64, mode: Mode) -> u64 {
     mode.output(format, fast.unwrap_or_else(|| mul_exactly(format, a, b, mode.rounding)))
 }
 
-/// `a * b + c` with one rounding. Zero times infinity gives NaN, even if `c` is a NaN or an infinity; so does
-/// an infinite product and the opposite infinity.
+/// `a * b + c` with one rounding. Zero times infinity gives NaN, even if `c` is a NaN or an
+/// infinity. An infinite product plus the opposite infinity also gives NaN.
 #[inline]
 pub fn fma(format: Format, a: u64, b: u64, c: u64, mode: Mode) -> u64 {
     let [a, b, c] = [a, b, c].map(|operand| mode.input(format, operand));
@@ -70,18 +70,20 @@ pub fn fma(format: Format, a: u64, b: u64, c: u64, mode: Mode) -> u64 {
     mode.output(format, fast.unwrap_or_else(|| fma_exactly(format, a, b, c, mode.rounding)))
 }
 
-/// `a * b + c` in binary32 by arithmetic in binary64, where the product is exact and the sum is rounded to odd:
-/// if it is not exact, its last bit is set. Rounding that again, to 24 bits, gives what one rounding of the exact
-/// sum gives (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using
-/// rounding to odd", IEEE Transactions on Computers 57(4), 2008). The error of the sum is exact by Knuth's TwoSum.
-/// Unlike the host's function this is no call where the host's processor may lack the instruction.
+/// `a * b + c` in binary32 by arithmetic in binary64, where the product is exact and the sum is
+/// rounded to odd: if the sum is not exact, its last bit is set. Rounding that sum again, to 24
+/// bits, gives the same result as one rounding of the exact sum (Boldo and Melquiond, "Emulation of
+/// a FMA and correctly rounded sums: proved algorithms using rounding to odd", IEEE Transactions on
+/// Computers 57(4), 2008). The error of the sum is exact by Knuth's TwoSum. Unlike the host's
+/// function, this one is not a library call on processors without the instruction.
 #[inline]
 fn fma_single([a, b, c]: [f32; 3]) -> f32 {
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
     let sum = product + c;
     let rest = sum - product;
     let error = (product - (sum - rest)) + (c - rest);
-    // Towards the exact sum, if that is not the even neighbour already. The error of an infinity or NaN is a NaN.
+    // Towards the exact sum, unless the neighbour is already odd. The error of an infinity or NaN
+    // is a NaN.
     let inexact = error.abs() > 0.0;
     let away = (error > 0.0) == (sum > 0.0);
     let bits = sum.to_bits();
@@ -122,8 +124,9 @@ pub fn sqrt(format: Format, a: u64, mode: Mode) -> u64 {
     mode.output(format, root)
 }
 
-/// The reciprocal of the square root, correctly rounded; to nearest, what PTX `rsqrt.approx.f64` approximates. A zero
-/// gives the infinity of its sign, any other negative NaN.
+/// The reciprocal of the square root, correctly rounded. Rounded to nearest, this is the value that
+/// PTX `rsqrt.approx.f64` approximates. A zero gives the infinity of its sign, any other negative
+/// value gives NaN.
 pub fn rsqrt(format: Format, a: u64, mode: Mode) -> u64 {
     let a = mode.input(format, a);
     let root = if format.is_zero(a) {
@@ -157,7 +160,7 @@ fn mul_exactly(format: Format, a: u64, b: u64, rounding: Rounding) -> u64 {
     special_product(format, a, b)
 }
 
-/// The product where an operand is a NaN or infinite.
+/// The product if an operand is a NaN or infinite.
 fn special_product(format: Format, a: u64, b: u64) -> u64 {
     if format.is_nan(a) || format.is_nan(b) || format.is_zero(a) || format.is_zero(b) {
         return format.nan();
@@ -179,13 +182,13 @@ fn fma_exactly(format: Format, a: u64, b: u64, c: u64, rounding: Rounding) -> u6
     product.add(Exact::unpack(format, c), rounding).round(format, rounding)
 }
 
-/// `a` with the sign changed, of zeros and NaNs too (PTX `neg`, the SASS operand modifier `-`).
+/// `a` with the sign changed, also for zeros and NaNs (PTX `neg`, the SASS operand modifier `-`).
 #[inline]
 pub fn neg(format: Format, a: u64) -> u64 {
     (a ^ format.sign_bit()) & format.mask()
 }
 
-/// `a` with the sign cleared, of zeros and NaNs too (PTX `abs`, the SASS operand modifier `|a|`).
+/// `a` with the sign cleared, also for zeros and NaNs (PTX `abs`, the SASS operand modifier `|a|`).
 #[inline]
 pub fn abs(format: Format, a: u64) -> u64 {
     format.magnitude(a)
@@ -209,7 +212,7 @@ pub fn relu(format: Format, a: u64) -> u64 {
     }
 }
 
-/// What a minimum or maximum makes of NaN operands.
+/// How a minimum or maximum treats NaN operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub enum NanRule {
     /// One NaN: the other operand. Two: the format's NaN. PTX `min`/`max` without `.NaN`.
@@ -219,15 +222,15 @@ pub enum NanRule {
     Propagate,
 }
 
-/// The smaller operand; `-0` is smaller than `+0`. With `ftz`, subnormal operands count, and are returned, as
-/// zeros.
+/// The smaller operand; `-0` is smaller than `+0`. With `ftz`, subnormal operands are compared and
+/// returned as zeros.
 #[inline]
 pub fn min(format: Format, a: u64, b: u64, nan: NanRule, ftz: bool) -> u64 {
     select_extreme(format, a, b, nan, ftz, |a, b| a < b)
 }
 
-/// The larger operand; `+0` is larger than `-0`. With `ftz`, subnormal operands count, and are returned, as
-/// zeros.
+/// The larger operand; `+0` is larger than `-0`. With `ftz`, subnormal operands are compared and
+/// returned as zeros.
 #[inline]
 pub fn max(format: Format, a: u64, b: u64, nan: NanRule, ftz: bool) -> u64 {
     select_extreme(format, a, b, nan, ftz, |a, b| a > b)
@@ -268,15 +271,15 @@ fn with_sign_of_product(format: Format, [a, b]: [u64; 2], magnitude: u64) -> u64
     if format.is_nan(magnitude) { format.nan() } else { magnitude | ((a ^ b) & format.sign_bit()) }
 }
 
-/// A key that orders all values but NaNs, `-0` below `+0`.
+/// A key that orders all values except NaNs, with `-0` below `+0`.
 #[inline]
 fn total_order(format: Format, a: u64) -> i64 {
     let magnitude = format.magnitude(a) as i64;
     if format.is_negative(a) { -1 - magnitude } else { magnitude }
 }
 
-/// The comparisons of PTX `setp` on floats. The ordered ones are false when an operand is a NaN, those with
-/// `u` (unordered) true.
+/// The comparisons of PTX `setp` on floats. If an operand is a NaN, the ordered comparisons are
+/// false and those with `u` (unordered) are true.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum FloatCmp {
     /// `a == b`

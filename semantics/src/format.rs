@@ -28,8 +28,8 @@ pub const F16: Format = Format { exponent_bits: 5, fraction_bits: 10, nan: 0x7ff
 pub const BF16: Format = Format { exponent_bits: 8, fraction_bits: 7, nan: 0x7fff };
 /// IEEE binary32, PTX `.f32`. Its NaN is `0x7fffffff` (PTX ISA, "Floating-Point Instructions").
 pub const F32: Format = Format { exponent_bits: 8, fraction_bits: 23, nan: 0x7fff_ffff };
-/// IEEE binary64, PTX `.f64`. Its NaN is `0xfff8000000000000`: a convention of ours, programs must not rely
-/// on it.
+/// IEEE binary64, PTX `.f64`. Its NaN is `0xfff8000000000000`: a convention of this crate; programs
+/// must not rely on it.
 pub const F64: Format = Format { exponent_bits: 11, fraction_bits: 52, nan: 0xfff8_0000_0000_0000 };
 
 impl Format {
@@ -64,7 +64,7 @@ impl Format {
         (1 << self.exponent_bits) - 1
     }
 
-    /// All bits of a value: what a wider word is masked with.
+    /// All bits of a value: the mask for a wider word.
     #[inline]
     pub const fn mask(self) -> u64 {
         u64::MAX >> (64 - self.bits())
@@ -118,7 +118,7 @@ impl Format {
         a & self.mask() & !self.sign_bit()
     }
 
-    /// Whether the sign bit is set (of zeros and NaNs too).
+    /// Whether the sign bit is set (also for zeros and NaNs).
     #[inline]
     pub const fn is_negative(self, a: u64) -> bool {
         a & self.sign_bit() != 0
@@ -155,7 +155,7 @@ impl Format {
         magnitude != 0 && magnitude <= self.fraction_mask()
     }
 
-    /// `a` with a subnormal replaced by the zero of its sign: what `.ftz` does to inputs and results.
+    /// `a` with a subnormal replaced by the zero of its sign, as `.ftz` does to inputs and results.
     #[inline]
     pub const fn flush(self, a: u64) -> u64 {
         if self.is_subnormal(a) { a & self.sign_bit() } else { a & self.mask() }
@@ -181,7 +181,7 @@ impl Rounding {
     pub const ALL: [Rounding; 4] = [Rounding::Nearest, Rounding::Zero, Rounding::Down, Rounding::Up];
 }
 
-/// How an arithmetic operation rounds and what it does at the ends of the range.
+/// How an arithmetic operation rounds, and how it treats the ends of the range.
 ///
 /// ```
 /// use ptxc_semantics::{Mode, Rounding};
@@ -192,9 +192,9 @@ impl Rounding {
 pub struct Mode {
     /// Direction of rounding.
     pub rounding: Rounding,
-    /// Replace subnormal inputs and subnormal results by the zero of their sign. PTX does not say whether a
-    /// result counts as subnormal before or after rounding; here it is after, so that what rounds up to the
-    /// least normal value is kept.
+    /// Replace subnormal inputs and subnormal results by the zero of their sign. PTX does not say
+    /// whether a result counts as subnormal before or after rounding. Here it is after rounding, so
+    /// that a result that rounds up to the least normal value is kept.
     pub ftz: bool,
     /// Clamp the result to `[0, 1]`; a NaN and a negative zero become `+0`.
     pub sat: bool,
@@ -222,13 +222,13 @@ impl Mode {
         Mode { sat, ..self }
     }
 
-    /// What the operation reads where it is given `a`.
+    /// The value that the operation reads for the operand `a`.
     #[inline]
     pub(crate) const fn input(self, format: Format, a: u64) -> u64 {
         if self.ftz { format.flush(a) } else { a & format.mask() }
     }
 
-    /// What the operation writes where rounding gave `a`.
+    /// The value that the operation writes for the rounded result `a`.
     #[inline]
     pub(crate) const fn output(self, format: Format, a: u64) -> u64 {
         let a = if self.ftz { format.flush(a) } else { a };

@@ -1,9 +1,9 @@
 //! Integer arithmetic and comparison at any width.
 //!
-//! In: an [`IntType`] and operands in the low bits of a `u64` (what lies above the width is ignored). Out:
-//! the result in the low bits, zeros above. All results are modulo 2^width unless a function says that it
-//! saturates. Constant time, no panics: division by zero and the overflow of the least signed value have the
-//! results that the GPU gives.
+//! In: an [`IntType`] and operands in the low bits of a `u64` (bits above the width are ignored).
+//! Out: the result in the low bits, zeros above. All results are modulo 2^width unless a function's
+//! documentation says that it saturates. Constant time, no panics: division by zero and the
+//! overflow of the least signed value have the results that the GPU gives.
 //!
 //! ```
 //! use ptxc_semantics::{S8, U8, U32, int};
@@ -37,7 +37,7 @@ pub const S32: IntType = IntType::new(32, true);
 pub const S64: IntType = IntType::new(64, true);
 
 impl IntType {
-    /// The type of `bits` bits; a width outside 1 to 64 is brought to the nearer end.
+    /// The type of `bits` bits; a width outside 1 to 64 is clamped to that range.
     #[inline]
     pub const fn new(bits: u32, signed: bool) -> IntType {
         let bits = if bits == 0 {
@@ -68,21 +68,21 @@ impl IntType {
         u64::MAX >> (64 - self.bits)
     }
 
-    /// The number that the low bits of `a` stand for.
+    /// The number that the low bits of `a` represent.
     #[inline]
     pub const fn value(self, a: u64) -> i128 {
         let unused = 64 - self.bits;
         if self.signed { (((a << unused) as i64) >> unused) as i128 } else { (a & self.mask()) as i128 }
     }
 
-    /// The number that the low bits of `a` stand for, modulo 2^64.
+    /// The number that the low bits of `a` represent, modulo 2^64.
     #[inline]
     pub(crate) const fn extend(self, a: u64) -> u64 {
         let unused = 64 - self.bits;
         if self.signed { (((a << unused) as i64) >> unused) as u64 } else { a & self.mask() }
     }
 
-    /// A number of 64 bits that is less for one value of the type than for another where the value is.
+    /// A number of 64 bits whose unsigned order is the order of the type's values.
     #[inline]
     const fn rank(self, a: u64) -> u64 {
         let sign = if self.signed { 1 << 63 } else { 0 };
@@ -113,7 +113,7 @@ impl IntType {
         (1 << (self.bits - self.signed as u32)) - 1
     }
 
-    /// The type of twice the width (at most 64 bits): that of `mul.wide`.
+    /// The type of twice the width (at most 64 bits): the result type of `mul.wide`.
     #[inline]
     pub const fn widened(self) -> IntType {
         IntType::new(self.bits * 2, self.signed)
@@ -144,9 +144,9 @@ pub fn sub_sat(ty: IntType, a: u64, b: u64) -> u64 {
     ty.saturate(ty.value(a) - ty.value(b))
 }
 
-/// `a + b + carry` and the carry out of the top bit: PTX `add.cc`, `addc`, SASS `IADD3` and `IADD3.X`. A
-/// subtraction in SASS is this with `!b` and a carry in of one; its carry out is set where nothing was
-/// borrowed.
+/// `a + b + carry` and the carry out of the top bit: PTX `add.cc`, `addc`, SASS `IADD3` and
+/// `IADD3.X`. SASS subtracts by adding `!b` with a carry in of one; the carry out is then set if
+/// nothing was borrowed.
 #[inline]
 pub const fn add_carry(ty: IntType, a: u64, b: u64, carry: bool) -> (u64, bool) {
     let (a, b) = (a & ty.mask(), b & ty.mask());
@@ -193,7 +193,7 @@ pub const fn mul_hi(ty: IntType, a: u64, b: u64) -> u64 {
     ((product(ty, a, b) >> ty.bits) as u64) & ty.mask()
 }
 
-/// The whole of `a * b`, in twice the width: PTX `mul.wide`. Of 64-bit operands, the low half.
+/// The whole of `a * b`, in twice the width: PTX `mul.wide`. For 64-bit operands, the low half.
 #[inline]
 pub const fn mul_wide(ty: IntType, a: u64, b: u64) -> u64 {
     ty.extend(a).wrapping_mul(ty.extend(b)) & ty.widened().mask()
@@ -235,8 +235,9 @@ pub fn sad(ty: IntType, a: u64, b: u64, c: u64) -> u64 {
     ty.wrap((ty.value(a) - ty.value(b)).abs() + ty.value(c))
 }
 
-/// `a / b`, rounded towards zero. By zero: all ones, in both signednesses, as the sequences that ptxas emits
-/// give for 32 and 64 bits (PTX leaves it open). The least signed value divided by -1 is itself.
+/// `a / b`, rounded towards zero. Division by zero gives all ones, in both signednesses, like the
+/// sequences that ptxas emits for 32 and 64 bits (PTX does not define the result). The least signed
+/// value divided by -1 is itself.
 #[inline]
 pub fn div(ty: IntType, a: u64, b: u64) -> u64 {
     match ty.value(b) {
@@ -245,8 +246,9 @@ pub fn div(ty: IntType, a: u64, b: u64) -> u64 {
     }
 }
 
-/// `a - (a / b) * b`: the sign is that of `a`. By zero: all ones, in both signednesses, as the sequences that
-/// ptxas emits give for 32 and 64 bits (PTX leaves it open).
+/// `a - (a / b) * b`: the sign is that of `a`. The remainder of a division by zero is all ones, in
+/// both signednesses, like the sequences that ptxas emits for 32 and 64 bits (PTX does not define
+/// the result).
 #[inline]
 pub fn rem(ty: IntType, a: u64, b: u64) -> u64 {
     match ty.value(b) {
@@ -267,13 +269,15 @@ pub fn max(ty: IntType, a: u64, b: u64) -> u64 {
     (if ty.rank(a) > ty.rank(b) { a } else { b }) & ty.mask()
 }
 
-/// The number after `old` when counting from 0 to `limit` and around; 0 after what is beyond: PTX `atom.inc`.
+/// The number after `old` when counting from 0 to `limit` and around; 0 if `old` is beyond `limit`:
+/// PTX `atom.inc`.
 pub const fn increment(ty: IntType, old: u64, limit: u64) -> u64 {
     let (old, limit) = (old & ty.mask(), limit & ty.mask());
     if old >= limit { 0 } else { old + 1 }
 }
 
-/// The number before `old` when counting from 0 to `limit` and around; `limit` before what is beyond: PTX `atom.dec`.
+/// The number before `old` when counting from 0 to `limit` and around; `limit` if `old` is beyond
+/// it: PTX `atom.dec`.
 pub const fn decrement(ty: IntType, old: u64, limit: u64) -> u64 {
     let (old, limit) = (old & ty.mask(), limit & ty.mask());
     if old == 0 || old > limit { limit } else { old - 1 }

@@ -1,8 +1,9 @@
 //! The arithmetic of PTX and SASS as pure functions on bits.
 //!
-//! Interpreters, constant folding and the SASS simulator share these functions, so that one rule is written
-//! once. In: operands as bits and a description of the type. Out: bits. Nothing here reads or writes state,
-//! allocates (but for the result of a matrix product), or panics; every function takes constant time.
+//! Interpreters, constant folding and the SASS simulator share these functions, so that each rule
+//! is written once. In: operands as bits and a description of the type. Out: bits. The functions
+//! have no state, do not allocate (except for the result of a matrix product) and do not panic;
+//! each takes constant time.
 //!
 //! # Conventions
 //!
@@ -14,8 +15,8 @@
 //!   binary32. Sign operations ([`float::neg`], [`float::abs`]) only change the sign bit.
 //! - **Modes.** [`Mode`] holds the rounding direction, flushing of subnormals (inputs and results) and
 //!   clamping to `[0, 1]`. Where PTX has no such modifier (`.ftz` on `.f64`), callers leave it off.
-//! - **Undefined in PTX** (division by zero, positions out of range) is defined here as what the GPU or
-//!   ptxas's code gives; the function's documentation says so.
+//! - **Undefined in PTX** (division by zero, positions out of range) is defined here as the result
+//!   of the GPU or of ptxas's code; the function's documentation gives it.
 //!
 //! # Example
 //!
@@ -29,9 +30,9 @@
 //! assert_eq!(int::mul_wide(U32, 0x8000_0000, 4), 0x2_0000_0000);
 //! ```
 //!
-//! # Where things are
+//! # Modules
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
 //! | [`format`](mod@format) | formats, rounding directions, modes |
 //! | [`float`] | add, sub, mul, fma, div, sqrt, min, max, sign, comparison |

@@ -1,12 +1,16 @@
-//! Products of small matrices whose elements lie in the registers of a warp, as tensor cores take them.
+//! Products of small matrices whose elements lie in the registers of a warp, in the layout of the
+//! tensor cores.
 //!
-//! `d = a · b + c`, where a is `rows` × k, b is k × 8, c and d are `rows` × 8, and `rows` is 8 or 16. Lane `4 g + t` has of
-//! each register of a the elements of row g (the registers in turn those of g and g + 8 where there are 16 rows) and of
-//! columns `n t` to `n t + n - 1`, n being how many elements fit in a register; each further register, or pair of them,
-//! is `4 n` columns on. b is the same with rows for columns. c has two neighbours of a row in each register or pair of
-//! registers. (PTX ISA, `mma`: the figures of the fragments, which this rule sums up.)
+//! `d = a · b + c`, where a is `rows` × k, b is k × 8, c and d are `rows` × 8, and `rows` is 8 or
+//! 16. In each register of a, lane `4 g + t` has elements of row g; if there are 16 rows, the
+//! registers alternate between row g and row g + 8. These are the elements of columns `n t` to `n t
+//! + n - 1`, where n is the number of elements that fit in a register; each further register, or
+//! pair of registers, is `4 n` columns further on. b has the same layout with rows and columns
+//! exchanged. c has two neighbours of a row in each register or pair of registers. (PTX ISA, `mma`:
+//! this rule sums up the figures of the fragments.)
 //!
-//! Elements are handed over as 64 bits, narrow ones in the low bits of what they share with their neighbours.
+//! Elements are passed as 64 bits; narrow elements are in the low bits of the word that they share
+//! with their neighbours.
 //!
 //! How the hardware rounds within a sum is not documented. Here a sum of products of halves, or of tf32, is exact to 53
 //! bits and rounded once; sums of binary64 are fused multiply-adds in the order of k; integers are exact.
@@ -17,7 +21,7 @@ const LANES: usize = 32;
 /// The columns of b, c and d.
 pub const COLUMNS: usize = 8;
 
-/// The registers of an operand, each with what every lane holds.
+/// The registers of an operand, each with the values of all lanes.
 pub type Fragment = [[u64; LANES]];
 
 /// How elements lie in registers.
@@ -30,7 +34,7 @@ pub struct Packing {
 }
 
 impl Packing {
-    /// As many elements of so many bits as fit in 32, or one if they do not.
+    /// As many elements of that many bits as fit in 32 bits, or one if an element is wider.
     pub const fn of(bits: u32) -> Packing {
         Packing { bits, count: if bits >= 32 { 1 } else { 32 / bits as usize } }
     }
@@ -63,13 +67,14 @@ pub const fn addend(packing: Packing, row: usize, column: usize) -> (usize, usiz
     }
 }
 
-/// The columns of a, the rows of b.
+/// The number of columns of a and of rows of b.
 pub const fn depth(registers: usize, packing: Packing, rows: usize) -> usize {
     registers / (rows / 8) * 4 * packing.count
 }
 
-/// The whole product: `d`, in registers as c. `step` adds the product of two elements to a sum; `start` makes a sum of an
-/// element of c, `finish` an element of d of a sum. Elements that a register of c has beyond its two are zero.
+/// The whole product: `d`, in the registers of c. `start` converts an element of c to a sum, `step`
+/// adds the product of two elements to a sum, and `finish` converts a sum to an element of d. If a
+/// register of c has room for more than its two elements, the rest is zero.
 pub fn product<T: Copy>(
     [a, b, c]: [&Fragment; 3],
     [of_a, of_b, of_c]: [Packing; 3],

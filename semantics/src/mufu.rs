@@ -8,12 +8,13 @@
 //! The binary64 functions come from the host's mathematical library; a result that lies within its error of a
 //! rounding boundary may differ by one unit between hosts.
 //!
-//! [`rcp`], [`rsqrt`], [`sqrt`], [`sin`], [`cos`], [`ex2`], [`lg2`], [`tanh`] and [`div`] are the PTX `.approx`
-//! operations. The SASS `MUFU` behind them treats subnormal operands and results as zeros, so it is the
-//! function with `ftz` set; for PTX without `.ftz` the operand is scaled around it (`FMUL a, a, 2^24; MUFU.RSQ;
-//! FMUL r, r, 2^12` for a small `a`), and these functions round where that sequence rounds. The `MUFU` differs
-//! more where [`sin_turns`] and [`cos_turns`] take the angle as a multiple of a full turn, and [`rcp64h`] and
-//! [`rsqrt64h`] seed the binary64 sequences.
+//! [`rcp`], [`rsqrt`], [`sqrt`], [`sin`], [`cos`], [`ex2`], [`lg2`], [`tanh`] and [`div`] are the
+//! PTX `.approx` operations. They are implemented by the SASS `MUFU`, which treats subnormal
+//! operands and results as zeros, so `MUFU` is the function with `ftz` set. For PTX without `.ftz`
+//! the operand is scaled before the `MUFU` and the result after it (`FMUL a, a, 2^24; MUFU.RSQ;
+//! FMUL r, r, 2^12` for a small `a`), and these functions round where that sequence rounds. `MUFU`
+//! differs more in four functions: [`sin_turns`] and [`cos_turns`] take the angle as a multiple of
+//! a full turn, and [`rcp64h`] and [`rsqrt64h`] give the seeds of the binary64 sequences.
 //!
 //! ```
 //! use ptxc_semantics::mufu;
@@ -26,7 +27,7 @@ use std::f64::consts::TAU;
 
 use crate::{F32, F64, Format, Mode, Rounding, convert, float};
 
-/// Brings the subnormals among the operands into the normal range.
+/// The factor that brings subnormal operands into the normal range.
 pub const TWO_24: f32 = 16_777_216.0;
 
 /// The square root of [`TWO_24`].
@@ -35,7 +36,7 @@ pub const TWO_12: f32 = 4096.0;
 /// Below this, powers of two are subnormal.
 pub const EX2_LEAST: f32 = -126.0;
 
-/// `1 / 2pi`, rounded to nearest: turns in a radian.
+/// `1 / 2pi`, rounded to nearest: turns per radian.
 pub const TURN: f32 = std::f32::consts::FRAC_1_PI / 2.0;
 
 /// Applies a binary64 function to a binary32 value and rounds once; every NaN is the one NaN.
@@ -45,13 +46,14 @@ fn apply(a: u32, ftz: bool, f: impl Fn(f64) -> f64) -> u32 {
     convert::float_to_float(F64, F32, f(wide).to_bits(), mode) as u32
 }
 
-/// The operand of a sequence: with `ftz` as it is, else multiplied by a power of two where it is too small.
+/// The operand of a sequence: with `ftz` unchanged, otherwise multiplied by a power of two if it is
+/// too small.
 fn scaled(a: u32, ftz: bool, power: f32) -> (u32, bool) {
     let small = !ftz && f32::from_bits(a).abs() < f32::MIN_POSITIVE;
     (if small { multiply(a, power) } else { a }, small)
 }
 
-/// The product with a constant, subnormals kept.
+/// The product with a constant; subnormals are kept.
 fn multiply(a: u32, power: f32) -> u32 {
     float::f32_mul(a, power.to_bits(), Mode::IEEE)
 }
@@ -73,9 +75,10 @@ pub fn rcp(a: u32, ftz: bool) -> u32 {
     multiply(apply(multiply(a, scale), true, |a| 1.0 / a), scale)
 }
 
-/// `a / b` by an approximate reciprocal: PTX `div.approx.f32`, for divisors from 2^-126 to 2^126 with an error of
-/// at most 2 units in the last place, and `div.full.f32` (`full`), which scales so that the same holds for all
-/// divisors. Without `ftz`, divisors below 2^-126 are scaled as well.
+/// `a / b` by an approximate reciprocal. This is PTX `div.approx.f32`, with an error of at most 2
+/// units in the last place for divisors from 2^-126 to 2^126, and `div.full.f32` (`full`), which
+/// scales so that the bound holds for all divisors. Without `ftz`, divisors below 2^-126 are scaled
+/// as well.
 pub fn div(a: u32, b: u32, full: bool, ftz: bool) -> u32 {
     let magnitude = f32::from_bits(b).abs();
     let mode = Mode::IEEE.with_ftz(ftz);
@@ -112,8 +115,8 @@ pub fn sin(a: u32) -> u32 {
     sin_turns(in_turns(a))
 }
 
-/// The cosine of `a` radians: PTX `cos.approx.f32`, absolute error at most 2^-20.5 in -pi to pi and growing
-/// with the angle beyond it, as that of [`sin`]. Infinities give NaN.
+/// The cosine of `a` radians: PTX `cos.approx.f32`, absolute error at most 2^-20.5 in -pi to pi and
+/// growing with the angle beyond it, as for [`sin`]. Infinities give NaN.
 pub fn cos(a: u32) -> u32 {
     cos_turns(in_turns(a))
 }
@@ -128,9 +131,9 @@ pub fn ex2(a: u32, ftz: bool) -> u32 {
     apply(a, true, f64::exp2)
 }
 
-/// The logarithm to base 2: PTX `lg2.approx.f32`, absolute error at most 2^-22 for `a` in 0.5 to 2, relative
-/// error at most 2^-22 elsewhere. Zeros of both signs give `-inf`, other negatives NaN. Without `ftz`,
-/// subnormals are scaled by 2^24, their results diminished by 24.
+/// The logarithm to base 2: PTX `lg2.approx.f32`, absolute error at most 2^-22 for `a` in 0.5 to 2,
+/// relative error at most 2^-22 elsewhere. Zeros of both signs give `-inf`, other negatives NaN.
+/// Without `ftz`, subnormals are scaled by 2^24, and 24 is subtracted from their results.
 pub fn lg2(a: u32, ftz: bool) -> u32 {
     let (a, small) = scaled(a, ftz, TWO_24);
     let log = apply(a, true, f64::log2);
@@ -195,8 +198,9 @@ fn in_turns(a: u32) -> u32 {
 /// radians.
 fn turns(a: u32, f: impl Fn(u32, f64) -> f64) -> u32 {
     apply(a, false, |a| {
-        // Both steps are exact, so that multiples of a quarter give exactly 0 and 1. The difference would
-        // turn a negative zero into a positive one; in the first quarter there is nothing to subtract.
+        // Both steps are exact, so that multiples of a quarter give exactly 0 and 1. The
+        // subtraction would turn a negative zero into a positive one; in the first quarter it is
+        // skipped because nothing is subtracted.
         let turn = a % 1.0;
         let quarter = (turn * 4.0).round();
         let rest = if quarter == 0.0 { turn } else { turn - quarter / 4.0 };
@@ -224,9 +228,10 @@ fn upper_word(high: u32, f: impl Fn(u64) -> u64) -> u32 {
     (f(a) >> 32) as u32
 }
 
-/// SASS `FCHK`: whether `a / b` must take the slow path of a division in binary32: an operand is no normal number,
-/// the divisor's reciprocal or the quotient is none, or a remainder might not be. The hardware's limits are not
-/// known; these are safe for a Newton step and one remainder.
+/// SASS `FCHK`: whether `a / b` must take the slow path of a division in binary32. That is so if an
+/// operand, the divisor's reciprocal or the quotient is not a normal number, or if a remainder
+/// might not be. The hardware's limits are not known; these are safe for a Newton step and one
+/// remainder.
 pub fn division_check(a: u32, b: u32) -> bool {
     let exponent = |bits: u32| (bits >> 23 & 0xff) as i32 - 127;
     let (a, b) = (exponent(a), exponent(b));

@@ -1,9 +1,9 @@
 //! Two 16-bit floats in a 32-bit word: PTX `.f16x2` and `.bf16x2`, SASS `HADD2`, `HMUL2`, `HFMA2`, `HMNMX2`,
 //! `HSETP2`.
 //!
-//! In: a 16-bit [`Format`] (of a wider one the low 16 bits are kept) and words whose low half is element 0.
-//! Out: a word or two truths. Each half is computed on its own by [`float`], so that the rules for NaNs,
-//! subnormals and clamping are the same.
+//! In: a 16-bit [`Format`] (of a wider format only the low 16 bits are kept) and words whose low
+//! half is element 0. Out: a word or two truth values. Each half is computed separately by
+//! [`float`], so the rules for NaNs, subnormals and clamping are the same.
 //!
 //! ```
 //! use ptxc_semantics::{F16, Mode, packed};
@@ -90,7 +90,7 @@ pub fn flush(format: Format, a: u32) -> u32 {
     map([a], |[a]| format.flush(a))
 }
 
-/// What an element is where a comparison holds; it is 0 where not.
+/// The element that represents a comparison that holds; one that does not hold is 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Truth {
     /// The number 1: PTX `set.cmp.f16x2.f16x2`, SASS `HSET2.BF`.
@@ -100,7 +100,7 @@ pub enum Truth {
 }
 
 impl Truth {
-    /// The word of the answers for elements 0 and 1.
+    /// The word with the answers for elements 0 and 1.
     pub fn word(self, format: Format, holds: [bool; 2]) -> u32 {
         let yes = match self {
             Truth::One => format.one() as u16,

@@ -1,16 +1,16 @@
 //! The soft-float core: exact values and the one rounding step that all formats share.
 //!
-//! In: a finite value as `(-1)^negative * significand * 2^exponent`, with a sticky bit for what lies below
-//! the significand. Out: the bits of the value of a [`Format`] that the rounding direction selects, overflow
-//! and gradual underflow included. Every arithmetic operation is then "compute exactly, round once", which is
-//! how IEEE 754-2019, section 5.1, defines it. All steps take constant time; nothing here can overflow or
-//! panic.
+//! In: a finite value as `(-1)^negative * significand * 2^exponent`, with a sticky bit for the
+//! digits below the significand. Out: the bits of the value of a [`Format`] that the rounding
+//! direction selects, including overflow and gradual underflow. Every arithmetic operation is then
+//! "compute exactly, round once", which is how IEEE 754-2019, section 5.1, defines it. All steps
+//! take constant time; none can overflow or panic.
 
 use crate::{Format, Rounding};
 
-/// A finite value: `(-1)^negative * (significand + s) * 2^exponent`, where `s` is 0, or, if `sticky`, some
-/// number strictly between 0 and 1. A sticky value has at least 60 significant bits, so that it still rounds
-/// correctly.
+/// A finite value: `(-1)^negative * (significand + s) * 2^exponent`. Here `s` is 0 or, if `sticky`,
+/// some number strictly between 0 and 1. A sticky value has at least 60 significant bits, so that
+/// it still rounds correctly.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Exact {
     pub negative: bool,
@@ -19,7 +19,8 @@ pub(crate) struct Exact {
     pub sticky: bool,
 }
 
-/// Position of the leading one of a normalised significand: two bits are left above it for a carry.
+/// Position of the leading one of a normalised significand, with two bits left above it for a
+/// carry.
 const TOP: i32 = 125;
 
 impl Exact {
@@ -57,7 +58,8 @@ impl Exact {
         }
     }
 
-    /// `self + other`; an exact zero has the sign that IEEE 754-2019, section 6.3, gives it under `rounding`.
+    /// `self + other`; an exact zero has the sign that IEEE 754-2019, section 6.3, requires under
+    /// `rounding`.
     ///
     /// Both significands have at most 106 bits, so that normalised ones end in at least 20 zeros: the smaller
     /// operand loses bits only if it is shifted by 20 or more, and then no cancellation reaches the sticky
@@ -126,7 +128,7 @@ impl Exact {
         let up = self.significand.leading_zeros() as i32 - 73;
         let odd = (self.exponent - up) & 1;
         let (m, exponent) = (self.significand << (up + odd), self.exponent - up - odd);
-        // How `r^2 m` compares, which takes 184 bits.
+        // The comparison of `r^2 m` with the limit, which needs 184 bits.
         let compare = |root: u128| {
             let square = root * root;
             let low = (square & u128::from(u64::MAX)) * m;
@@ -159,8 +161,9 @@ impl Exact {
 
         let biased = last - format.least_exponent() + 1;
         if biased < format.special_exponent() {
-            // A subnormal has no hidden bit and biased exponent 1 here, so that the subtraction takes the
-            // exponent away again; a significand that rounded up to a power of two carries into the exponent.
+            // A subnormal has no hidden bit and has biased exponent 1 here, so that the subtraction
+            // removes the exponent again; a significand that rounded up to a power of two carries
+            // into the exponent.
             let bits = ((biased as u64) << fraction_bits) + quotient as u64 - (1 << fraction_bits);
             if bits < format.infinity(false) {
                 return format.zero(self.negative) | bits;
@@ -178,7 +181,7 @@ impl Exact {
         if shift <= 0 {
             return self.significand << shift.unsigned_abs().min(127);
         }
-        // Keep one bit below the last place; the rest is only asked whether it is zero.
+        // Keep one bit below the last place; of the rest only whether it is zero matters.
         let (doubled, low) = shift_right_sticky(self.significand, (shift - 1) as u32);
         let (quotient, half, below) = (doubled >> 1, doubled & 1 == 1, low || self.sticky);
         let up = match rounds_away(rounding, self.negative) {

@@ -1,5 +1,5 @@
-//! Conversions against `rustc_apfloat`: every value of the 16-bit formats, the edges and random values of the
-//! others.
+//! Conversions against `rustc_apfloat`: every value of the 16-bit formats, and edges and random
+//! values of the others.
 
 mod oracle;
 
@@ -12,7 +12,8 @@ use ptxc_semantics::{S8, S16, S32, S64, U8, U16, U32, U64};
 
 const INTS: [IntType; 8] = [U8, S8, U16, S16, U32, S32, U64, S64];
 
-/// All values of a 16-bit format; of a wider one the edges, values near powers of two, and random ones.
+/// All values of a 16-bit format; for a wider format the edges, values near powers of two, and
+/// random ones.
 fn values(format: Format, random: &mut Random) -> Vec<u64> {
     if format.bits() == 16 {
         return (0..1 << 16).collect();
@@ -169,7 +170,7 @@ fn integers_to_integers() {
     assert_eq!(convert::int_to_int_sat(U64, S64, u64::MAX), i64::MAX as u64);
 }
 
-/// What is flushed is what the reference calls subnormal.
+/// Exactly those values are flushed that the reference calls subnormal.
 #[test]
 fn subnormals_are_those_of_the_reference() {
     use rustc_apfloat::Float;

@@ -73,7 +73,7 @@ fn fma_matches_the_reference() {
 }
 
 #[test]
-fn what_lies_far_below_a_tie_decides_it() {
+fn the_addend_far_below_a_tie_decides_it() {
     // (1 + 2^-n) (1 + 2^-(p - n)) lies halfway between two values of p bits; rounding twice would forget the addend.
     for format in FORMATS {
         let (digits, one) = (format.fraction_bits() + 1, format.one());
@@ -92,8 +92,8 @@ fn what_lies_far_below_a_tie_decides_it() {
 
 #[test]
 fn subtraction_of_neighbours_is_exact() {
-    // From x - y = 0 with either sign of zero to one unit in the last place, at each end of the exponent
-    // range.
+    // From x - y = 0 with either sign of zero to a difference of one unit in the last place, at
+    // each end of the exponent range.
     for format in FORMATS {
         for base in [format.fraction_mask(), format.one(), format.largest(false) - 2] {
             for near in base.saturating_sub(2)..=base + 2 {
@@ -259,7 +259,7 @@ fn minimum_and_maximum_follow_the_order_of_signed_values() {
             } else {
                 assert_eq!(float::min(format, a, b, NanRule::Propagate, false), smaller);
             }
-            // With the sign of the product, the reference's own.
+            // With the sign of the product, computed by the reference.
             let magnitudes = [a, b].map(|a| a & !format.sign_bit());
             let product = (a ^ b) & format.sign_bit();
             for nan in [NanRule::Number, NanRule::Propagate] {

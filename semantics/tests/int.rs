@@ -18,7 +18,7 @@ fn operands(ty: IntType, random: &mut Random, count: usize) -> Vec<u64> {
     operands
 }
 
-/// The number that bits stand for.
+/// The number that the bits represent.
 fn number(ty: IntType, a: u64) -> BigInt {
     let a = BigInt::from(a);
     let half = BigInt::from(1) << (ty.bits() - 1);
@@ -178,7 +178,8 @@ fn products_of_24_bits() {
     }
 }
 
-/// Counting up visits 0 to the limit in turn, counting down is its inverse there, and what is beyond comes back in.
+/// Counting up visits 0 to the limit in turn, and counting down is the inverse; a value beyond the
+/// limit returns into the range.
 #[test]
 fn counters_wrap_at_their_limit() {
     for limit in 0..=255u64 {

@@ -217,7 +217,8 @@ fn double_precision_seeds() {
     assert_eq!(mufu::rsqrt64h(upper(-1.0)), 0xfff8_0000);
 }
 
-/// The upper words of the exact results, cut off: `n` is one where `n <= exact` and the next one is not.
+/// The upper words of the exact results, truncated: `n` is right if `n <= exact` and the next upper
+/// word is greater than the exact result.
 #[test]
 fn double_precision_seeds_bracket_the_exact_results() {
     use num_bigint::BigUint;
@@ -245,7 +246,7 @@ fn double_precision_seeds_bracket_the_exact_results() {
     }
 }
 
-/// Where the check lets a division pass, nothing that the sequence computes leaves the normal numbers.
+/// If the check lets a division pass, every value that the sequence computes is a normal number.
 #[test]
 fn divisions_that_pass_the_check_stay_in_range() {
     let mut random = Random(43);
@@ -269,13 +270,13 @@ fn divisions_that_pass_the_check_stay_in_range() {
     }
 }
 
-/// Where PTX keeps subnormals, scaling around the unit costs one rounding more.
+/// Where PTX keeps subnormals, the scaling around the unit costs one more rounding.
 #[test]
 fn subnormal_operands_and_results() {
     let mut random = Random(44);
     let within = |name: &str, a: u32, ours: u32, exact: f64| {
         let error = (f64::from(f32::from_bits(ours)) - exact).abs();
-        // Two units in the last place of a normal result, one of a subnormal one.
+        // Two units in the last place of a normal result, one unit of a subnormal result.
         let allowed = exact.abs() * 2f64.powi(-22) + f64::from(f32::from_bits(1));
         assert!(error <= allowed, "{name}({a:#x}) = {ours:#x}, not {exact:e}");
     };

@@ -1,4 +1,5 @@
-//! What the tests measure against: `rustc_apfloat`, and a stream of numbers that is the same in every run.
+//! The references of the tests: `rustc_apfloat`, and a stream of numbers that is the same in every
+//! run.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use ptxc_semantics::{BF16, F16, F32, F64, Format, Mode, Rounding};
