@@ -1,4 +1,4 @@
-//! How fast text becomes tokens, items and trees.
+//! How fast text is split into tokens and items and parsed to trees.
 //!
 //! `cargo bench -p ptxc-syntax --bench parse`.
 
@@ -8,7 +8,7 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use ptxc_syntax::{items, parse_module, tokens};
 
-/// A module as compilers write it: kernels of the usual instructions, with debug lines here and there.
+/// A module as compilers write it: kernels with the usual instructions and some debug lines.
 fn module() -> String {
     let mut text = String::from(".version 9.0\n.target sm_90\n.address_size 64\n\n");
     for kernel in 0..200 {

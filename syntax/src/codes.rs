@@ -1,7 +1,7 @@
 //! The codes of all syntax errors, in one list.
 //!
-//! `E0001` to `E0099` belong to this crate. A code never changes its meaning; [`explain`] gives the rule
-//! behind it.
+//! `E0001` to `E0099` belong to this crate. A code never changes its meaning; [`explain`] gives its
+//! rule.
 
 use std::fmt;
 

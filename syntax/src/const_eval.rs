@@ -1,9 +1,9 @@
 //! The value of a constant expression.
 //!
-//! The rules are those of section 4.5 of the PTX ISA: integers have 64 bits, a literal is signed unless it
-//! has a `U` or needs all 64 bits, an operator on mixed signs computes unsigned, comparisons and logical
-//! operators give a signed 0 or 1, and floats are computed in double precision. A `0f…` literal stands for
-//! itself and takes part in no operator.
+//! The rules are those of section 4.5 of the PTX ISA: integers have 64 bits, a literal is signed
+//! unless it has a `U` or needs all 64 bits, an operator on mixed signs computes unsigned,
+//! comparisons and logical operators give a signed 0 or 1, and floats are computed in double
+//! precision. A `0f…` literal must be the whole expression; no operator accepts it.
 //!
 //! ```
 //! use ptxc_syntax::ast::StatementKind;
@@ -26,7 +26,7 @@ use crate::ast::{BinaryOp, CastType, Expr, UnaryOp};
 /// The number of threads in a warp, `WARP_SZ`.
 const WARP_SIZE: i64 = 32;
 
-/// A value. Floats are kept as bits, so that equality is equality of bits.
+/// A value. Floats are stored as bits, so that equality compares bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Constant {
     /// A signed integer.
@@ -55,7 +55,7 @@ impl Constant {
 pub enum EvalError {
     /// `/` or `%` by zero.
     DivisionByZero,
-    /// An operator that needs integers has a float.
+    /// An operator that needs integers is applied to a float.
     NeedsInteger,
     /// One side is an integer and the other a float.
     MixedTypes,
@@ -81,7 +81,7 @@ impl Expr {
     ///
     /// # Errors
     ///
-    /// An [`EvalError`] where the operators don't fit the operands, or for a division by zero.
+    /// An [`EvalError`] if an operator does not accept its operands, or for a division by zero.
     pub fn evaluate(&self) -> Result<Constant, EvalError> {
         match self {
             Expr::Int(literal) => Ok(match i64::try_from(literal.value) {
@@ -90,7 +90,7 @@ impl Expr {
             }),
             Expr::F32(bits) => Ok(Constant::F32(*bits)),
             Expr::F64(bits) => Ok(Constant::F64(*bits)),
-            // The parser accepts only what parses as a float.
+            // The parser accepts only text that Rust parses as a float.
             Expr::Decimal(text) => Ok(double(text.parse().unwrap_or(f64::NAN))),
             Expr::WarpSize => Ok(Constant::S64(WARP_SIZE)),
             Expr::Unary(operand) => unary(operand.0, operand.1.evaluate()?),
@@ -124,14 +124,14 @@ fn truth(value: bool) -> Constant {
     Constant::S64(i64::from(value))
 }
 
-/// Two operands in the type they are computed in.
+/// Two operands, converted to the type of the computation.
 enum Sides {
     Signed(i64, i64),
     Unsigned(u64, u64),
     Double(f64, f64),
 }
 
-/// The usual conversions: unsigned if either is, and floats only with floats.
+/// The usual conversions: unsigned if either is unsigned, and floats only with floats.
 fn convert(left: Constant, right: Constant) -> Result<Sides, EvalError> {
     match (left, right) {
         (Constant::F32(_), _) | (_, Constant::F32(_)) => Err(EvalError::SingleInExpression),
@@ -212,7 +212,7 @@ fn arithmetic(op: BinaryOp, sides: Sides) -> Result<Constant, EvalError> {
     })
 }
 
-/// The operators on integers alone; `left` still tells whether `a` is signed.
+/// The operators that accept only integers; `left` still tells whether `a` is signed.
 fn bitwise(op: BinaryOp, left: Constant, a: u64, b: u64) -> Result<Constant, EvalError> {
     Ok(match op {
         BinaryOp::Rem => Constant::S64(a.checked_rem(b).ok_or(EvalError::DivisionByZero)? as i64),

@@ -1,29 +1,30 @@
-//! What a parse returns: always a tree, and the errors met on the way.
+//! The result of a parse: always a tree, and the errors found.
 
 use std::borrow::Cow;
 
 use crate::codes::Code;
 use crate::span::{Span, SpanMap};
 
-/// One syntax error, as data; rendering is the caller's business.
+/// One syntax error, as data; the caller renders it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SyntaxError {
-    /// Which rule is broken, see [`codes`](crate::codes).
+    /// The code of the broken rule, see [`codes`](crate::codes).
     pub code: Code,
-    /// The offending bytes, counted from the start of the text that was given to the parser.
+    /// The offending bytes, counted from the start of the parsed text.
     pub span: Span,
-    /// What was expected and what was found.
+    /// The expectation, and what was found instead.
     pub message: String,
-    /// Another place that matters, such as the bracket that is not closed, with what to say of it.
+    /// Another place that matters, such as the bracket that is not closed, and the message about
+    /// it.
     pub related: Option<(Span, Cow<'static, str>)>,
-    /// The rule that is broken, as [`codes::explain`](crate::codes::explain) words it.
+    /// The broken rule, in the words of [`codes::explain`](crate::codes::explain).
     pub note: Option<Cow<'static, str>>,
-    /// How to put it right, where that is clear.
+    /// How to correct the mistake, if that is clear.
     pub help: Option<Cow<'static, str>>,
 }
 
 impl SyntaxError {
-    /// The same error in a text that has `base` more bytes in front.
+    /// The same error in a text with `base` more bytes before this one.
     pub(crate) fn shifted(mut self, base: u32) -> Self {
         self.span = self.span.shifted(base);
         self.related = self.related.map(|(span, message)| (span.shifted(base), message));
@@ -31,14 +32,15 @@ impl SyntaxError {
     }
 }
 
-/// The result of a parse, which never fails: what could be understood, and what could not.
+/// The result of a parse, which never fails: a tree of the parts that were understood, and errors
+/// for the rest.
 ///
 /// `S` is [`SpanMap`] for a single item and [`ModuleSpans`](crate::span::ModuleSpans) for a module.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Parsed<T, S = SpanMap> {
-    /// The tree. Statements with an error are left out; everything else is there.
+    /// The tree. Statements with an error are omitted; everything else is present.
     pub value: T,
-    /// Where its nodes stand.
+    /// The positions of its nodes.
     pub spans: S,
     /// The errors in order of appearance; empty if and only if the whole text was understood.
     pub errors: Vec<SyntaxError>,

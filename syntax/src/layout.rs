@@ -1,9 +1,10 @@
-//! Whether two texts are the same but for spaces, line breaks and comments.
+//! Whether two texts are equal except for spaces, line breaks and comments.
 
 use crate::lexer::{Lexer, TokenKind};
 
-/// Whether a parser makes the same of both texts, but for positions: they have the same tokens, the same of them touch
-/// each other, and the same begin a line. Linear, without allocation; stops at the first difference.
+/// Whether a parser builds the same tree from both texts, except for positions: they have the same
+/// tokens, the same tokens touch each other, and the same tokens begin a line. Linear, without
+/// allocation; stops at the first difference.
 ///
 /// ```
 /// # use ptxc_syntax::same_but_layout;
@@ -75,11 +76,11 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
         #[test]
-        fn what_differs_in_layout_alone_parses_to_the_same_tree(
+        fn texts_that_differ_only_in_layout_parse_to_the_same_tree(
             pieces in prop::collection::vec((prop::sample::select(PIECES), prop::sample::select(PIECES)), 0..40),
             changed in prop::collection::vec(any::<bool>(), 40),
         ) {
-            // Pieces that are layout are exchanged for others.
+            // Pieces of layout are replaced by other pieces of layout.
             let is_layout = |piece: &str| piece.trim().is_empty() || piece.starts_with('/');
             let one: String = pieces.iter().map(|(piece, _)| *piece).collect();
             let other = pieces.iter().zip(changed).map(|(&(piece, instead), changed)| {

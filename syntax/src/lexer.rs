@@ -1,22 +1,23 @@
-//! Bytes to tokens.
+//! Splits text into tokens.
 //!
-//! A hand-written scanner without lookahead beyond two bytes and without allocation: a token is a kind and a
-//! byte range. It never fails; what is no token becomes an error kind that the parser reports. Linear in the
-//! length of the text, except that [`Lexer::rewind`] lets the parser read some bytes again.
+//! A hand-written scanner without lookahead beyond two bytes and without allocation: a token is a
+//! kind and a byte range. It never fails; bytes that are not a token become an error kind that the
+//! parser reports. Linear in the length of the text, except that [`Lexer::rewind`] lets the parser
+//! read some bytes again.
 //!
-//! Two places of PTX need the context and are left to the parser: `%` directly in front of a letter or digit
-//! scans as the start of an identifier (`5%x`), and `.5` as a modifier.
+//! Two ambiguities of PTX need context and are left to the parser: `%` directly before a letter or
+//! digit is scanned as the start of an identifier (`5%x`), and `.5` as a modifier.
 
 use crate::span::Span;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TokenKind {
     /// `foo`, `%r1`, `$L__1`, `_`
     Ident,
     /// `.foo`, `.2d`, `.shared::cta`
     Dotted,
-    /// An integer literal; maybe a malformed one.
+    /// An integer literal, possibly malformed.
     Int,
     /// A decimal float literal.
     Float,
@@ -48,9 +49,9 @@ pub(crate) enum TokenKind {
     OrOr,
     /// A character that PTX does not have.
     Unknown,
-    /// A string without its end.
+    /// A string without a closing quote.
     OpenString,
-    /// A comment without its end; it reaches to the end of the text.
+    /// A comment without an end; it extends to the end of the text.
     OpenComment,
     /// The end of the text.
     End,
@@ -61,7 +62,7 @@ pub(crate) enum TokenKind {
 pub(crate) struct Token {
     pub(crate) kind: TokenKind,
     pub(crate) span: Span,
-    /// Whether a line break stands between it and the token before.
+    /// Whether there is a line break between this token and the previous one.
     pub(crate) first_on_line: bool,
 }
 
@@ -71,8 +72,8 @@ impl Token {
     }
 }
 
-/// Where the tokens of a text stand, in order: identifiers, words with a dot in front, numbers, strings, punctuation. What is
-/// no token of PTX stands there as well; spaces and comments do not.
+/// The spans of the tokens of a text, in order: identifiers, words after a dot, numbers, strings,
+/// punctuation. Text that is not a token of PTX has a span too; spaces and comments have none.
 ///
 /// ```
 /// let text = "add.s32 %r1, 5; // five";
@@ -86,13 +87,13 @@ pub fn tokens(text: &str) -> impl Iterator<Item = Span> + '_ {
     })
 }
 
-/// What a byte is at the start of a token.
+/// The class of a byte at the start of a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     /// A letter, `_` or `$`.
     Letter,
     Digit,
-    /// A space, but no line break.
+    /// A space that is not a line break.
     Space,
     Newline,
     Dot,
@@ -104,7 +105,7 @@ enum Class {
     Pair,
     /// Any other punctuation of PTX.
     Punct,
-    /// What PTX does not have outside of strings and comments.
+    /// A byte that PTX does not use outside of strings and comments.
     Foreign,
 }
 
@@ -141,12 +142,12 @@ pub(crate) fn is_ident_byte(byte: u8) -> bool {
     matches!(CLASSES[usize::from(byte)], Class::Letter | Class::Digit)
 }
 
-/// Whether `byte` can start an identifier, besides `%`.
+/// Whether `byte` can start an identifier; `%` can, too, but is not included.
 pub(crate) fn is_ident_start(byte: u8) -> bool {
     CLASSES[usize::from(byte)] == Class::Letter
 }
 
-/// Whether `byte` is a space, but no line break.
+/// Whether `byte` is a space but not a line break.
 pub(crate) fn is_space(byte: u8) -> bool {
     CLASSES[usize::from(byte)] == Class::Space
 }
@@ -168,7 +169,7 @@ impl<'a> Lexer<'a> {
         self.at = at as usize;
     }
 
-    /// How far the text has been read.
+    /// The place up to which the text has been read.
     pub(crate) fn position(&self) -> u32 {
         self.at as u32
     }
@@ -177,7 +178,7 @@ impl<'a> Lexer<'a> {
         self.text
     }
 
-    /// The byte at a place; 0 behind the end.
+    /// The byte at a place; 0 after the end.
     #[inline]
     fn byte(&self, at: usize) -> u8 {
         self.text.as_bytes().get(at).copied().unwrap_or(0)
@@ -196,8 +197,8 @@ impl<'a> Lexer<'a> {
         self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
     }
 
-    /// Whether the next token is this punctuation and stands at once behind what has been read; a cheaper answer than
-    /// reading it.
+    /// Whether the next token is this punctuation and directly follows the text read so far;
+    /// cheaper than reading the token.
     #[inline]
     pub(crate) fn touches(&self, punct: u8) -> bool {
         self.byte(self.at) == punct
@@ -298,7 +299,8 @@ impl<'a> Lexer<'a> {
                 pair
             }
             Class::Dot | Class::Foreign | Class::Space | Class::Newline => {
-                // One error for a run of foreign characters, such as a word in another script.
+                // Report one error for a run of foreign characters, such as a word in another
+                // script.
                 if byte.is_ascii() {
                     self.at += 1;
                 } else {
@@ -309,8 +311,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Scans a number that starts with a digit. Letters and digits that don't fit stay part of the token, so
-    /// that `12ab` is one malformed number and not two tokens.
+    /// Scans a number that starts with a digit. Letters and digits that do not fit stay part of the
+    /// token, so that `12ab` is one malformed number, not two tokens.
     pub(crate) fn scan_number(&mut self) -> TokenKind {
         if self.byte(self.at) == b'0' {
             let kind = match self.byte(self.at + 1) {
@@ -326,8 +328,8 @@ impl<'a> Lexer<'a> {
         }
         let mut kind = TokenKind::Int;
         self.skip_while(|byte| byte.is_ascii_digit());
-        let behind_point = self.byte(self.at + 1);
-        if self.byte(self.at) == b'.' && (behind_point.is_ascii_digit() || !is_ident_byte(behind_point)) {
+        let after_point = self.byte(self.at + 1);
+        if self.byte(self.at) == b'.' && (after_point.is_ascii_digit() || !is_ident_byte(after_point)) {
             kind = TokenKind::Float;
             self.at += 1;
             self.skip_while(|byte| byte.is_ascii_digit());
@@ -358,7 +360,7 @@ impl<'a> Lexer<'a> {
                     self.at += self.text[self.at..].chars().next().map_or(0, char::len_utf8);
                 }
                 _ => {
-                    // A backslash in front of the line's end belongs to the string.
+                    // A backslash before the end of the line belongs to the string.
                     self.skip_line();
                     return TokenKind::OpenString;
                 }

@@ -1,7 +1,8 @@
-//! PTX text to a syntax tree, and back.
+//! Parses PTX text to a syntax tree, and prints it.
 //!
-//! The whole grammar of PTX up to version 9.5, and nothing about meaning: any instruction parses, as a guard,
-//! a mnemonic with modifiers, and operands. This crate knows no target and no incremental database.
+//! The crate covers the whole grammar of PTX up to version 9.5, but not its meaning: any
+//! instruction parses, as a guard, a mnemonic with modifiers, and operands. This crate does not
+//! depend on a target or an incremental database.
 //!
 //! ```
 //! use ptxc_syntax::ast::{Item, OperandKind, StatementKind};
@@ -11,7 +12,7 @@
 //! .target sm_90
 //! .entry scale(.param .u64 x)
 //! {
-//!     @%p1 ld.global.f32 %f1, [%rd1+-4];   // in front of x
+//!     @%p1 ld.global.f32 %f1, [%rd1+-4];   // before x
 //! }";
 //! let parsed = ptxc_syntax::parse_module(text);
 //! assert!(parsed.errors.is_empty());
@@ -27,21 +28,22 @@
 //! assert_eq!(&text[parsed.spans.get(2, load.operands[1].id).range()], "[%rd1+-4]");
 //! ```
 //!
-//! # How it fits together
+//! # Functions
 //!
 //! | step | function | out |
 //! |---|---|---|
 //! | split a file into items, without parsing | [`items::split`] | kinds, names, byte ranges |
 //! | parse one item | [`parse_item`], [`parse_function`], [`parse_signature`] | a tree, its spans, errors |
 //! | parse a file | [`parse_module`] | all items |
-//! | look for errors alone | [`item_errors`] | errors |
-//! | compare texts as a parser sees them | [`same_but_layout`] | whether an edit means anything |
+//! | look only for errors | [`item_errors`] | errors |
+//! | compare texts as a parser sees them | [`same_but_layout`] | whether an edit changes the tree |
 //! | evaluate a constant expression | [`ast::Expr::evaluate`](const_eval) | a [`const_eval::Constant`] |
 //! | print | [`print_module`], [`print_function`], `Display` of every part | canonical text |
 //!
-//! A parse never fails: it returns what it understood, and a [`SyntaxError`] for each mistake, at most one for
-//! each statement. Trees hold no positions, so that `==` ignores layout; a [`SpanMap`] beside the tree has
-//! them, relative to the item. Printing and parsing again gives an equal tree.
+//! A parse never fails: it returns the parts that it understood, and a [`SyntaxError`] for each
+//! mistake, at most one for each statement. Trees hold no positions, so that `==` ignores layout; a
+//! separate [`SpanMap`] holds them, relative to the item. Printing and parsing again gives an equal
+//! tree.
 //!
 //! Everything is linear in the length of the text, and no text exhausts the stack: blocks are a flat list of
 //! statements, and expressions have a limited height. A file of 20 MB takes less than a second.

@@ -8,9 +8,9 @@ use ecow::EcoString;
 
 /// An immutable piece of source text that is cheap to clone and to compare.
 ///
-/// Up to 15 bytes are stored in place, which covers almost every register, opcode and label; a longer
-/// name (a mangled C++ symbol) is one reference-counted allocation. Two names are equal when their
-/// characters are, whichever parse they come from, so trees of different parses can be compared.
+/// Up to 15 bytes are stored in place, which covers almost every register, opcode and label; a
+/// longer name (a mangled C++ symbol) is one reference-counted allocation. Two names are equal when
+/// their characters are equal, so trees of different parses can be compared.
 ///
 /// ```
 /// let name = ptxc_syntax::Name::new("%tid.x");

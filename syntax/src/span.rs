@@ -1,9 +1,10 @@
-//! Source positions, kept beside the tree instead of inside it.
+//! Source positions, stored separately from the tree.
 //!
-//! Every node that a diagnostic may point at carries a [`NodeId`]: a number handed out in order of
-//! appearance within one top-level item. A [`SpanMap`] turns it into a byte range *relative to the start of
-//! that item's text*. So two texts that differ in spaces and comments alone give equal trees and different
-//! maps, and a function that merely moves within its file gives an equal tree and an equal map.
+//! Every node that a diagnostic may point at carries a [`NodeId`]: its number in order of
+//! appearance within one top-level item. A [`SpanMap`] turns the number into a byte range *relative
+//! to the start of that item's text*. Two texts that differ only in spaces and comments therefore
+//! give equal trees and different maps, and a function that merely moves within its file gives an
+//! equal tree and an equal map.
 
 use std::ops::Range;
 
@@ -12,7 +13,7 @@ use std::ops::Range;
 pub struct Span {
     /// Offset of the first byte.
     pub start: u32,
-    /// Offset behind the last byte.
+    /// The offset after the last byte.
     pub end: u32,
 }
 
@@ -37,18 +38,18 @@ impl Span {
         self.end - self.start
     }
 
-    /// Whether no byte lies inside: a point, such as the place of a missing `;`.
+    /// Whether the span has no bytes: a point, such as the place of a missing `;`.
     pub const fn is_empty(self) -> bool {
         self.end == self.start
     }
 }
 
-/// Names one node of one top-level item; the key of its [`SpanMap`]. Ids start at 0, are dense and grow in
-/// order of appearance (a node comes before its parts).
+/// The id of one node of one top-level item; the key of its [`SpanMap`]. Ids start at 0, are dense
+/// and grow in order of appearance (a node precedes its parts).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct NodeId(pub u32);
 
-/// Where the nodes of one top-level item stand, relative to the start of its text.
+/// The positions of the nodes of one top-level item, relative to the start of its text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SpanMap {
     spans: Vec<Span>,
@@ -70,7 +71,7 @@ impl SpanMap {
         self.spans.is_empty()
     }
 
-    /// Makes room for so many more nodes.
+    /// Makes room for that many more nodes.
     pub(crate) fn reserve(&mut self, count: usize) {
         self.spans.reserve(count);
     }
@@ -82,14 +83,14 @@ impl SpanMap {
         id
     }
 
-    /// Sets where a node ends once its last token is known.
+    /// Sets the end of a node once its last token is known.
     pub(crate) fn set_end(&mut self, id: NodeId, end: u32) {
         let span = &mut self.spans[id.0 as usize];
         span.end = end.max(span.start);
     }
 
-    /// Forgets the nodes from number `len` on: those of a statement that turned out not to parse, so that
-    /// what the tree does contain is numbered as if the statement had never been there.
+    /// Forgets the nodes from number `len` on, which belong to a statement with an error. The nodes
+    /// of the tree are then numbered as if the statement did not exist.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.spans.truncate(len);
     }

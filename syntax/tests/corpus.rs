@@ -1,4 +1,5 @@
-//! Every file of the corpus parses without an error, and survives printing, splitting and reformatting.
+//! Every file of the corpus parses without an error, and printing, splitting and reformatting
+//! preserve it.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use ptxc_syntax::ast::Item;
 use ptxc_syntax::items::{ItemKind, split};
 use ptxc_syntax::{parse_function, parse_item, parse_module, parse_signature, print_module};
 
-/// Path and text of every file; nothing where the corpus is absent.
+/// Path and text of every file; nothing if the corpus is absent.
 fn corpus() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus/ptx");
     let mut files = Vec::new();
@@ -23,7 +24,7 @@ fn corpus() -> Vec<(PathBuf, String)> {
         }
     }
     if files.is_empty() {
-        // The test harness hides what `println!` writes.
+        // The test harness hides the output of `println!`.
         let _ = writeln!(std::io::stderr(), "skipped: no corpus at {}", root.display());
     }
     files.sort();
@@ -78,7 +79,7 @@ fn items_parsed_alone_are_those_of_the_module() {
     }
 }
 
-/// Doubles every line break and puts a comment in front of it, and turns tabs into comments.
+/// Doubles every line break and puts a comment before it, and turns tabs into comments.
 #[test]
 fn spaces_and_comments_do_not_change_the_tree() {
     for (path, text) in corpus() {

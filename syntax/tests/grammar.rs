@@ -1,4 +1,5 @@
-//! The corners of the grammar: what compilers and people write, and the tree it becomes.
+//! The corners of the grammar: unusual text by compilers and people, and the tree that it parses
+//! to.
 
 use ptxc_syntax::ast::{BinaryOp, Expr, Instruction, Item, Linkage, OperandKind, StatementKind};
 use ptxc_syntax::{parse_function, parse_module, print_function, print_module};
@@ -20,7 +21,7 @@ fn instruction(text: &str) -> Instruction {
     }
 }
 
-/// How the only statement of `text` prints.
+/// The printed form of the only statement of `text`.
 fn printed(text: &str) -> String {
     let statements = body(text);
     assert_eq!(statements.len(), 1, "{text}");

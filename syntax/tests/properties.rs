@@ -1,5 +1,5 @@
-//! What holds for every text, however broken: no panic, an end, spans inside the text, and a printed form
-//! that reads back.
+//! Properties of every text, however broken: no panic, termination, spans inside the text, and a
+//! printed form that can be parsed.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use proptest::sample::select;
 use ptxc_syntax::items::split;
 use ptxc_syntax::{item_errors, parse_function, parse_item, parse_module, print_function, print_module};
 
-/// A small module with something of everything, to be mutated.
+/// A small module with every kind of item and statement, to be mutated.
 const SEED: &str = r#"//
 .version 9.0
 .target sm_90a, debug
@@ -38,7 +38,7 @@ ts: .branchtargets $L;
 .section .debug_info { .b8 1, 2 L: .b32 .debug_abbrev, a-b }
 "#;
 
-/// Pieces of which a soup of tokens is made.
+/// Pieces for random sequences of tokens.
 const PIECES: [&str; 48] = [
     "{", "}", "(", ")", "[", "]", "<", ">", ",", ";", ":", "=", "+", "-", "*", "|", "!", "?", "@", "%", ".",
     "\n", " ", "\"", "\"s\"", "//", "/*", "*/", ".entry", ".func", ".visible", ".reg", ".param", ".b32",
@@ -46,7 +46,7 @@ const PIECES: [&str; 48] = [
     "call", "é",
 ];
 
-/// Everything that must hold for `text`.
+/// Checks all properties for `text`.
 fn check(text: &str) -> Result<(), TestCaseError> {
     let mut end = 0;
     for item in split(text) {
@@ -154,8 +154,8 @@ proptest! {
         let mut text = ".func f()\n{".to_owned();
         for (guarded, opcode, operands) in &lines {
             let guard = if *guarded { "@!%p " } else { "" };
-            // An expression can't start with a parenthesis in a `call` outside its arguments, nor with a point
-            // right behind an opcode.
+            // An expression cannot start with a parenthesis in a `call` outside its arguments, nor
+            // with a point directly after an opcode.
             let (open, close) = if opcode.starts_with("call") { ("(d", ")") } else { ("d", "") };
             let _ = write!(text, "{guard}{opcode} {open}");
             for operand in operands {
@@ -188,9 +188,9 @@ fn every_prefix_of_a_module_is_survived() {
     }
 }
 
-/// Nesting of every kind, far deeper than a stack would bear.
+/// Nesting of every kind, much deeper than a stack would allow.
 #[test]
-fn deep_nesting_overflows_nothing() {
+fn deep_nesting_does_not_overflow() {
     const DEPTH: usize = 200_000;
     for (open, inside, close) in [("{", "ret;", "}"), ("{", "", "")] {
         let text = format!(".func f() {{{}{inside}{}}}", open.repeat(DEPTH), close.repeat(DEPTH));

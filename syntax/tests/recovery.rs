@@ -1,9 +1,9 @@
-//! One mistake, one error, at the place of the mistake; the rest of the text is understood.
+//! One mistake gives one error, at the place of the mistake; the rest of the text is understood.
 
 use ptxc_syntax::items::{ItemKind, split};
 use ptxc_syntax::{parse_function, parse_module};
 
-/// Mistakes in the middle of a body, each with its code and the text it points at.
+/// Mistakes in the middle of a body, each with its code and the text that the error points at.
 const MISTAKES: [(&str, &str, &str); 30] = [
     ("add.s32 %r1, , %r3;", "E0031", ","),
     ("add.s32 %r1, %r2 %r3;", "E0033", "%r3"),
@@ -47,10 +47,10 @@ fn each_mistake_alone_is_one_error_and_spares_its_neighbours() {
         let error = &parsed.errors[0];
         assert_eq!((error.code.to_string().as_str(), &text[error.span.range()]), (code, place), "{mistake}");
         let printed = ptxc_syntax::print_function(&parsed.value);
-        assert!(printed.contains("mov.u32 %a, 1;\n"), "{mistake} spoils what is before");
+        assert!(printed.contains("mov.u32 %a, 1;\n"), "{mistake} spoils the statement before it");
         assert!(
             printed.contains("mov.u32 %b, 2;\nL:\n    ret;\n}"),
-            "{mistake} spoils what is behind: {printed}"
+            "{mistake} spoils the statement after it: {printed}"
         );
     }
 }

@@ -5,7 +5,7 @@ use super::expression::Expr;
 use crate::name::Name;
 use crate::span::NodeId;
 
-/// How a symbol is seen by other modules.
+/// How other modules see a symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Linkage {
     /// `.extern`: defined elsewhere.
@@ -162,7 +162,8 @@ impl Type {
         }
     }
 
-    /// Size in bytes of one value in memory; none for predicates. The opaque reference types take 8.
+    /// Size in bytes of one value in memory; none for predicates. An opaque reference type has 8
+    /// bytes.
     pub const fn bytes(self) -> Option<u32> {
         match self {
             Type::B8 | Type::U8 | Type::S8 => Some(1),
@@ -210,7 +211,7 @@ impl Vector {
     }
 }
 
-/// What stands in front of the names of a declaration.
+/// The words before the names of a declaration.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Specifiers {
     /// The state space.
@@ -229,12 +230,12 @@ pub struct Specifiers {
     pub pointer: Option<Pointer>,
 }
 
-/// `.ptr .global .align 8`: what a kernel parameter points at.
+/// `.ptr .global .align 8`: the memory that a kernel parameter points to.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Pointer {
-    /// The space pointed into; generic if none.
+    /// The space of the memory; generic if absent.
     pub space: Option<Space>,
-    /// Alignment of the memory pointed at, in bytes.
+    /// The alignment of the memory, in bytes.
     pub align: Option<Expr>,
 }
 
@@ -269,11 +270,11 @@ pub struct Declarator {
     pub range: Option<Expr>,
     /// Array dimensions, outermost first; an empty one is open.
     pub dimensions: Vec<Option<Expr>>,
-    /// What it holds at the start.
+    /// The initial content.
     pub initialiser: Option<Initialiser>,
 }
 
-/// What a variable holds at the start.
+/// The initial content of a variable.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Initialiser {
     /// A constant.
@@ -289,11 +290,11 @@ pub enum Initialiser {
 pub struct SymbolAddress {
     /// `0xFF00` in `0xFF00(sym)`: only this byte of the address, shifted down.
     pub mask: Option<Expr>,
-    /// Whether the generic address is meant, not the one within the space of the symbol.
+    /// Whether this is the generic address, not the address within the space of the symbol.
     pub generic: bool,
     /// The variable or function.
     pub symbol: Ident,
-    /// What is added, in bytes.
+    /// The offset in bytes.
     pub offset: Option<Expr>,
 }
 

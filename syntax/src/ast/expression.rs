@@ -1,14 +1,14 @@
 //! Constant expressions, kept as a tree.
 //!
-//! The height of a tree is limited by the parser ([`MAX_EXPRESSION_HEIGHT`]), so that walking it recursively
-//! is safe. [`Expr::evaluate`](crate::const_eval) computes its value.
+//! The parser limits the height of a tree ([`MAX_EXPRESSION_HEIGHT`]), so a recursive walk is safe.
+//! [`Expr::evaluate`](crate::const_eval) computes its value.
 
 use crate::name::Name;
 
 /// The greatest number of levels of an expression or an initialiser that the parser accepts.
 pub const MAX_EXPRESSION_HEIGHT: u32 = 200;
 
-/// A constant expression. Parentheses are not kept; the printer writes those that are needed.
+/// A constant expression. Parentheses are not kept; the printer writes the necessary ones.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Expr {
     /// An integer literal.
@@ -32,7 +32,7 @@ pub enum Expr {
 }
 
 impl Expr {
-    /// The signed decimal literal `value`, written as a negation where it is negative.
+    /// The signed decimal literal `value`; a negative value is written as a negation.
     pub fn int(value: i64) -> Expr {
         let literal =
             Expr::Int(IntLiteral { value: value.unsigned_abs(), radix: Radix::Decimal, unsigned: false });

@@ -46,9 +46,9 @@ pub struct Directive {
     pub id: NodeId,
     /// Which one.
     pub kind: DirectiveKind,
-    /// Its numbers, as many as [`DirectiveKind::arity`] allows.
+    /// Its numbers; [`DirectiveKind::arity`] limits how many.
     pub values: Vec<Expr>,
-    /// The raw texts of `.pragma`, or of a `.language` that is named instead of numbered.
+    /// The raw texts of `.pragma`, or of a `.language` that is given by name instead of by number.
     pub strings: Vec<Name>,
 }
 
@@ -79,7 +79,7 @@ pub enum DirectiveKind {
     AbiPreserve,
     /// `.abi_preserve_control n`
     AbiPreserveControl,
-    /// `.language 1` or `.language "Tile IR"`: what the function was written in.
+    /// `.language 1` or `.language "Tile IR"`: the source language of the function.
     Language,
     /// `.pragma "…";`
     Pragma,

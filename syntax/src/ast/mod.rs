@@ -4,8 +4,8 @@
 //! [`NodeId`], which the [`SpanMap`](crate::SpanMap) of its item turns into a byte range. `==` on trees
 //! therefore means *the same program text up to spaces, comments and line breaks*.
 //!
-//! Nothing here checks meaning. An instruction is a guard, an opcode with its modifiers in the order
-//! written, and operands; whether `add.f32` takes four operands is for a later pass to say.
+//! The parser does not check meaning. An instruction is a guard, an opcode with its modifiers in
+//! the order written, and operands; a later pass decides whether `add.f32` accepts four operands.
 
 pub mod declaration;
 pub mod expression;
@@ -31,7 +31,7 @@ use crate::span::NodeId;
 /// A whole PTX file.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Module {
-    /// The top-level items in order of appearance. Each has node ids of its own, starting at 0.
+    /// The top-level items in order of appearance. Each item has its own node ids, starting at 0.
     pub items: Vec<Item>,
 }
 
@@ -58,12 +58,12 @@ pub enum Item {
     Alias(Alias),
 }
 
-/// A name with a place of its own.
+/// A name with its own position.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Ident {
-    /// Where it stands.
+    /// The position.
     pub id: NodeId,
-    /// What it says.
+    /// The name.
     pub name: Name,
 }
 
@@ -74,7 +74,7 @@ pub struct Version {
     pub id: NodeId,
     /// The part before the point.
     pub major: u32,
-    /// The part behind the point.
+    /// The part after the point.
     pub minor: u32,
 }
 
@@ -112,6 +112,6 @@ pub struct Alias {
     pub id: NodeId,
     /// The new name.
     pub name: Ident,
-    /// The function it stands for.
+    /// The function that the name is an alias of.
     pub aliasee: Ident,
 }

@@ -7,16 +7,16 @@ use crate::span::NodeId;
 /// One operand, or one element of a vector or an argument list.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Operand {
-    /// Where it stands.
+    /// The position.
     pub id: NodeId,
-    /// What it is.
+    /// The kind, with its content.
     pub kind: OperandKind,
 }
 
-/// What an operand can be.
+/// The kinds of operands.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum OperandKind {
-    /// `_`: the result is thrown away, or the source left out.
+    /// `_`: the result is discarded, or the source is omitted.
     Sink,
     /// A register, special register (`%tid.x` is one name), variable, label or function.
     Symbol(Name),
@@ -49,7 +49,7 @@ pub enum OperandKind {
 pub struct SymbolOffset {
     /// The register or variable; none in `[16]`.
     pub base: Option<Name>,
-    /// What is added; `x-4` has the offset `-4`.
+    /// The offset; `-4` in `x-4`.
     pub offset: Option<Expr>,
 }
 
@@ -58,9 +58,9 @@ pub struct SymbolOffset {
 pub struct Address {
     /// The byte address: `%rd1+8` in `[%rd1+8]`; the texture, surface or tensor in `[tex, {x, y}]`.
     pub place: SymbolOffset,
-    /// What follows behind a comma: a sampler, then coordinates in braces.
+    /// The operands after a comma: a sampler, then coordinates in braces.
     pub rest: Vec<Operand>,
-    /// A property written behind the bracket, without its dot: `unified` in `[%rd1].unified`.
+    /// A property written after the bracket, without its dot: `unified` in `[%rd1].unified`.
     pub property: Option<Name>,
 }
 

@@ -1,4 +1,4 @@
-//! What stands in a function body, and the directives that may also stand outside.
+//! The statements of a function body, and the directives that may also be outside of bodies.
 
 use std::fmt;
 
@@ -13,17 +13,17 @@ use crate::span::NodeId;
 /// One statement of a body.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Statement {
-    /// Where it stands, without the `;`.
+    /// The position, without the `;`.
     pub id: NodeId,
-    /// What it is.
+    /// The kind, with its content.
     pub kind: StatementKind,
 }
 
-/// What a statement can be.
+/// The kinds of statements.
 ///
 /// A body is flat: a block in braces is an [`Open`](StatementKind::Open), its statements and a
-/// [`Close`](StatementKind::Close). The parser guarantees that they balance, so that a walk needs a stack of
-/// scopes but no recursion, however deeply the text nests.
+/// [`Close`](StatementKind::Close). The parser guarantees that they balance, so a walk needs a
+/// stack of scopes but no recursion, however deeply the text nests.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum StatementKind {
     /// `@p add.s32 %r1, %r2, 3;`
@@ -52,7 +52,7 @@ pub enum StatementKind {
     Section(Section),
 }
 
-/// An instruction, whatever it is.
+/// An instruction of any kind.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Instruction {
     /// The predicate that must hold for the instruction to take effect.
@@ -77,22 +77,23 @@ pub struct Guard {
 /// A mnemonic with its modifiers in the order written: `ld`, `global`, `L2::128B`, `v4`, `f32`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Opcode {
-    /// The node of the mnemonic; the parts behind it have the ids that follow, see [`part_id`](Self::part_id).
+    /// The node of the mnemonic; the parts after it have the next ids, see
+    /// [`part_id`](Self::part_id).
     pub id: NodeId,
-    /// How many bytes the mnemonic has.
+    /// The length of the mnemonic in bytes.
     mnemonic: u32,
-    /// The mnemonic and the modifiers with a dot in front of each; nothing else of it has dots.
+    /// The mnemonic, then the modifiers with a dot before each; there are no other dots.
     text: Name,
 }
 
 impl Opcode {
-    /// The opcode that is written so, without spaces and comments.
+    /// The opcode with this text, which has no spaces or comments.
     pub(crate) fn new(id: NodeId, text: Name) -> Opcode {
         let mnemonic = text.bytes().position(|byte| byte == b'.').unwrap_or(text.len()) as u32;
         Opcode { id, mnemonic, text }
     }
 
-    /// All of it, such as `ld.global.f32`.
+    /// The whole opcode, such as `ld.global.f32`.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -107,7 +108,7 @@ impl Opcode {
         1 + self.text.bytes().filter(|&byte| byte == b'.').count()
     }
 
-    /// A part; 0 is the mnemonic. Empty behind the last one.
+    /// A part; 0 is the mnemonic. Empty if there are fewer parts.
     pub fn part(&self, index: usize) -> &str {
         self.parts().nth(index).unwrap_or_default()
     }
@@ -117,9 +118,9 @@ impl Opcode {
         &self.text[..self.mnemonic as usize]
     }
 
-    /// The parts behind it, such as `global`, `f32`.
+    /// The parts after the mnemonic, such as `global`, `f32`.
     pub fn modifiers(&self) -> impl Iterator<Item = &str> + Clone {
-        // Parts are a few bytes long, too short for a search that begins anew for each.
+        // Parts are a few bytes long, too short to start a new search for each.
         let mut rest = self.text.get(self.mnemonic as usize + 1..);
         std::iter::from_fn(move || {
             let part = rest?;
@@ -131,12 +132,12 @@ impl Opcode {
 
     /// Whether `modifier` (without its dot) is among the modifiers.
     pub fn has(&self, modifier: &str) -> bool {
-        // Parts are a few bytes long, too short for a search that begins anew for each.
+        // Parts are a few bytes long, too short to start a new search for each.
         let parts = self.text.as_bytes().split(|&byte| byte == b'.');
         parts.skip(1).any(|part| part == modifier.as_bytes())
     }
 
-    /// Where part number `index` stands.
+    /// The node of part number `index`.
     pub fn part_id(&self, index: usize) -> NodeId {
         NodeId(self.id.0 + index as u32)
     }
@@ -148,7 +149,7 @@ impl fmt::Display for Opcode {
     }
 }
 
-/// `.loc FILE LINE COLUMN`, the source line of what follows.
+/// `.loc FILE LINE COLUMN`, the source line of the statements that follow.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Location {
     /// Number of a `.file`.
@@ -166,7 +167,7 @@ pub struct Location {
 pub struct Inlined {
     /// A label in `.debug_str`.
     pub function_name: Ident,
-    /// What is added to the label.
+    /// The offset from the label.
     pub offset: Option<Expr>,
     /// Number of a `.file`.
     pub file: u64,
@@ -176,19 +177,19 @@ pub struct Inlined {
     pub column: u64,
 }
 
-/// The list behind `.branchtargets` or `.calltargets`.
+/// The list of `.branchtargets` or `.calltargets`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TargetList {
-    /// The label in front of the directive, by which `brx.idx` or `call` names the list.
+    /// The label before the directive, by which `brx.idx` or `call` names the list.
     pub name: Ident,
     /// Labels or functions. The range `L<3>` of labels is written out as `L0`, `L1`, `L2`.
     pub targets: Vec<Ident>,
 }
 
-/// The signature behind `.callprototype`.
+/// The signature of `.callprototype`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Prototype {
-    /// The label in front of the directive, by which `call` names the prototype.
+    /// The label before the directive, by which `call` names the prototype.
     pub name: Ident,
     /// The results.
     pub returns: Vec<Parameter>,
@@ -207,16 +208,16 @@ pub struct File {
     pub index: u64,
     /// The raw text between the quotes.
     pub name: Name,
-    /// Modification time and size in bytes, where given.
+    /// Modification time and size in bytes, if given.
     pub stamp: Option<(u64, u64)>,
 }
 
-/// A section of debugging data, kept as it is.
+/// A section of debugging data, kept unchanged.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Section {
     /// The whole directive.
     pub id: NodeId,
-    /// The name with its dot where it has one, such as `.debug_info`.
+    /// The name, with its dot if it has one, such as `.debug_info`.
     pub name: Name,
     /// The content.
     pub lines: Vec<SectionLine>,
@@ -239,9 +240,9 @@ pub enum SectionLine {
 /// A value in a section: a sum of terms, such as `end-start` or `.debug_abbrev`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SectionValue {
-    /// The first term, always there.
+    /// The first term, which is always present.
     pub first: SectionTerm,
-    /// Further terms; the flag says whether one is subtracted.
+    /// The other terms; the flag says whether a term is subtracted.
     pub rest: Vec<(bool, SectionTerm)>,
 }
 
@@ -250,6 +251,6 @@ pub struct SectionValue {
 pub enum SectionTerm {
     /// A constant.
     Constant(Expr),
-    /// A label, or with its dot a section.
+    /// A label, or a section with its dot.
     Symbol(Name),
 }

@@ -1,7 +1,7 @@
 //! Splits a file into its top-level items without parsing them.
 //!
-//! In goes the text of a file, out come the items in order: kind, declared names, and the byte range of
-//! each. An edit inside one function changes the range's text of that function alone, which is what makes
+//! In: the text of a file. Out: the items in order, each with its kind, declared names and byte
+//! range. An edit inside one function changes only the text of that function's range, which makes
 //! incremental compilation cheap.
 //!
 //! ```
@@ -15,10 +15,12 @@
 //! assert_eq!(&text[items[2].head.range()], ".visible .entry k(.param .u64 x) ");
 //! ```
 //!
-//! One pass with a counter of open braces, over the tokens except in bodies that are [in order](plain); linear, no recursion, any text. It has to find
-//! the end of a function whose body is damaged: a `{` in the middle of an instruction opens a vector, which
-//! ends at the next `;` at the latest; a `}` in front of `,` closes nothing; and `.entry` or `.func`, which
-//! can't stand in a body, end an unclosed one. What is no item at all becomes an [`ItemKind::Unknown`] that
+//! One pass with a counter of open braces, over the tokens except in bodies that are
+//! [plain](plain); linear, no recursion, any text. The splitter must find the end of a function
+//! whose body is damaged, so it follows three rules. A `{` in the middle of an instruction opens a
+//! vector, which ends at the next `;` at the latest. A `}` before `,` closes nothing. `.entry` and
+//! `.func`, which are not allowed in a body, end an unclosed one. Text that is not an item becomes
+//! an [`ItemKind::Unknown`] that ends at the next `;`, brace or item.
 //! reaches to the next `;`, brace or item.
 
 mod plain;
@@ -33,7 +35,7 @@ use crate::span::Span;
 
 pub use resplit::{Resplit, resplit};
 
-/// What kind of item a text is.
+/// The kind of an item.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ItemKind {
     /// `.version`
@@ -56,21 +58,21 @@ pub enum ItemKind {
     Entry,
     /// A device function.
     Func,
-    /// Text that is no item; parsing it gives the error.
+    /// Text that is not an item; parsing it gives the error.
     Unknown,
 }
 
 /// One top-level item of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ItemText {
-    /// What it is.
+    /// The kind.
     pub kind: ItemKind,
-    /// The names it declares: one of a function or an alias, one or more of a variable, else none. Damaged
-    /// text can lack them.
+    /// The names that the item declares: one for a function or an alias, one or more for variables,
+    /// none for other items. Names can be missing in damaged text.
     pub names: SmallVec<[Name; 1]>,
     /// Its bytes.
     pub span: Span,
-    /// Of a function, the bytes in front of the body or the `;`; of everything else, all of it.
+    /// The bytes of a function before its body or its `;`; the whole of any other item.
     pub head: Span,
     /// Whether it is a function with a body.
     pub has_body: bool,
@@ -78,7 +80,7 @@ pub struct ItemText {
 
 /// The items of `text` in order. Only spaces and comments lie between them.
 ///
-/// The text must be shorter than 4 GiB; of a longer one, nothing is returned.
+/// The text must be shorter than 4 GiB; a longer text gives no items.
 pub fn split(text: &str) -> Vec<ItemText> {
     if u32::try_from(text.len()).is_err() {
         return Vec::new();
@@ -96,9 +98,9 @@ pub fn split(text: &str) -> Vec<ItemText> {
 struct Splitter<'a> {
     lexer: Lexer<'a>,
     token: Token,
-    /// End of the token before `token`.
+    /// The end of the token before `token`.
     end: u32,
-    /// The next slash, as far as [`plain`] knows.
+    /// The next slash, if [`plain`] has searched for it.
     slash: usize,
 }
 
@@ -175,7 +177,7 @@ impl<'a> Splitter<'a> {
         item
     }
 
-    /// Skips what is no item, at least one token.
+    /// Skips at least one token, up to the next item.
     fn unknown(&mut self) {
         loop {
             let ends = matches!(self.token.kind, TokenKind::Punct(b';' | b'}'));
@@ -186,7 +188,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Skips to the end of the line; one that ends with a comma goes on in the next.
+    /// Skips to the end of the line; a line that ends with a comma continues on the next line.
     fn line(&mut self) {
         loop {
             let comma = self.token.is(b',');
@@ -200,7 +202,8 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Steps over the current token and on to behind the next `;` outside braces, or to the next item.
+    /// Skips the current token, and then all tokens up to and including the next `;` outside
+    /// braces, or up to the next item.
     fn statement(&mut self) {
         self.advance();
         let mut depth = 0u32;
@@ -239,7 +242,8 @@ impl<'a> Splitter<'a> {
 
     /// A variable or a function, from its linkage on.
     fn declaration(&mut self, item: &mut ItemText) {
-        // Brackets of any kind hide what is inside; `initial` hides the names behind a `=`.
+        // Names inside brackets of any kind do not count; `initial` marks names after a `=`, which
+        // do not count either.
         let mut depth = 0u32;
         let mut initial = false;
         let mut is_function = false;
@@ -253,7 +257,7 @@ impl<'a> Splitter<'a> {
                             item.kind = kind.unwrap_or(item.kind);
                             is_function = true;
                         }
-                        // A new item begins although this one has not ended.
+                        // A new item begins before this one has ended.
                         Some(ItemKind::Variable) if depth > 0 || (item.names.is_empty() && !is_function) => {}
                         Some(ItemKind::Pragma) if is_function => {}
                         Some(_) => break,
@@ -296,12 +300,12 @@ impl<'a> Splitter<'a> {
         item.head.end = self.end;
     }
 
-    /// Whether the `;` at byte `semicolon` ends a string, as only that of a `.pragma` does.
+    /// Whether the `;` at byte `semicolon` follows a string, which is so only in a `.pragma`.
     fn pragma_ended(&self, semicolon: u32) -> bool {
         self.lexer.text()[..semicolon as usize].trim_ascii_end().ends_with('"')
     }
 
-    /// Skips a body, from its `{` to behind its `}`.
+    /// Skips a body, from its `{` to after its `}`.
     fn body(&mut self) {
         let start = self.token.span.start as usize;
         match plain::end_of_body(self.lexer.text().as_bytes(), start, &mut self.slash) {
@@ -319,7 +323,7 @@ impl<'a> Splitter<'a> {
         let mut scopes = 0u32;
         let mut vectors = 0u32;
         let mut in_operands = false;
-        // Where the linkage in front of a possible `.entry` starts: there the next item begins.
+        // The start of the linkage before a possible `.entry`: the next item begins there.
         let mut linkage: Option<(Lexer<'a>, Token, u32)> = None;
         while self.token.kind != TokenKind::End {
             let token = self.token;
@@ -361,7 +365,8 @@ impl<'a> Splitter<'a> {
             if !is_linkage {
                 linkage = None;
             }
-            // A brace behind these is an operand or an initialiser; anywhere else it opens a block.
+            // A brace after one of these opens an operand or an initialiser; any other brace opens
+            // a block.
             in_operands = matches!(
                 token.kind,
                 TokenKind::Ident | TokenKind::Dotted | TokenKind::Punct(b',' | b'=' | b'[' | b'(')
@@ -399,7 +404,7 @@ mod tests {
 
     use super::*;
 
-    /// What the tokens say of the body that begins the text.
+    /// The end of the body that begins the text, found by its tokens.
     fn by_tokens(text: &str) -> u32 {
         let mut lexer = Lexer::new(text);
         let token = lexer.next();
@@ -429,9 +434,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-        /// Bodies of pieces that matter to where they end.
+        /// Bodies of pieces that can affect where a body ends.
         #[test]
-        fn what_is_found_is_what_the_tokens_say(
+        fn the_search_agrees_with_the_tokens(
             pieces in prop::collection::vec(
                 prop::sample::select(vec![
                     "{", "}", "{", "}", ";", ",", " ", "\n", "//", "/*", "*/", "/", "\"", "\\", "=", "==", "<", "[", "(", ":",

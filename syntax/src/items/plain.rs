@@ -1,21 +1,23 @@
-//! Finds the end of a body that is in order, without reading its tokens.
+//! Finds the end of a body without reading its tokens, if the body is plain.
 //!
-//! In: the text and the place of the `{`. Out: the place behind the `}` that closes it; `None` where anything is unusual, and
-//! then only the [tokens](super::Splitter::body) tell. Braces, strings and comments are searched for several bytes at a
-//! time, so that an edit in a large file costs little more than reading it once.
+//! In: the text and the place of the `{`. Out: the place after the `}` that closes it, or `None` if
+//! anything is unusual; the caller must then read the [tokens](super::Splitter::body). The search
+//! for braces, strings and comments reads several bytes at a time, so that an edit in a large file
+//! costs little more than reading the file once.
 //!
-//! What it says is what the tokens say, for every text: where one of their rules for damaged bodies could apply, it
-//! gives up. A property compares both.
+//! For every text, a result agrees with the tokens: the search gives up wherever a rule of theirs
+//! for damaged bodies could apply. A property test compares both.
 
 use memchr::{memchr, memchr3, memmem};
 
 use crate::lexer::is_ident_byte;
 
-/// What ends an unclosed body, or hides the rest of a line.
+/// Words that end an unclosed body or hide the rest of a line.
 const STRANGERS: [&[u8]; 3] = [b".entry", b".func", b"@@DWARF"];
 
-/// The end of the body whose `{` stands at `start`. `slash` is the first slash in the text behind some place before `start`, or
-/// 0; it is kept from body to body, for in a text without comments each search for one goes to the end of the file.
+/// The end of the body whose `{` is at `start`. `slash` is the first slash in the text after some
+/// place before `start`, or 0. It is kept from body to body, because in a text without comments
+/// each search for a slash runs to the end of the file.
 pub(super) fn end_of_body(text: &[u8], start: usize, slash: &mut usize) -> Option<usize> {
     let mut scan = Scan { text, at: start + 1, brace: 0, slash: *slash, gap: Gap::default() };
     let end = scan.closing();
@@ -28,13 +30,13 @@ pub(super) fn end_of_body(text: &[u8], start: usize, slash: &mut usize) -> Optio
 struct Scan<'a> {
     text: &'a [u8],
     at: usize,
-    /// The next brace or quote, and the next slash, if they lie behind `at`.
+    /// The next brace or quote, and the next slash, if they are after `at`.
     brace: usize,
     slash: usize,
     gap: Gap,
 }
 
-/// Comments with nothing but spaces between them.
+/// Comments with only spaces between them.
 #[derive(Clone, Copy, Default)]
 struct Gap {
     start: usize,
@@ -42,7 +44,7 @@ struct Gap {
 }
 
 impl Scan<'_> {
-    /// The place behind the brace that closes the body.
+    /// The place after the brace that closes the body.
     fn closing(&mut self) -> Option<usize> {
         let mut depth = 1u32;
         loop {
@@ -81,7 +83,7 @@ impl Scan<'_> {
         (first < end).then_some(first)
     }
 
-    /// Steps over the comment that may begin with the slash at `start`.
+    /// Skips the comment, if one begins with the slash at `start`.
     fn comment(&mut self, start: usize) -> Option<()> {
         let Some(end) = comment_end(self.text, start)? else { return Some(()) };
         let joins = self.gap.end > 0 && self.text[self.gap.end..start].iter().all(u8::is_ascii_whitespace);
@@ -90,7 +92,7 @@ impl Scan<'_> {
         Some(())
     }
 
-    /// Steps over the string whose first quote has been read.
+    /// Skips the rest of the string whose first quote has been read.
     fn string(&mut self) -> Option<()> {
         loop {
             let rest = &self.text[self.at..];
@@ -98,14 +100,15 @@ impl Scan<'_> {
             self.at = found + 1;
             match self.text[found] {
                 b'"' => return Some(()),
-                // What is escaped is no line break, and more than a byte only where it is no quote either.
+                // An escaped character is not a line break. If it has several bytes, none of them
+                // is a quote.
                 b'\\' if *self.text.get(self.at)? != b'\n' => self.at += 1,
                 _ => return None,
             }
         }
     }
 
-    /// Whether the brace at `place` stands where an operand or an initialiser does.
+    /// Whether the brace at `place` opens an operand or an initialiser.
     fn opens_vector(&self, place: usize) -> Option<bool> {
         let last = |end: usize| self.text[..end].iter().rposition(|byte| !is_space(*byte));
         let mut before = last(place)?;
@@ -120,14 +123,14 @@ impl Scan<'_> {
             },
             byte if is_ident_byte(byte) => {
                 let start = self.text[..before].iter().rposition(|&byte| !is_ident_byte(byte))? + 1;
-                // A number is no operand that a vector could stand behind.
+                // A vector cannot follow a number.
                 (!self.text[start].is_ascii_digit()).then_some(true)
             }
             _ => Some(false),
         }
     }
 
-    /// Steps over a vector whose `{` has been read.
+    /// Skips the rest of a vector whose `{` has been read.
     fn vector(&mut self) -> Option<()> {
         loop {
             let byte = *self.text.get(self.at)?;
@@ -155,7 +158,8 @@ impl Scan<'_> {
     }
 }
 
-/// The end of the comment at `start`, or that there is none; `None` if it does not end.
+/// The end of the comment at `start`; `Some(None)` if no comment begins there, `None` if the
+/// comment does not end.
 fn comment_end(text: &[u8], start: usize) -> Option<Option<usize>> {
     let rest = &text[start + 1..];
     match rest.first() {
@@ -165,7 +169,7 @@ fn comment_end(text: &[u8], start: usize) -> Option<Option<usize>> {
     }
 }
 
-/// Whether the lexer steps over a byte.
+/// Whether the lexer skips a byte.
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c)
 }

@@ -1,4 +1,4 @@
-//! Splitting again after an edit, around it alone.
+//! Splits a text again after an edit, only around the edit.
 
 use std::ops::Range;
 
@@ -9,14 +9,17 @@ use crate::span::Span;
 /// What [`resplit`] changed in a list of items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resplit {
-    /// Which items of the list are new. Those in front are as they were, those behind have moved with their text.
+    /// The indices of the new items. The items before them are unchanged; the items after them have
+    /// moved with their text.
     pub new: Range<usize>,
-    /// Those that they replace, with their old places.
+    /// The items that the new ones replace, with their old places.
     pub old: Vec<ItemText>,
 }
 
-/// Brings the items of a text in line with an edit, which put `inserted` bytes in the place of the old bytes `range`; `text`
-/// is what it left. The result is what [`split`](super::split) would return, but the text is read only from some items in front of the edit to
+/// Updates the items of a text after an edit, which replaced the old bytes `range` by `inserted`
+/// bytes; `text` is the text after the edit. The result is what [`split`](super::split) would
+/// return, but the text is read only from a few items before the edit up to a place where an old
+/// item begins.
 /// where an item begins as it did before.
 ///
 /// A text of 4 GiB or more has no items, before or after.
@@ -29,8 +32,8 @@ pub fn resplit(items: &mut Vec<ItemText>, text: &str, range: Range<usize>, inser
     }
     let (start, end) = (range.start as u32, range.end as u32);
     let shift = (inserted as u32).wrapping_sub(end - start);
-    // Where an item ends depends on the first tokens behind it, which are in the two items that follow: an item has at least
-    // one.
+    // The end of an item depends on the first tokens after it. Those are in the two items that
+    // follow, because an item has at least one token.
     let untouched = items.partition_point(|item| item.span.end < start);
     let head = untouched.saturating_sub(2);
     let from = head.checked_sub(1).map_or(0, |last| items[last].span.end);
@@ -40,7 +43,7 @@ pub fn resplit(items: &mut Vec<ItemText>, text: &str, range: Range<usize>, inser
     let token = lexer.next();
     let mut splitter = Splitter { lexer, token, end: from, slash: 0 };
     let mut new = Vec::new();
-    // The items behind the edit whose beginnings the splitter has not passed.
+    // The first item after the edit whose start the splitter has not passed.
     let mut rest = items.partition_point(|item| item.span.start <= end);
     while !splitter.is_done() {
         let at = splitter.token.span.start;

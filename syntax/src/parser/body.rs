@@ -10,10 +10,12 @@ use crate::lexer::TokenKind;
 use crate::name::Name;
 use crate::span::NodeId;
 
-/// The most statements of a body. Larger ones take tens of seconds to compile and gigabytes, and nobody has written any.
+/// The greatest number of statements in a body. A larger body needs tens of seconds and gigabytes
+/// to compile, and none is known.
 const MOST_STATEMENTS: usize = 500_000;
 
-/// So much text a statement and a node of the tree have where compilers write it. Of code that is denser, the lists grow.
+/// The bytes of text per statement and per tree node in code that compilers write. In denser code
+/// the lists grow.
 const STATEMENT_BYTES: usize = 32;
 const NODE_BYTES: usize = 7;
 
@@ -27,7 +29,7 @@ pub(super) fn is_statement_directive(word: &str) -> bool {
 impl Parser<'_> {
     /// The statements between braces, with the cursor on the `{` of the body.
     ///
-    /// Blocks are not nested calls: `open` holds the braces still to be closed.
+    /// Blocks are not nested calls: `open` holds the braces that are not closed yet.
     pub(super) fn body(&mut self) -> Vec<Statement> {
         let mut statements = Vec::new();
         if self.keeps_tree {
@@ -36,7 +38,7 @@ impl Parser<'_> {
             self.spans.reserve(left / NODE_BYTES);
         }
         let mut open = vec![self.token.span];
-        // How many statements have been read and dropped, where only the errors are wanted.
+        // The number of statements that were read and dropped, if only the errors are needed.
         let mut dropped = 0;
         let nodes = self.spans.len();
         self.advance();
@@ -60,7 +62,8 @@ impl Parser<'_> {
                 open.push(self.token.span);
                 statements.push(self.brace(StatementKind::Open));
             } else if self.at(b'}') && self.peek().is(b',') {
-                // The splitter counts on it: such a brace is the rest of a vector and closes no block.
+                // The splitter relies on this rule: such a brace is the rest of a vector and does
+                // not close a block.
                 let start = self.token.span.start;
                 self.report(codes::UNMATCHED_BRACE, self.token.span, "this `}` closes nothing".to_owned());
                 self.skip_statement(start);
@@ -80,7 +83,7 @@ impl Parser<'_> {
                 }
             }
         }
-        // Innermost first; the outermost is that of the body and has no statement of its own.
+        // Innermost first; the outermost brace belongs to the body and has no statement.
         let cut_off = self.errors.last().is_some_and(|error| error.code == codes::UNTERMINATED_COMMENT);
         if let Some(&innermost) = open.last().filter(|_| !cut_off) {
             self.report(codes::UNCLOSED_BODY, innermost, "this `{` is never closed".to_owned());
@@ -93,7 +96,7 @@ impl Parser<'_> {
         statements
     }
 
-    /// Skips to behind the brace that closes so many blocks.
+    /// Skips to the place after the brace that closes `open` blocks.
     fn skip_blocks(&mut self, mut open: usize) {
         while open > 0 && !self.at_end() {
             match self.token.kind {
@@ -111,7 +114,8 @@ impl Parser<'_> {
         Statement { id, kind }
     }
 
-    /// One statement; if it has an error, nothing is added and the cursor moves on to the next.
+    /// One statement. If it has an error, nothing is added and the cursor moves to the next
+    /// statement.
     fn statement(&mut self, statements: &mut Vec<Statement>) {
         let start = self.token.span.start;
         let nodes = self.spans.len();
@@ -134,7 +138,7 @@ impl Parser<'_> {
     fn statement_kind(&mut self, id: NodeId) -> Parse<StatementKind> {
         match self.token.kind {
             TokenKind::Ident => {
-                // Most instructions go on with a modifier.
+                // Most instructions continue with a modifier.
                 if !self.lexer.touches(b'.') && self.peek().is(b':') {
                     return self.label(id);
                 }
@@ -196,8 +200,9 @@ impl Parser<'_> {
         }
     }
 
-    /// Writes out `L<3>`. Every label has to be defined in the same text, so a range that counts more labels
-    /// than the text has bytes left to define them is wrong; this also keeps the tree linear in the text.
+    /// Expands `L<3>`. Every label must be defined in the same text, so a range is wrong if it has
+    /// more labels than the rest of the text has bytes to define them; the check also keeps the
+    /// tree linear in the text.
     fn label_range(&mut self, stem: Ident, targets: &mut Vec<Ident>) -> Parse<()> {
         let open = self.token.span;
         self.advance();
@@ -277,7 +282,7 @@ impl Parser<'_> {
         let id = self.spans.push(self.token.span);
         let start = self.token.span;
         let mut end = start.end;
-        // What stands apart is put together; nearly all opcodes are in one piece.
+        // The parts of an opcode with spaces in it are joined; nearly all opcodes are in one piece.
         let mut joined: Option<String> = None;
         self.advance();
         while self.token.kind == TokenKind::Dotted && !self.starts_statement() {
@@ -310,7 +315,7 @@ impl Parser<'_> {
             "section" => Ok(StatementKind::Section(self.section(id)?)),
             "pragma" => Ok(StatementKind::Pragma(self.pragma(id)?)),
             "branchtargets" | "calltargets" | "callprototype" => {
-                let message = format!("`.{word}` has no label in front of it");
+                let message = format!("`.{word}` must follow a label");
                 let reported = self.report(codes::EXPECTED_LABEL, self.token.span, message);
                 self.help(format!("write `name: .{word} …`"));
                 Err(reported)
@@ -320,7 +325,7 @@ impl Parser<'_> {
                 Ok(StatementKind::Declaration(Box::new(self.declaration(id, linkage)?)))
             }
             _ => {
-                let message = format!("`.{word}` is no directive of a function body");
+                let message = format!("`.{word}` is not a directive of a function body");
                 Err(self.report(codes::UNKNOWN_DIRECTIVE, self.token.span, message))
             }
         }

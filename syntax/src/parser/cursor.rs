@@ -10,7 +10,7 @@ use crate::lexer::{Lexer, Token, TokenKind};
 use crate::name::Name;
 use crate::span::{NodeId, Span, SpanMap};
 
-/// Says that an error was reported and the caller has to recover.
+/// An error was reported, and the caller must recover.
 #[derive(Debug)]
 pub(super) struct Reported;
 
@@ -23,19 +23,19 @@ const MAX_ERRORS: usize = 1000;
 pub(super) struct Parser<'a> {
     pub(super) lexer: Lexer<'a>,
     pub(super) token: Token,
-    /// End of the token before `token`.
+    /// The end of the token before `token`.
     pub(super) end: u32,
     pub(super) spans: SpanMap,
     pub(super) errors: Vec<SyntaxError>,
     /// The operands of the instruction that is being read.
     pub(super) operands: Vec<Operand>,
-    /// How many more labels ranges may stand for.
+    /// How many more labels may be expanded from ranges.
     pub(super) label_budget: u32,
     /// The plain statement that is being read.
     pub(super) plain: Plain,
-    /// Whether no statement is taken for a plain one, so that a test can compare both ways.
+    /// Whether the plain path is off, so that a test can compare it with the tokens.
     pub(super) by_tokens: bool,
-    /// Whether the statements of bodies are wanted, not only the errors in them.
+    /// Whether the caller needs the statements of bodies, not only their errors.
     pub(super) keeps_tree: bool,
 }
 
@@ -78,7 +78,7 @@ impl<'a> Parser<'a> {
         self.token = self.lexer.next();
     }
 
-    /// The token behind the current one.
+    /// The token after the current one.
     pub(super) fn peek(&self) -> Token {
         self.lexer.clone().next()
     }
@@ -113,12 +113,12 @@ impl<'a> Parser<'a> {
         self.spans.push(Span::new(start, start))
     }
 
-    /// Ends node `id` behind the last token.
+    /// Ends node `id` after the last token.
     pub(super) fn close(&mut self, id: NodeId) {
         self.spans.set_end(id, self.end);
     }
 
-    /// Takes the current token, whatever it is, as a name with a node.
+    /// Consumes the current token, of any kind, as a name with a node.
     pub(super) fn take_ident(&mut self) -> Ident {
         let id = self.spans.push(self.token.span);
         let name = Name::new(self.text());
@@ -126,7 +126,7 @@ impl<'a> Parser<'a> {
         Ident { id, name }
     }
 
-    /// An identifier that is no `_`.
+    /// An identifier other than `_`.
     pub(super) fn expect_ident(&mut self, what: &str) -> Parse<Ident> {
         if self.token.kind == TokenKind::Ident && self.text() != "_" {
             Ok(self.take_ident())
@@ -146,7 +146,7 @@ impl<'a> Parser<'a> {
         Ok(name)
     }
 
-    /// The closing bracket of the one at `open`.
+    /// The bracket that closes the one at `open`.
     pub(super) fn expect_closing(&mut self, closing: u8, open: Span) -> Parse<()> {
         if self.eat(closing) {
             return Ok(());
@@ -159,8 +159,8 @@ impl<'a> Parser<'a> {
         Err(reported)
     }
 
-    /// The `;` that ends a statement. A missing one in front of a new line is reported where it belongs and
-    /// taken as written.
+    /// The `;` that ends a statement. If it is missing at the end of a line, it is reported there
+    /// and parsing continues as if it were present.
     pub(super) fn expect_semicolon(&mut self) -> Parse<()> {
         if self.eat(b';') {
             return Ok(());
@@ -189,14 +189,14 @@ impl<'a> Parser<'a> {
         )
     }
 
-    /// Reports what is left of the text behind an item. If the item had an error, so has its rest.
+    /// Reports the text that is left after an item, unless the item already had an error.
     pub(super) fn expect_end(&mut self) {
         if self.errors.is_empty() && !self.at_end() {
             let _ = self.error_here(codes::EXPECTED_ITEM, "expected the end of the item");
         }
     }
 
-    /// What the current token is, for a message.
+    /// Describes the current token for a message.
     pub(super) fn describe(&self) -> String {
         match self.token.kind {
             TokenKind::End => "the end of the text".to_owned(),
@@ -211,8 +211,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reports `expected`, with what stands there instead. A token that is an error by itself is reported
-    /// as that error.
+    /// Reports that `expected` was not found, and what was found instead. A token that is itself an
+    /// error is reported as that error.
     pub(super) fn error_here(&mut self, code: Code, expected: &str) -> Reported {
         let span = self.token.span;
         match self.token.kind {
@@ -227,7 +227,7 @@ impl<'a> Parser<'a> {
             TokenKind::Dwarf => {
                 let message = "`@@DWARF` lines are not PTX any more".to_owned();
                 self.report(codes::UNKNOWN_DIRECTIVE, span, message);
-                self.help("since PTX 2.0, debugging data stands in a `.section`");
+                self.help("put debugging data into a `.section` (since PTX 2.0)");
                 Reported
             }
             TokenKind::OpenString => {
@@ -267,15 +267,16 @@ impl<'a> Parser<'a> {
         Reported
     }
 
-    /// Adds a help to the error reported last.
+    /// Adds a help text to the last reported error.
     pub(super) fn help(&mut self, help: impl Into<Cow<'static, str>>) {
         if let Some(error) = self.errors.last_mut().filter(|error| error.code != codes::TOO_MANY_ERRORS) {
             error.help = Some(help.into());
         }
     }
 
-    /// Skips the rest of a statement: to behind its `;`, or in front of what plainly is another statement or
-    /// the end of the scope. `start` is where the statement began, so that its open braces are known.
+    /// Skips the rest of a statement: to the place after its `;`, or to a token that clearly starts
+    /// another statement or ends the scope. `start` is the start of the statement, from which its
+    /// open braces are counted.
     pub(super) fn skip_statement(&mut self, start: u32) {
         let mut vectors = self.open_vectors(start);
         loop {
@@ -314,8 +315,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether the current token is the first of its line and looks like the start of a statement: a guard,
-    /// a directive, or a word with a modifier or a colon behind it.
+    /// Whether the current token is the first of its line and looks like the start of a statement:
+    /// a guard, a directive, or a word followed by a modifier or a colon.
     #[inline]
     pub(super) fn starts_statement(&self) -> bool {
         self.token.first_on_line && self.looks_like_statement()

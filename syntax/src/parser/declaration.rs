@@ -21,7 +21,7 @@ impl Parser<'_> {
         Linkage::ALL.into_iter().find(|linkage| linkage.spelling() == &self.text()[1..])
     }
 
-    /// `.visible` and the like, if there.
+    /// `.visible` and the like, if present.
     pub(super) fn linkage(&mut self) -> Parse<Option<Linkage>> {
         let found = self.at_linkage();
         if found.is_some() {
@@ -50,7 +50,7 @@ impl Parser<'_> {
         Ok(Declaration { id, linkage, specifiers, declarators })
     }
 
-    /// The words in front of the names, in any order.
+    /// The words before the names, in any order.
     pub(super) fn specifiers(&mut self) -> Parse<Specifiers> {
         let mut space = None;
         let mut bank = None;
@@ -244,7 +244,8 @@ impl Parser<'_> {
         Ok(SymbolAddress { mask: None, generic, symbol, offset })
     }
 
-    /// Parameters in parentheses with the cursor on `(`. A malformed one is reported and left out.
+    /// Parameters in parentheses with the cursor on `(`. A malformed parameter is reported and
+    /// omitted.
     pub(super) fn parameters(&mut self) -> Parse<Vec<Parameter>> {
         let open = self.token.span;
         self.advance();

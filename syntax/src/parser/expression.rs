@@ -1,7 +1,7 @@
 //! Constant expressions, by precedence climbing.
 //!
-//! Every level of the tree is counted, those of a chain `1+1+1+…` too, so that neither this parser nor
-//! anyone who walks the tree can run out of stack.
+//! Every level of the tree is counted, including those of a chain `1+1+1+…`, so that neither this
+//! parser nor a walk of the tree can overflow the stack.
 
 use super::cursor::{Parse, Parser};
 use crate::ast::expression::MAX_EXPRESSION_HEIGHT;
@@ -11,7 +11,7 @@ use crate::lexer::TokenKind;
 
 /// The precedence of `?:`.
 pub(super) const TERNARY: u8 = 1;
-/// What may stand between `<` and `>`: nothing looser than a shift.
+/// The precedence of an expression between `<` and `>`: nothing looser than a shift.
 pub(super) const SHIFT: u8 = BinaryOp::Shl.precedence();
 /// A term of a sum.
 pub(super) const TERM: u8 = BinaryOp::Mul.precedence();
@@ -30,7 +30,7 @@ impl Parser<'_> {
         Ok(self.climb(least, 0)?.0)
     }
 
-    /// `+ 4 - 2` behind a symbol, if a sign is there: what is added to the symbol.
+    /// The offset after a symbol, such as `+ 4 - 2`, if there is a sign.
     pub(super) fn offset(&mut self) -> Parse<Option<Expr>> {
         let mut sum: Option<Tall> = None;
         loop {
@@ -49,7 +49,7 @@ impl Parser<'_> {
             {
                 return self.literal().map(Some);
             }
-            // `x-(…)` prints as `x+-(…)`, which is two levels deeper and has to be accepted as well.
+            // `x-(…)` prints as `x+-(…)`, which is two levels deeper and must be accepted as well.
             let (term, height) = self.climb(TERM, if op == BinaryOp::Sub { 3 } else { 1 })?;
             sum = Some(match sum {
                 None if op == BinaryOp::Add => (term, height),
@@ -62,7 +62,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The height of a node over two others.
+    /// The height of a node with two children of these heights.
     fn taller(&mut self, left: u32, right: u32) -> Parse<u32> {
         let height = left.max(right) + 1;
         if height < MAX_EXPRESSION_HEIGHT { Ok(height) } else { Err(self.too_deep()) }
@@ -107,7 +107,7 @@ impl Parser<'_> {
             TokenKind::Punct(b'*') => BinaryOp::Mul,
             TokenKind::Punct(b'/') => BinaryOp::Div,
             TokenKind::Punct(b'%') => BinaryOp::Rem,
-            // In front of a letter or digit, `%` was scanned as the start of a name.
+            // Before a letter or digit, `%` was scanned as the start of a name.
             TokenKind::Ident if self.text().starts_with('%') => BinaryOp::Rem,
             TokenKind::Punct(b'+') => BinaryOp::Add,
             TokenKind::Punct(b'-') => BinaryOp::Sub,
@@ -164,7 +164,7 @@ impl Parser<'_> {
                 return Ok((Expr::WarpSize, 1));
             }
             let reported = self.error_here(codes::SYMBOL_IN_EXPRESSION, "expected a constant");
-            self.help("a symbol stands first, with the constant behind it: `symbol+4`");
+            self.help("write the symbol first, then the constant: `symbol+4`");
             return Err(reported);
         }
         Err(self.error_here(codes::EXPECTED_EXPRESSION, "expected a constant"))

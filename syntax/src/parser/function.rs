@@ -35,7 +35,8 @@ pub fn parse_signature(text: &str) -> Parsed<Function> {
 }
 
 impl Parser<'_> {
-    /// A function. The head is read as far as it is sound, and the body whatever the head was like.
+    /// A function. The head is read up to its first error; the body is read even if the head has
+    /// one.
     pub(super) fn function(&mut self, with_body: bool) -> Function {
         let id = self.open();
         let mut function = Function {
@@ -103,7 +104,7 @@ impl Parser<'_> {
         while self.token.kind == TokenKind::Dotted {
             let word = &self.text()[1..];
             let Some(kind) = DirectiveKind::ALL.into_iter().find(|kind| kind.spelling() == word) else {
-                let message = format!("`.{word}` is no directive of a function");
+                let message = format!("`.{word}` is not a directive of a function");
                 return Err(self.report(codes::UNKNOWN_DIRECTIVE, self.token.span, message));
             };
             let id = self.open();

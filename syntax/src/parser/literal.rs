@@ -1,4 +1,4 @@
-//! Number tokens to values.
+//! Converts number tokens to values.
 
 use super::cursor::{Parse, Parser};
 use crate::ast::{Expr, IntLiteral, Radix};
@@ -7,7 +7,7 @@ use crate::lexer::TokenKind;
 use crate::name::Name;
 
 impl Parser<'_> {
-    /// Whether a number starts here; `.5` scans as a modifier but is one.
+    /// Whether a number starts here; `.5` is scanned as a modifier but is a number.
     pub(super) fn at_number(&self) -> bool {
         match self.token.kind {
             TokenKind::Int | TokenKind::Float | TokenKind::F32 | TokenKind::F64 => true,
@@ -28,7 +28,7 @@ impl Parser<'_> {
         Ok(expr)
     }
 
-    /// The value of the integer token at the cursor, which stays there.
+    /// The value of the integer token at the cursor, without consuming it.
     fn int_literal(&mut self) -> Parse<IntLiteral> {
         let text = self.text();
         if text.len() < 10 && !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -56,7 +56,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The bits of a `0f…` or `0d…` token, which stays at the cursor.
+    /// The bits of a `0f…` or `0d…` token at the cursor, without consuming it.
     fn float_bits(&mut self, digits: usize) -> Parse<u64> {
         let text = &self.text()[2..];
         let well_formed = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -80,7 +80,7 @@ impl Parser<'_> {
             let message = format!("{} is not a number", self.describe());
             return Err(self.report(codes::MALFORMED_NUMBER, self.token.span, message));
         }
-        // Without its zero, `.5` behind an opcode would be taken for a modifier when read again.
+        // Without its zero, `.5` after an opcode would be read as a modifier.
         let expr = match text.strip_prefix('.') {
             Some(fraction) => Expr::Decimal(Box::new(Name::new(&format!("0.{fraction}")))),
             None => Expr::Decimal(Box::new(Name::new(text))),
@@ -89,7 +89,7 @@ impl Parser<'_> {
         Ok(expr)
     }
 
-    /// A plain integer, as directives take it.
+    /// A plain integer, as in directives.
     pub(super) fn expect_int(&mut self, what: &str) -> Parse<u64> {
         if self.token.kind != TokenKind::Int {
             return Err(self.error_here(codes::EXPECTED_NUMBER, &format!("expected {what}")));

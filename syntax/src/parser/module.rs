@@ -10,9 +10,9 @@ use crate::span::{ModuleSpans, NodeId, Span};
 
 /// Parses a whole file.
 ///
-/// Each item is cut out by [`split`] and parsed by itself, so that its nodes are the same as those of
-/// [`parse_function`](super::parse_function) or [`parse_item`] on its text. The spans of the errors count from
-/// the start of the file.
+/// [`split`] cuts out each item, which is then parsed separately, so that its nodes are the same as
+/// those of [`parse_function`](super::parse_function) or [`parse_item`] on its text. The spans of
+/// the errors count from the start of the file.
 ///
 /// ```
 /// let parsed = ptxc_syntax::parse_module(".version 9.0\n.target sm_90\n.global .u32 x = ;");
@@ -45,7 +45,8 @@ pub fn parse_module(text: &str) -> Parsed<Module, ModuleSpans> {
     parsed
 }
 
-/// Parses the text of one item of the kind that [`split`] found; none if it can't be understood at all.
+/// Parses the text of one item of the kind that [`split`] found; none if nothing of it is
+/// understood.
 pub fn parse_item(text: &str, kind: ItemKind) -> Parsed<Option<Item>> {
     let mut parser = Parser::new(text);
     let item = parser.item(kind).ok();
@@ -53,7 +54,8 @@ pub fn parse_item(text: &str, kind: ItemKind) -> Parsed<Option<Item>> {
     parser.finish(item)
 }
 
-/// The errors of [`parse_item`], without the tree of a function's body, which takes most of the time and of the memory.
+/// The errors of [`parse_item`], without the tree of a function's body, which costs most of the
+/// time and memory.
 ///
 /// ```
 /// use ptxc_syntax::{item_errors, items::ItemKind};
@@ -64,7 +66,7 @@ pub fn parse_item(text: &str, kind: ItemKind) -> Parsed<Option<Item>> {
 pub fn item_errors(text: &str, kind: ItemKind) -> Vec<SyntaxError> {
     let mut parser = Parser::new(text);
     parser.keeps_tree = false;
-    // What can't be understood has been reported.
+    // An item that is not understood has been reported.
     let _ = parser.item(kind);
     parser.expect_end();
     parser.errors
@@ -94,7 +96,7 @@ impl Parser<'_> {
 
     fn unknown_item(&mut self) -> super::cursor::Reported {
         if self.token.kind == TokenKind::Dotted {
-            let message = format!("{} is no directive of a module", self.describe());
+            let message = format!("{} is not a directive of a module", self.describe());
             return self.report(codes::UNKNOWN_DIRECTIVE, self.token.span, message);
         }
         if self.at(b'}') {

@@ -8,31 +8,32 @@ use crate::lexer::TokenKind;
 use crate::name::Name;
 use crate::span::NodeId;
 
-/// Special registers with components, which are registers by themselves: `%tid.x` is one name.
+/// Special registers with components, each of which is a register: `%tid.x` is one name.
 const VECTOR_SPECIAL_REGISTERS: [&str; 8] =
     ["%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"];
 
 /// A name that is a constant.
 pub(super) const NO_SYMBOL: &str = "WARP_SZ";
 
-/// Whether a register and the selector behind it are one name.
+/// Whether a register and the selector after it are one name.
 pub(super) fn is_special_vector(register: &str) -> bool {
     VECTOR_SPECIAL_REGISTERS.contains(&register)
 }
 
-/// How a list of operands in brackets is written.
+/// Which operands a list in brackets may contain.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Allow {
-    /// Everything, and lists of arguments: in a `call`.
+    /// Every operand, and lists of arguments: in a `call`.
     Call,
-    /// Everything.
+    /// Every operand.
     Operand,
-    /// No further brackets: in a vector.
+    /// Operands without brackets: in a vector.
     Element,
 }
 
 impl Parser<'_> {
-    /// An operand of an instruction; `(…)` is a list of arguments in a `call`, else an expression.
+    /// An operand of an instruction; `(…)` is a list of arguments in a `call`, otherwise an
+    /// expression.
     pub(super) fn operand(&mut self, in_call: bool) -> Parse<Operand> {
         self.operand_allowing(if in_call { Allow::Call } else { Allow::Operand })
     }
@@ -78,27 +79,27 @@ impl Parser<'_> {
         Ok(Operand { id, kind: OperandKind::Pair(Box::new((first, second))) })
     }
 
-    /// Whether a register's name is all of the operand, as of most.
+    /// Whether the whole operand is the name of a register, as most operands are.
     fn at_plain_register(&self) -> bool {
         self.token.kind == TokenKind::Ident
             && (self.lexer.touches(b',') || self.lexer.touches(b';'))
             && self.text().starts_with('%')
     }
 
-    /// A node for what ends here and turned out to be the first part of something.
+    /// A new node for text that ends here and is the first part of a larger operand.
     fn renumber(&mut self, start: u32) -> NodeId {
         let id = self.open_at(start);
         self.close(id);
         id
     }
 
-    /// Whether the sign at the cursor stands in front of a register rather than a constant.
+    /// Whether the sign at the cursor precedes a register rather than a constant.
     fn prefixes_symbol(&self) -> bool {
         let next = self.peek();
         next.kind == TokenKind::Ident && &self.lexer.text()[next.span.range()] != NO_SYMBOL
     }
 
-    /// The operand behind `!` or `-`.
+    /// The operand after `!` or `-`.
     fn prefixed(&mut self) -> Parse<Box<Operand>> {
         self.advance();
         Ok(Box::new(self.simple()?))
@@ -205,7 +206,7 @@ impl Parser<'_> {
         Ok(Operand { id, kind: OperandKind::Vector(elements) })
     }
 
-    /// Operands separated by commas up to `closing`; none at all is a list too.
+    /// Operands separated by commas up to `closing`; the list may be empty.
     fn list(&mut self, closing: u8, allow: Allow) -> Parse<Box<[Operand]>> {
         let open = self.token.span;
         self.advance();

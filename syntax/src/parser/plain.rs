@@ -1,13 +1,13 @@
-//! Labels and instructions that are in order, from their bytes, without making tokens of them.
+//! Parses plain labels and instructions directly from their bytes, without making tokens.
 //!
-//! Nearly all statements are an opcode in one piece with registers, numbers, addresses and vectors of these, on one line,
-//! without a comment. [`Plain::statement`] recognises such a statement in one pass over its bytes, and
-//! [`Plain::build`] makes of it what the other files of this parser would make of its tokens: the same tree, the same
-//! nodes. Of everything else nothing is taken, and the tokens tell; so no mistake is reported here. A property compares
-//! both.
+//! Nearly all statements are an opcode in one piece with registers, numbers, addresses and vectors
+//! of these, on one line, without a comment. [`Plain::statement`] recognises such a statement in
+//! one pass over its bytes. [`Plain::build`] then builds the same tree with the same nodes that the
+//! other files of this parser would build from its tokens. Any other statement is left to the
+//! tokens, so no mistake is reported here. A property test compares both.
 //!
-//! It looks no further than the line of a statement, its `;` and the spaces behind it, and only once at each, so that all is linear
-//! whatever the tokens say then.
+//! The recogniser reads at most the line of a statement, its `;` and the spaces after it, and reads
+//! each place only once. The time is therefore linear, whatever the tokens are.
 
 use super::cursor::Parser;
 use super::operand::{NO_SYMBOL, is_special_vector};
@@ -19,24 +19,25 @@ use crate::lexer::{TokenKind, is_ident_byte, is_ident_start, is_space};
 use crate::name::Name;
 use crate::span::{Span, SpanMap};
 
-/// The most operands and elements of a plain statement. No list of pieces grows with a text that nobody would write.
+/// The greatest number of operands and elements of a plain statement, so that the list of pieces
+/// stays short for any text.
 const MOST_PIECES: usize = 256;
 
 /// The statement recognised last.
 #[derive(Debug, Default)]
 pub(super) struct Plain {
-    /// All of it, without the `;` or the `:`.
+    /// The whole statement, without the `;` or the `:`.
     span: Span,
     guard: Option<PlainGuard>,
-    /// Where the opcode begins.
+    /// The start of the opcode.
     opcode: u32,
-    /// Where the mnemonic and each modifier end; none of a label.
+    /// The ends of the mnemonic and of each modifier; empty for a label.
     parts: Vec<u32>,
-    /// How many operands the instruction has.
+    /// The number of operands of the instruction.
     operands: usize,
     /// The operands in the order of their nodes: the elements of a vector or a pair follow it.
     pieces: Vec<Piece>,
-    /// Where a statement begins that turned out not to be plain.
+    /// The start of a statement that is not plain.
     refused: Option<u32>,
 }
 
@@ -44,7 +45,7 @@ pub(super) struct Plain {
 struct PlainGuard {
     span: Span,
     negated: bool,
-    /// Where the register begins.
+    /// The start of the register.
     register: u32,
 }
 
@@ -58,27 +59,28 @@ struct Piece {
 enum Shape {
     Sink,
     Symbol,
-    /// A name with a selector, whose dot stands there.
+    /// A name with a selector, and the place of the dot.
     Dotted(u32),
     Constant(Constant),
     Address(Span, Option<Constant>),
-    /// With so many elements.
+    /// A vector, and the number of its elements.
     Vector(u32),
-    /// Of the two pieces that follow.
+    /// A pair of the two pieces that follow.
     Pair,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Constant {
     Int(IntLiteral),
-    /// With a minus in front.
+    /// An integer after a minus.
     Negative(IntLiteral),
     F32(u32),
     F64(u64),
 }
 
 impl Parser<'_> {
-    /// Reads statements from the cursor on for as long as they are plain, up to `most`; how many that were.
+    /// Reads statements from the cursor on as long as they are plain, at most `most`; returns their
+    /// number.
     pub(super) fn plain_statements(&mut self, statements: &mut Vec<Statement>, most: usize) -> usize {
         let start = self.token.span.start;
         let may_be = matches!(self.token.kind, TokenKind::Ident | TokenKind::Punct(b'@'));
@@ -107,13 +109,13 @@ impl Parser<'_> {
     }
 }
 
-/// The byte at a place; 0 behind the end.
+/// The byte at a place; 0 after the end.
 #[inline]
 fn byte(text: &[u8], at: usize) -> u8 {
     text.get(at).copied().unwrap_or(0)
 }
 
-/// Where the first byte stands from `at` on that fails the test.
+/// The place of the first byte from `at` on that fails the test.
 #[inline]
 fn skip(text: &[u8], mut at: usize, test: impl Fn(u8) -> bool) -> usize {
     while text.get(at).is_some_and(|&byte| test(byte)) {
@@ -127,7 +129,7 @@ fn span(start: usize, end: usize) -> Span {
 }
 
 impl Plain {
-    /// Recognises the statement at `at`; the place behind its `;` or `:`.
+    /// Recognises the statement at `start`; returns the place after its `;` or `:`.
     fn statement(&mut self, text: &[u8], start: usize) -> Option<usize> {
         self.guard = None;
         self.parts.clear();
@@ -142,7 +144,7 @@ impl Plain {
         at = skip(text, at + 1, is_ident_byte);
         if byte(text, at) == b':' && self.guard.is_none() {
             self.span = span(start, at);
-            return is_plain_behind_label(text, at + 1).then_some(at + 1);
+            return is_plain_after_label(text, at + 1).then_some(at + 1);
         }
         self.parts.push(at as u32);
         while byte(text, at) == b'.' && is_ident_byte(byte(text, at + 1)) {
@@ -157,7 +159,7 @@ impl Plain {
         Some(end)
     }
 
-    /// Recognises `@p ` or `@!p `; where the opcode begins.
+    /// Recognises `@p ` or `@!p `; returns the start of the opcode.
     fn read_guard(&mut self, text: &[u8], start: usize) -> Option<usize> {
         let negated = byte(text, start + 1) == b'!';
         let register = start + 1 + usize::from(negated);
@@ -169,7 +171,8 @@ impl Plain {
         Some(skip(text, end, is_space))
     }
 
-    /// Recognises operands and the `;` behind them, and sets where the statement ends; the place behind the `;`.
+    /// Recognises operands and the `;` after them, and sets the end of the statement; returns the
+    /// place after the `;`.
     fn read_operands(&mut self, text: &[u8], opcode_end: usize) -> Option<usize> {
         self.pieces.clear();
         self.operands = 0;
@@ -188,7 +191,7 @@ impl Plain {
             self.operands += 1;
             let mut end = at;
             at = skip(text, end, is_space);
-            // Behind a vector, the last piece is an element.
+            // After a vector, the last piece is an element.
             if byte(text, at) == b'|' && first != b'{' {
                 end = self.read_second(text, at)?;
                 at = skip(text, end, is_space);
@@ -204,7 +207,8 @@ impl Plain {
         }
     }
 
-    /// Recognises `|b` behind a name, the last piece so far, which becomes the first of a pair; the place behind it.
+    /// Recognises `|b` after a name. The name is the last piece so far and becomes the first of a
+    /// pair. Returns the place after `b`.
     fn read_second(&mut self, text: &[u8], bar: usize) -> Option<usize> {
         let is_name = |piece: &&Piece| matches!(piece.shape, Shape::Sink | Shape::Symbol | Shape::Dotted(_));
         let first = *self.pieces.last().filter(is_name)?;
@@ -215,7 +219,7 @@ impl Plain {
         Some(end)
     }
 
-    /// Recognises what can stand in a vector; the place behind it.
+    /// Recognises an element of a vector; returns the place after it.
     #[inline]
     fn read_element(&mut self, text: &[u8], start: usize) -> Option<usize> {
         let (shape, end) = if let Some(end) = skip_name(text, start) {
@@ -233,7 +237,7 @@ impl Plain {
         Some(end)
     }
 
-    /// Recognises `[a]`, `[a+4]`, `[a+-4]` or `[a-4]`; the place behind it.
+    /// Recognises `[a]`, `[a+4]`, `[a+-4]` or `[a-4]`; returns the place after it.
     fn read_address(&mut self, text: &[u8], start: usize) -> Option<usize> {
         let base = skip(text, start + 1, is_space);
         let base_end = skip_name(text, base)?;
@@ -244,12 +248,12 @@ impl Plain {
             at = skip(text, at + 1, is_space);
             let (found, end) = match sign {
                 b'+' => constant(text, at)?,
-                // The tree has the negated number, as of `a+-4`.
+                // The tree has the negated number, as for `a+-4`.
                 _ => decimal(text, at).map(|(value, end)| (Constant::Negative(value), end))?,
             };
             (offset, at) = (Some(found), skip(text, end, is_space));
         }
-        // A dot behind the bracket is a property.
+        // A dot after the bracket starts a property.
         if byte(text, at) != b']' || byte(text, at + 1) == b'.' || &text[base..base_end] == b"_" {
             return None;
         }
@@ -258,7 +262,7 @@ impl Plain {
         Some(at + 1)
     }
 
-    /// Recognises `{a, b}`; the place behind it.
+    /// Recognises `{a, b}`; returns the place after it.
     fn read_vector(&mut self, text: &[u8], start: usize) -> Option<usize> {
         let place = self.pieces.len();
         self.pieces.push(Piece { span: Span::default(), shape: Shape::Sink });
@@ -279,7 +283,7 @@ impl Plain {
         Some(at + 1)
     }
 
-    /// The statement recognised last, in the text in which it was.
+    /// Builds the statement recognised last; `text` must be the text in which it was recognised.
     fn build(&self, text: &str, spans: &mut SpanMap) -> Statement {
         let id = spans.push(self.span);
         let Some(&opcode_end) = self.parts.last() else {
@@ -326,7 +330,7 @@ impl Piece {
     /// The operand, if it has no elements.
     fn kind(&self, text: &str) -> OperandKind {
         match self.shape {
-            // The elements are not here.
+            // Their elements are in other pieces.
             Shape::Sink | Shape::Vector(_) | Shape::Pair => OperandKind::Sink,
             Shape::Symbol => OperandKind::Symbol(Name::new(&text[self.span.range()])),
             Shape::Dotted(dot) => {
@@ -359,13 +363,14 @@ impl Constant {
     }
 }
 
-/// Whether what stands behind a label is no directive that the label could name.
-fn is_plain_behind_label(text: &[u8], at: usize) -> bool {
+/// Whether the text after a label is not a directive that the label could name.
+fn is_plain_after_label(text: &[u8], at: usize) -> bool {
     let next = skip(text, at, |byte| is_space(byte) || byte == b'\n');
     !matches!(byte(text, next), b'.' | b'/')
 }
 
-/// Where the name ends that begins at `start`; none if there is none, or if it stands for something else.
+/// The end of the name that begins at `start`; `None` if there is no name, or if the name has a
+/// special meaning.
 #[inline(always)]
 fn skip_name(text: &[u8], start: usize) -> Option<usize> {
     let first = byte(text, start);
@@ -380,7 +385,7 @@ fn skip_name(text: &[u8], start: usize) -> Option<usize> {
     (name != NO_SYMBOL.as_bytes() && !(name == b"_" && byte(text, end) == b'.')).then_some(end)
 }
 
-/// The constant at `start`, as they mostly are written, and the place behind it.
+/// The constant at `start`, if it has one of the usual forms, and the place after it.
 fn constant(text: &[u8], start: usize) -> Option<(Constant, usize)> {
     let digits = start + 2;
     match (byte(text, start), byte(text, start + 1)) {
@@ -401,7 +406,7 @@ fn constant(text: &[u8], start: usize) -> Option<(Constant, usize)> {
     }
 }
 
-/// A decimal number without a zero in front, which fits into 64 bits.
+/// A decimal number without leading zeros that fits into 64 bits.
 fn decimal(text: &[u8], start: usize) -> Option<(IntLiteral, usize)> {
     let mut value = 0u64;
     let mut at = start;
@@ -416,7 +421,8 @@ fn decimal(text: &[u8], start: usize) -> Option<(IntLiteral, usize)> {
     (fits && is_whole).then_some((literal, at))
 }
 
-/// The value of the hexadecimal digits at `start`, if there are as many as allowed and nothing else touches them.
+/// The value of the hexadecimal digits at `start`, if their number is in `allowed` and no other
+/// word character follows.
 fn hexadecimal(text: &[u8], start: usize, allowed: std::ops::RangeInclusive<usize>) -> Option<(u64, usize)> {
     let mut value = 0u64;
     let mut at = start;
@@ -436,7 +442,7 @@ mod tests {
     use crate::error::Parsed;
     use crate::parse_function;
 
-    /// What the tokens alone say.
+    /// The function parsed only from tokens.
     fn by_tokens(text: &str) -> Parsed<Function> {
         let mut parser = Parser::new(text);
         parser.by_tokens = true;
@@ -445,7 +451,7 @@ mod tests {
         parser.finish(function)
     }
 
-    /// How many statements of a body are plain, up to the first that is not.
+    /// The number of statements of a body before the first that is not plain.
     fn plain(body: &str) -> usize {
         let text = format!(" {body}");
         let mut parser = Parser::new(&text);
@@ -453,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn what_compilers_write_is_plain() {
+    fn code_of_compilers_is_plain() {
         let body = "ld.global.L2::128B.v2.f32 {%f1, %f2}, [%rd1+-4];\nL:\n\t@!%p1 bra \tL;\n\
             mov.u32 %r1, %tid.x; shfl.sync.up.b32 %r1|%p1, %r2, 1, 0, -1; st.b8 [ %rd1 - 4 ], a; fma.rn.f32 %f1, %f2, 0f3F800000, -1 ; add.s64 %rd1, _, 0xFF;\nret;";
         assert_eq!(plain(body), 9);
@@ -463,7 +469,7 @@ mod tests {
         assert_eq!(plain("add.s32 %r1, 017;"), 0);
     }
 
-    /// What bodies are made of, with `~` between.
+    /// The pieces of bodies, separated by `~`.
     const PIECES: &str = "add~.s32~%r1~,~,~,~;~;~;\n~;\n\t~ ~ ~\n~\t~[~]~{~}~+~-~!~@~@%p1 ~L:~:~::~.~%~_~WARP_SZ~0~17~\
         0x1F~0f3F800000~0d3FF0000000000000~1.5~017~99999999999999999999~5U~call~(~)~%tid.x~.b0~// c\n~\
         /* c */~.branchtargets~.reg .b32 a;~.loc 1 2 3\n~é~<~|~?~\"s\"~bra~L~mov.u32 ~%r1, ~[%rd1+4]~\

@@ -61,7 +61,7 @@ impl Parser<'_> {
         Err(self.error_here(codes::DIRECTIVE_ARGUMENTS, &format!("expected `{word}`")))
     }
 
-    /// Skips what is left of a directive that ends with its line.
+    /// Skips the rest of a directive that ends with its line.
     pub(super) fn skip_line(&mut self) {
         while !self.token.first_on_line
             && !matches!(self.token.kind, TokenKind::End | TokenKind::Punct(b';' | b'}'))
@@ -100,7 +100,7 @@ impl Parser<'_> {
     }
 
     fn skip_section_line(&mut self) {
-        // At least the token that did not fit, unless it ends the section.
+        // Skip at least the token that did not fit, unless it ends the section.
         while !matches!(self.token.kind, TokenKind::End | TokenKind::Punct(b'}')) {
             self.advance();
             if self.token.first_on_line {

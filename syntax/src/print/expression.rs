@@ -1,10 +1,10 @@
-//! Constant expressions, with the parentheses that their precedence needs.
+//! Constant expressions, with the parentheses that precedence requires.
 
 use std::fmt;
 
 use crate::ast::{BinaryOp, CastType, Expr, IntLiteral, Radix};
 
-/// Binds tighter than every binary operator.
+/// The precedence of a unary operator, which binds tighter than every binary operator.
 const UNARY: u8 = 12;
 /// The precedence of `?:`.
 const TERNARY: u8 = 1;
@@ -27,14 +27,14 @@ impl fmt::Display for IntLiteral {
     }
 }
 
-/// What is added to a symbol: the `+4` of `sym+4`.
+/// The offset of a symbol: the `+4` of `sym+4`.
 pub(super) fn write_offset(f: &mut fmt::Formatter<'_>, offset: Option<&Expr>) -> fmt::Result {
     let Some(offset) = offset else { return Ok(()) };
     f.write_str("+")?;
     write_expr(f, offset, BinaryOp::Add.precedence())
 }
 
-/// Writes `expr` where operators looser than `least` need parentheses.
+/// Writes `expr` in a place where operators looser than `least` need parentheses.
 pub(super) fn write_expr(f: &mut fmt::Formatter<'_>, expr: &Expr, least: u8) -> fmt::Result {
     let parenthesised = precedence(expr) < least;
     if parenthesised {

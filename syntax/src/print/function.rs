@@ -39,7 +39,7 @@ impl fmt::Display for Function {
                 write_body(f, body)?;
                 f.write_str("}\n")
             }
-            // A `.pragma` brings its semicolon along, but the declaration needs its own.
+            // A `.pragma` ends with its own semicolon, but the declaration needs another one.
             None => f.write_str(";\n"),
         }
     }

@@ -1,9 +1,9 @@
-//! The syntax tree to PTX text.
+//! Prints the syntax tree as PTX text.
 //!
-//! Every part of the tree implements [`Display`](std::fmt::Display) in one canonical layout: a statement a
-//! line, four spaces a scope, a parameter a line. Printing, parsing and printing again changes nothing, and
-//! the tree that comes back is equal to the one printed, provided that it came from text without an error.
-//!
+//! Every part of the tree implements [`Display`](std::fmt::Display) in one canonical layout: a line
+//! for each statement and each parameter, four spaces for each scope. Printing, parsing and
+//! printing again changes nothing, and the resulting tree equals the printed one, provided that it
+//! came from text without an error.
 //! ```
 //! let parsed = ptxc_syntax::parse_module(".version 9.0 .entry k(){@%p1 bra L;L:ret ;}");
 //! assert_eq!(
