@@ -48,7 +48,7 @@ impl Arch {
     pub(crate) const VARIANTS: [Arch; 6] =
         [Arch::Sm75, Arch::Sm80, Arch::Sm86, Arch::Sm89, Arch::Sm90, Arch::Invented];
 
-    /// What is known about it.
+    /// The facts about the architecture.
     #[inline]
     pub const fn facts(self) -> &'static Facts {
         match self {
@@ -61,14 +61,14 @@ impl Arch {
         }
     }
 
-    /// Whether it has the feature.
+    /// Whether the architecture has the feature.
     #[inline]
     pub const fn has(self, feature: Feature) -> bool {
         self.facts().features.has(feature)
     }
 
     /// The number in its name: 90 for `sm_90`. Code for a target of PTX runs on architectures whose
-    /// number is at least the target's. The number says nothing else.
+    /// number is at least the target's. The number has no other meaning.
     #[inline]
     pub const fn number(self) -> u32 {
         self.facts().number
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variants_stand_at_their_indices() {
+    fn variants_are_at_their_indices() {
         for (index, arch) in Arch::VARIANTS.into_iter().enumerate() {
             assert_eq!(arch.index(), index);
         }

@@ -1,4 +1,4 @@
-//! Sets of architectures: where a row, a modifier value or an operand kind exists.
+//! Sets of architectures: the architectures that have a row, a modifier value or an operand kind.
 
 use crate::arch::Arch;
 

@@ -1,12 +1,12 @@
 //! The facts that every architecture has a value for.
 //!
-//! Sources that the comments name: *ptxas* is what NVIDIA's assembler was seen to write, *nvdisasm*
-//! what NVIDIA's disassembler shows, *guide* the table of technical specifications in NVIDIA's CUDA
-//! C++ programming guide, *PTX ISA* NVIDIA's manual of PTX.
+//! The comments name these sources: *ptxas* is the output of NVIDIA's assembler, *nvdisasm* is the
+//! output of NVIDIA's disassembler, *guide* is the table of technical specifications in NVIDIA's
+//! CUDA C++ programming guide, and *PTX ISA* is NVIDIA's manual of PTX.
 
 use crate::feature::Features;
 
-/// What is known about an architecture. No field has a default.
+/// The facts about an architecture. No field has a default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Its name: `sm_90`.
@@ -22,45 +22,45 @@ pub struct Facts {
     pub registers: Registers,
     /// Limits of launches and kernels.
     pub limits: Limits,
-    /// Distances between instructions that no register is the cause of.
+    /// Distances between instructions that are not caused by a register.
     pub distances: Distances,
-    /// How an mbarrier lies in memory; `None` where that is not known.
+    /// The layout of an mbarrier in memory; `None` if it is not known.
     pub mbarriers: Option<Mbarriers>,
-    /// What files of machine code say about it; `None` where no such file is known.
+    /// Its constants in files of machine code; `None` if no such file is known.
     pub cubin: Option<Cubin>,
     /// The data files.
     pub data: Data,
-    /// What the machine can do.
+    /// The features that it has.
     pub features: Features,
 }
 
-/// Places in constant bank 0, in bytes from its start. Source: ptxas, by what it loads for the PTX
-/// in question.
+/// Places in constant bank 0, in bytes from its start. Source: ptxas, by the places that it loads
+/// for the PTX in question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Banks {
     /// The first kernel parameter.
     pub param_base: u32,
-    /// The 64-bit descriptor that global accesses name; `None` where they name no descriptor.
+    /// The 64-bit descriptor that global accesses name; `None` if they do not name a descriptor.
     pub global_descriptor: Option<u32>,
     /// The initial stack pointer.
     pub stack_top: u32,
     /// The generic address of the local window.
     pub local_window: u32,
-    /// The generic address of the shared window; `None` where its high word is `SR_SWINHI` and its
-    /// low word zero.
+    /// The generic address of the shared window; `None` if its high word is `SR_SWINHI` and its low
+    /// word is zero.
     pub shared_window: Option<u32>,
     /// The generic address of constant bank 3, where the constant variables of a module lie:
     /// `cvta.const`.
     pub constant_window: u32,
-    /// What a launch says about clusters; `None` where there are no clusters.
+    /// The cluster facts of a launch; `None` if there are no clusters.
     pub cluster: Option<ClusterPlaces>,
 }
 
-/// What constant bank 0 says about clusters, in bytes from its start. Source: ptxas, by what it
-/// reads for the special registers of clusters.
+/// The places of the cluster facts in constant bank 0, in bytes from its start. Source: ptxas, by
+/// the places that it reads for the special registers of clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClusterPlaces {
-    /// Whether the launch named a cluster size: 1 or 0.
+    /// Whether the launch gave a cluster size: 1 or 0.
     pub is_explicit: u32,
     /// The cluster size in CTAs: three words.
     pub size: u32,
@@ -70,8 +70,8 @@ pub struct ClusterPlaces {
     pub ranks: u32,
 }
 
-/// How many registers of each kind hold a value; the constant register is not counted. Source:
-/// nvdisasm, by the greatest number that it shows as a register.
+/// The number of registers of each kind that hold a value; the constant register is not counted.
+/// Source: nvdisasm, by the greatest number that it shows as a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Registers {
     /// 32-bit registers of a thread: R0 onwards.
@@ -91,23 +91,23 @@ pub struct Registers {
 /// Limits of launches and kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The warps that a multiprocessor has room for, where that is a constant; `None` where code
-    /// asks a special register for it. Sources: guide; ptxas for `%nwarpid`.
+    /// The warps that a multiprocessor has room for, if that is a constant; `None` if code asks a
+    /// special register for it. Sources: guide; ptxas for `%nwarpid`.
     pub warp_slots: Option<u32>,
     /// General registers of a multiprocessor for each of the 32 lanes of its warps. Source: guide.
     pub registers_a_lane: u32,
     /// The unit in which a thread gets general registers at launch. Source: guide.
     pub register_unit: u32,
-    /// Bytes at the start of a CTA's shared window that the system keeps. Source: ptxas.
+    /// Bytes at the start of a CTA's shared window that the system reserves. Source: ptxas.
     pub reserved_shared: u32,
-    /// Static shared memory of a CTA at most, in bytes. ptxas refuses more; the rest is for
+    /// The greatest static shared memory of a CTA, in bytes. ptxas refuses more; the rest is for
     /// `extern` arrays.
     pub static_shared: u32,
     /// Named barriers of a CTA. Source: PTX ISA, `barrier`.
     pub cta_barriers: u32,
 }
 
-/// Distances that no register is the cause of, in cycles from issue to issue. Source: ptxas, which
+/// Distances that are not caused by a register, in cycles from issue to issue. Source: ptxas, which
 /// keeps them without exception; see `docs/facts/latency.md` and `docs/facts/barriers.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Distances {
@@ -116,7 +116,7 @@ pub struct Distances {
     /// From a `B2R`, which reads the barrier result of the warp, to an instruction that replaces
     /// the result.
     pub after_barrier_result: u8,
-    /// The least such distance in NVIDIA's code where nothing of the `B2R` is kept.
+    /// The least such distance in NVIDIA's code if the result of the `B2R` is not used.
     pub after_unread_result: u8,
 }
 
@@ -125,11 +125,11 @@ pub struct Distances {
 pub struct AfterBarrier {
     /// Another `BAR`.
     pub barrier: u8,
-    /// The least distance to another `BAR` in NVIDIA's code, where the other one begins a block.
+    /// The least distance to another `BAR` in NVIDIA's code, if that `BAR` begins a block.
     pub barrier_at_start: u8,
-    /// Memory, control, `ULDC`, `UMOV` and instructions that take a scoreboard.
+    /// Memory, control, `ULDC`, `UMOV` and instructions with a scoreboard.
     pub announced: u8,
-    /// `CS2R` of another register than `SRZ`.
+    /// `CS2R` of a register other than `SRZ`.
     pub clock: u8,
     /// Other arithmetic.
     pub arithmetic: u8,
@@ -137,39 +137,39 @@ pub struct AfterBarrier {
     pub nothing: u8,
 }
 
-/// The state of an mbarrier. Source: ptxas, by how its code takes a state apart.
+/// The state of an mbarrier. Source: ptxas, by the way its code splits a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mbarriers {
     /// The layout of the word in memory.
     pub layout: MbarrierLayout,
-    /// Where the count of a phase's arrivals lies in the upper word of a state, in bits from the
+    /// The place of the count of a phase's arrivals in the upper word of a state, in bits from the
     /// right.
     pub arrivals_shift: u32,
-    /// How many bits the count has. The phase is complete when the count overflows.
+    /// The width of the count in bits. The phase is complete when the count overflows.
     pub arrivals_bits: u32,
 }
 
-/// How an mbarrier lies in memory.
+/// The layout of an mbarrier in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MbarrierLayout {
-    /// Two words, which code changes by shared atomics: the lower word is 2^30 less the arrivals
-    /// that later phases expect, the upper one 2^31 less the arrivals that this phase awaits, with
-    /// the parity on top.
+    /// Two words, which code changes by shared atomics. The lower word is 2^30 minus the arrivals
+    /// that later phases expect. The upper word is 2^31 minus the arrivals that this phase awaits,
+    /// with the parity in the top bit.
     Words,
     /// The word of the `SYNCS` unit, which also counts bytes.
     Unit,
 }
 
-/// What files of machine code say about an architecture. Source: ptxas, by its output for small
-/// kernels.
+/// The constants of an architecture in files of machine code. Source: ptxas, by its output for
+/// small kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cubin {
-    /// The version in `.nv.compat` of the newer layout; `None` where it has no such section.
+    /// The version in `.nv.compat` of the newer layout; `None` if there is no such section.
     pub compatible_version: Option<u16>,
     /// The version of the instruction set, `EIATTR_MERCURY_ISA_VERSION`.
     pub mercury_version: u16,
-    /// Whether the section of a function's code says how many registers the function has. Elsewhere
-    /// the attributes alone do.
+    /// Whether the section of a function's code contains its number of registers. On other
+    /// architectures only the attributes do.
     pub registers_in_section: bool,
     /// The word of `EIATTR_SW_WAR` that is a kernel's first attribute.
     pub first_workaround: Option<u32>,
@@ -181,7 +181,7 @@ pub struct Cubin {
     pub has_sparse_mma_mask: bool,
     /// The number of the relocation for a call of the function whose address the loader fills in.
     pub call_loaded: u32,
-    /// The same for a call of an absolute address; `None` where no such relocation is known.
+    /// The same for a call of an absolute address; `None` if no such relocation is known.
     pub call_absolute: Option<u32>,
 }
 
@@ -190,7 +190,7 @@ pub struct Cubin {
 pub struct Data {
     /// Fixed latencies: `docs/facts/latency.md`.
     pub latencies: &'static str,
-    /// How often each pipe takes an instruction.
+    /// How often each pipe accepts an instruction.
     pub issue: &'static str,
     /// The figures of the simulator's model of time: `docs/timing.md`.
     pub timing: &'static str,

@@ -1,13 +1,13 @@
-//! What machines can do, by name.
+//! Features of machines, by name.
 //!
-//! A feature says one thing about the machine or about NVIDIA's code for it. Where two places in
-//! the compiler ask for different reasons, there are two features, even if today's architectures
-//! have both or neither. Most features are stated so that code for an architecture without the
-//! feature is still correct.
+//! A feature is one property of the machine or of NVIDIA's code for it. If two places in the
+//! compiler ask for different reasons, there are two features, even if today's architectures have
+//! both or neither. Most features are stated so that code for an architecture without the feature
+//! is still correct.
 
 macro_rules! features {
     ($($(#[$meta:meta])* $feature:ident = $field:ident,)*) => {
-        /// Something that some architectures have, and others do not.
+        /// A property that some architectures have and others do not.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Feature {
             $($(#[$meta])* $feature,)*
@@ -25,7 +25,7 @@ macro_rules! features {
         }
 
         impl Features {
-            /// Whether the feature is there.
+            /// Whether the feature is set.
             #[inline]
             pub const fn has(&self, feature: Feature) -> bool {
                 match feature {
@@ -46,12 +46,12 @@ features! {
     /// of a shared variable is not a constant. Source: ptxas.
     RankedSharedAddresses = ranked_shared_addresses,
     /// The descriptor of global memory does not cover the shared window: a generic access that is
-    /// known to be of shared memory goes without the descriptor. Source: ptxas.
+    /// known to be to shared memory omits the descriptor. Source: ptxas.
     SharedWindowUndescribed = shared_window_undescribed,
     /// Weak accesses of global memory carry `.SYS`. Source: ptxas.
     SysOnWeakAccesses = sys_on_weak_accesses,
     /// Arithmetic reads words of constant banks as operands. The encodings exist on later
-    /// architectures too, but NVIDIA's code there does not have them. Source: ptxas.
+    /// architectures too, but NVIDIA's code there does not use them. Source: ptxas.
     ConstantOperands = constant_operands,
 
     // Atomics.
@@ -69,7 +69,8 @@ features! {
     /// A compare-and-swap may compare with `RZ`. Source: ptxas.
     SwapsCompareZero = swaps_compare_zero,
     /// An update whose result goes to `RZ` is announced by its scoreboard, so that an acquire may
-    /// wait for it. It is not known for the architectures without. Source: ptxas.
+    /// wait for it. Whether this holds on architectures without the feature is not known. Source:
+    /// ptxas.
     UnreadUpdatesAnnounced = unread_updates_announced,
 
     // Asynchronous copies and mbarriers.
@@ -78,10 +79,10 @@ features! {
     AsyncCopies = async_copies,
     /// Copies in bulk, by `UBLKCP` and tensor maps. Source: PTX ISA.
     BulkCopies = bulk_copies,
-    /// A unit of its own, `SYNCS`, works on mbarriers and orders memory in the CTA. Without it
+    /// A separate unit, `SYNCS`, works on mbarriers and orders memory in the CTA. Without it
     /// mbarriers are shared atomics. Source: ptxas.
     SyncUnit = sync_unit,
-    /// `ARRIVES` says which count of an mbarrier it is for: arrivals or transactions. Source:
+    /// `ARRIVES` names the count of an mbarrier that it is for: arrivals or transactions. Source:
     /// ptxas.
     ArrivalKinds = arrival_kinds,
     /// New mbarriers, tensor maps and bulk copies are instructions that a warp executes once, on
@@ -97,29 +98,29 @@ features! {
 
     /// A fence is followed by `CGAERRBAR`, which waits for errors of the cluster. Source: ptxas.
     ClusterErrorBarrier = cluster_error_barrier,
-    /// A fence between two names of one memory reaches the device only, where others reach the
-    /// system. Source: ptxas.
+    /// A fence between two addresses of one memory has device scope; on other architectures it has
+    /// system scope. Source: ptxas.
     AliasFenceOfDevice = alias_fence_of_device,
 
     // Barriers of the CTA.
 
     /// Barriers that wait may have `.DEFER_BLOCKING`. Source: ptxas.
     DeferredBlocking = deferred_blocking,
-    /// `barrier.sync` without `.aligned` has it, too. Source: ptxas.
+    /// `barrier.sync` without `.aligned` also has `.DEFER_BLOCKING`. Source: ptxas.
     DeferredBlockingUnaligned = deferred_blocking_unaligned,
-    /// The result of a barrier's reduction may stay unread. Elsewhere NVIDIA's code reads it even
-    /// where nobody uses it. Source: ptxas.
+    /// The result of a barrier's reduction may stay unread. On other architectures NVIDIA's code
+    /// reads it even if the result is unused. Source: ptxas.
     UnreadBarrierResults = unread_barrier_results,
 
     // Convergence.
 
-    /// `BSSY` finds no lanes of an earlier meeting in its barrier. Elsewhere code clears the
-    /// barrier first. Source: ptxas.
+    /// `BSSY` finds no lanes of an earlier join in its barrier. On other architectures code clears
+    /// the barrier first. Source: ptxas.
     CleanConvergenceBarriers = clean_convergence_barriers,
     /// Lanes from different places meet in a `WARPSYNC.COLLECTIVE`. Source: ptxas.
     Collectives = collectives,
-    /// `BRA.DIV` tests the lanes of a mask in a uniform register. Elsewhere it tells of the whole
-    /// warp or nothing. Source: ptxas.
+    /// `BRA.DIV` tests the lanes of a mask in a uniform register. On other architectures it tests
+    /// either the whole warp or nothing. Source: ptxas.
     MaskedDivergenceTest = masked_divergence_test,
     /// `BRA.DIV` tests all lanes without a register for their mask. Source: ptxas.
     UnmaskedDivergenceTest = unmasked_divergence_test,
@@ -130,14 +131,14 @@ features! {
 
     /// `REDUX` reduces the values of a warp's lanes. Source: PTX ISA, `redux.sync`.
     Redux = redux,
-    /// `VOTE` and `MATCH.ALL` answer in a predicate. Source: ptxas.
+    /// `VOTE` and `MATCH.ALL` give their answer in a predicate. Source: ptxas.
     VotePredicates = vote_predicates,
 
     // Arithmetic on halves.
 
     /// The least and the greatest of pairs of `f16`: `HMNMX2`. Source: ptxas.
     HalfPairExtremes = half_pair_extremes,
-    /// The same of pairs of `bf16`. Source: ptxas.
+    /// The least and the greatest of pairs of `bf16`. Source: ptxas.
     BrainPairExtremes = brain_pair_extremes,
     /// Products with sums of pairs of `bf16`: `HFMA2.BF16`. Source: ptxas.
     BrainPairProducts = brain_pair_products,
@@ -146,8 +147,8 @@ features! {
 
     // Latencies.
 
-    /// Double precision has a fixed latency. Elsewhere a scoreboard announces its results. Source:
-    /// ptxas.
+    /// Double precision has a fixed latency. On other architectures a scoreboard announces its
+    /// results. Source: ptxas.
     FixedDoubles = fixed_doubles,
     /// Moves from general to uniform registers have a fixed latency. Source: ptxas.
     FixedMovesToUniform = fixed_moves_to_uniform,
@@ -156,16 +157,16 @@ features! {
 
     // Encoding and text.
 
-    /// The reuse flag of the operand that the control field has no place for is in the instruction:
-    /// bit 50. Source: nvdisasm.
+    /// If the control field has no place for the reuse flag of an operand, the flag is in the
+    /// instruction: bit 50. Source: nvdisasm.
     ReuseFlagInWord = reuse_flag_in_word,
-    /// `RZ` beside a uniform register counts as a pair where addresses have 64 bits. Source:
+    /// `RZ` next to a uniform register counts as a pair if addresses have 64 bits. Source:
     /// nvdisasm.
     ZeroBaseIsPair = zero_base_is_pair,
-    /// An address without a general register is written with `RZ` beside a pair of uniform
+    /// An address without a general register is written with `RZ` next to a pair of uniform
     /// registers. Source: nvdisasm.
     ZeroBaseIsWritten = zero_base_is_written,
-    /// NVIDIA's tools may leave the descriptor of an address out. Source: cuobjdump.
+    /// NVIDIA's tools may omit the descriptor of an address. Source: cuobjdump.
     HiddenDescriptors = hidden_descriptors,
 }
 

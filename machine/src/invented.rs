@@ -1,7 +1,7 @@
 //! An architecture that does not exist: see [`Arch::Invented`](crate::Arch::Invented).
 //!
-//! Each figure differs from the figures of all architectures that exist, so that a test sees where
-//! one was taken for another.
+//! Each figure differs from the figures of all architectures that exist, so that a test detects a
+//! figure of the wrong architecture.
 
 use crate::facts::{AfterBarrier, Banks, ClusterPlaces, Data, Distances, Facts, Limits, Registers};
 use crate::feature::Features;

@@ -1,8 +1,8 @@
-//! What is known about each architecture.
+//! The facts about each architecture.
 //!
 //! One file describes one architecture: `sm_75.rs` to `sm_90.rs`. Each file fills in every field of
-//! [`Facts`], so that a new architecture compiles only after somebody has decided all of them. The
-//! crate depends on nothing.
+//! [`Facts`], so that a new architecture compiles only after all of them have been decided. The
+//! crate has no dependencies.
 //!
 //! Code asks for a [`Feature`] by its name, and never compares architectures:
 //!
@@ -16,7 +16,7 @@
 //!
 //! Rows of the instruction table name the [`Archs`] that were seen to have them.
 //!
-//! `docs/add-an-architecture.md` tells how an architecture is added.
+//! `docs/add-an-architecture.md` explains how to add an architecture.
 
 mod arch;
 mod archs;

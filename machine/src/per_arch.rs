@@ -4,13 +4,12 @@ use std::array;
 
 use crate::arch::Arch;
 
-/// A value for each architecture, the invented one included.
+/// A value for each architecture, including the invented one.
 #[derive(Clone, Copy, Debug)]
 pub struct PerArch<T>([T; Arch::VARIANTS.len()]);
 
 impl<T> PerArch<T> {
-    /// The values in the order of the variants of [`Arch`]: what [`per_arch!`](crate::per_arch)
-    /// makes.
+    /// The values in the order of the variants of [`Arch`], for [`per_arch!`](crate::per_arch).
     pub const fn new(values: [T; Arch::VARIANTS.len()]) -> PerArch<T> {
         PerArch(values)
     }

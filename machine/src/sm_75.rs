@@ -46,7 +46,7 @@ pub(crate) const FACTS: Facts = Facts {
         after_barrier_result: 4,
         after_unread_result: 4,
     },
-    // Mbarriers need sm_80; `legalize` takes states apart before selection refuses the arrivals.
+    // Mbarriers need sm_80; `legalize` splits states before selection refuses the arrivals.
     mbarriers: Some(Mbarriers { layout: MbarrierLayout::Words, arrivals_shift: 0, arrivals_bits: 31 }),
     cubin: Some(Cubin {
         compatible_version: None,

@@ -61,7 +61,7 @@ pub(crate) const FACTS: Facts = Facts {
     data: Data {
         latencies: include_str!("../data/sm_89/latency.csv"),
         issue: include_str!("../data/sm_89/issue.csv"),
-        // Nobody has measured the model of time for Ada: its figures are those of sm_86.
+        // The model of time has not been measured on Ada: these are the figures of sm_86.
         timing: include_str!("../data/sm_86/timing.csv"),
     },
     features: Features {
