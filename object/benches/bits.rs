@@ -1,4 +1,4 @@
-//! Instructions to text and bits, and back: what each direction costs an instruction.
+//! The cost per instruction of conversion from text to bits and back.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use ptxc_machine::Arch;
@@ -8,10 +8,11 @@ use ptxc_sass::{Coded, bits};
 
 const ARCH: Arch = Arch::Sm90;
 
-/// A kernel's own code. More of it is not more various: what counts are the kinds of operands.
+/// The code of one kernel. More code would not add variety: the kinds of operands determine the
+/// cost.
 const LISTING: &[u8] = include_bytes!("../../tests/decode/scale.nvdisasm.txt");
 
-/// Words with their offsets, of instructions alone and not of what pads them.
+/// Words with their offsets, only of instructions and not of padding.
 fn words() -> Vec<(u32, u128)> {
     let mut words = Vec::new();
     visit(LISTING, &mut |_, found| {

@@ -1,4 +1,4 @@
-//! Cubins: what is written is read, and no bytes make the reader panic.
+//! Cubins: a written file can be read, and no bytes make the reader panic.
 
 use proptest::prelude::*;
 use ptxc_machine::Arch;
@@ -91,7 +91,7 @@ fn sample(arch: Arch, abi: Abi) -> Cubin {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_files_read_back() {
     for arch in Arch::ALL {
         for abi in [Abi::V7, Abi::V8] {
             let cubin = sample(arch, abi);
@@ -103,9 +103,9 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn whatever_ends_early_is_an_error() {
+fn truncated_files_are_errors() {
     let bytes = write(&sample(Arch::Sm80, Abi::V8)).unwrap();
-    // The program headers stand last, and are not read.
+    // The program headers are last, and are not read.
     let end = bytes.len() - 6 * 56;
     for length in 0..end {
         assert!(read(&bytes[..length]).is_err(), "{length} of {end} bytes");
@@ -115,7 +115,7 @@ fn whatever_ends_early_is_an_error() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Bytes of a file, changed here and there: a cubin or an error.
+    /// A file with some bytes changed is read as a cubin or refused with an error.
     #[test]
     fn changed_files_are_read_or_refused(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..24),
@@ -137,7 +137,8 @@ proptest! {
     }
 }
 
-/// A kernel of eight instructions, which fill a line of the instruction cache, with variables that point to each other.
+/// A kernel of eight instructions, which fill a line of the instruction cache, with variables that
+/// point to each other.
 fn program_with_variables() -> Program {
     let r = |number| Operand::reg(PReg::r(number));
     let add = |number| Inst::new(Op::IADD3).ops([r(number), r(3), r(4), Operand::rz()]);
@@ -200,7 +201,7 @@ fn assembled(program: &Program) -> Result<Cubin, CubinError> {
 }
 
 #[test]
-fn programs_come_back() {
+fn programs_read_back() {
     let written = program_with_variables();
     let cubin = assembled(&written).unwrap();
     assert_eq!(cubin.functions[0].registers, 14);
@@ -237,7 +238,7 @@ fn addresses_that_no_relocation_writes_are_refused() {
         program.variables[2].pointers[0].target = target.into();
         assert!(matches!(assembled(&program), Err(CubinError::Unsupported(_))), "{target}");
     }
-    // That of a function is known.
+    // The address of a function is known.
     let mut program = program_with_variables();
     program.functions.push(ProgramFunction { name: "f".into(), start: Some(6) });
     program.variables[2].pointers[0].target = "f".into();
@@ -247,7 +248,7 @@ fn addresses_that_no_relocation_writes_are_refused() {
 }
 
 #[test]
-fn what_is_no_code_is_refused() {
+fn malformed_code_is_refused() {
     let mut cubin = assembled(&program_with_variables()).unwrap();
     cubin.functions[0].code.truncate(40);
     assert!(matches!(program(&cubin, "k"), Err(CubinError::Malformed(_))));

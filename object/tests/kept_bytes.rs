@@ -1,12 +1,12 @@
-//! What the fuzzer of `fuzz/` has found worth keeping goes through its targets in every run of the tests, without a
-//! nightly compiler.
+//! Runs the targets of the fuzzer in `fuzz/` on the files that it kept, in every run of the tests,
+//! without a nightly compiler.
 
 #[path = "../../fuzz/src/machine_code.rs"]
 mod targets;
 
 use std::path::Path;
 
-/// Runs a target on its files, and on their beginnings; there must be as many as that.
+/// Runs a target on its files, and on prefixes of them; there must be at least `at_least` files.
 fn replay(name: &str, at_least: usize, target: fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/kept").join(name);
     let mut count = 0;

@@ -1,4 +1,5 @@
-//! Operands that a loader fills in: text, program and file say the same, and broken ones are errors.
+//! Operands that a loader fills in: text, program and file agree, and malformed operands are
+//! errors.
 
 use proptest::prelude::*;
 use ptxc_machine::Arch;
@@ -71,7 +72,7 @@ fn calls_have_another_kind_before_sm_90() {
     assert!(matches!(assembled(&parsed(text)), Err(CubinError::Unsupported(_))));
 }
 
-/// A device function stays one, and is no launch.
+/// A device function stays a device function and cannot be launched.
 #[test]
 fn functions_are_told_from_kernels() {
     let text = "// f: sm_90, 0 registers, 0 bytes shared, 0 barriers, 0 spills
@@ -91,7 +92,7 @@ fn functions_are_told_from_kernels() {
     assert!(program(&back, "f").unwrap().device_function);
 }
 
-/// The labels of a program are numbered anew with those that only relocations name.
+/// `number_labels` keeps the labels that only relocations name.
 #[test]
 fn labels_of_relocations_are_kept() {
     let mut own = parsed(TEXT);
@@ -107,9 +108,10 @@ fn labels_of_relocations_are_kept() {
 }
 
 #[test]
-fn what_stands_elsewhere_is_refused() {
+fn symbols_in_wrong_operands_are_refused() {
     for line in [
-        // The operand is a register, a shift of 8 bits, the table of LOP3, a distance, or one too many.
+        // The operand is a register, a shift of 8 bits, the table of LOP3, a distance, or one
+        // operand too many.
         "IADD3 32@lo(x), R1, R2, RZ",
         "LOP3.LUT R1, R2, R3, RZ, 32@lo(x), !PT",
         "BRA 32@lo(x)",
@@ -123,10 +125,10 @@ fn what_stands_elsewhere_is_refused() {
         assert!(parse_programs(&text, &ReadOptions::default()).is_err(), "{line}");
     }
     let text = ".target sm_90\n.text.k:\n[B------:R-:W-:-:S05] MOV R1, 32@lo((k + .L_x_5@srel)) ;\n";
-    assert!(parse_programs(text, &ReadOptions::default()).is_err(), "a label that is nowhere");
+    assert!(parse_programs(text, &ReadOptions::default()).is_err(), "an undefined label");
 }
 
-/// Whatever a file says of its relocations.
+/// Reads a file after `change` has modified its relocations and its code.
 fn broken(change: impl FnOnce(&mut Vec<Relocation>, &mut Vec<u8>)) -> Result<Program, CubinError> {
     let mut cubin = assembled(&parsed(TEXT)).unwrap();
     let function = &mut cubin.functions[0];
@@ -152,7 +154,7 @@ fn broken_ones_are_errors() {
     for name in ["", "a b", "a)", "x+0x8", "//", "\u{e9}", "a;"] {
         assert!(unsupported(broken(|list, _| list[0].target = name.into())), "{name}");
     }
-    // An addend that is no place in the kernel is a number.
+    // An addend that is not a place in the kernel is a number.
     for addend in [8, 0x1000, -16, i64::MIN, i64::MAX] {
         let program = broken(|list, _| list[7].addend = addend).unwrap();
         assert_eq!(program.relocations[7].symbol.addend, Addend::Bytes(addend));
@@ -163,7 +165,7 @@ fn broken_ones_are_errors() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Any relocations make a program, whose text is read back as the same, or an error.
+    /// Any relocations give an error, or a program whose text reads back as the same program.
     #[test]
     fn any_relocations_are_read_or_refused(
         list in prop::collection::vec(
@@ -182,7 +184,8 @@ proptest! {
         }
     }
 
-    /// Bytes of a file with relocations, changed here and there: each kernel is a program with a text, or an error.
+    /// In a file with relocations and some bytes changed, each kernel gives a program with a text,
+    /// or an error.
     #[test]
     fn changed_files_are_read_or_refused(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),

@@ -1,9 +1,11 @@
 //! The functions of a cubin.
 //!
-//! In: the bytes of a cubin. Out: its functions, each with its code. Nothing else in the file is looked at, so code can be
-//! shown though the rest makes no sense or is of a layout that is not known; [`cubin::read`](crate::cubin) is for
-//! what is to be run or written again. A section `.text.K` holds a kernel and copies of functions that it calls; symbols
-//! say where each begins, and it ends where the next one does. Linear in the file, and sorting the symbols of code.
+//! In: the bytes of a cubin. Out: its functions, each with its code. Only the code, its sections
+//! and symbols are read, so code can be shown even if the rest is malformed or has an unknown
+//! layout; [`cubin::read`](crate::cubin) is for files that are run or written again. A section
+//! `.text.K` holds a kernel and copies of functions that it calls. Symbols give the start of each
+//! function; a function ends where the next one starts. Linear in the file, except for sorting the
+//! symbols of code.
 
 use std::borrow::Cow;
 
@@ -19,11 +21,11 @@ use super::{Function, Image, MAX_NAME};
 
 type Header = FileHeader64<LE>;
 
-/// The version of the application binary interface from which on the number of the architecture stands in bits 8 to 15
-/// of the flags, and not in bits 0 to 7.
+/// The first version of the application binary interface with the architecture's number in bits 8
+/// to 15 of the flags; earlier versions have it in bits 0 to 7.
 const NEW_ABI: u8 = 8;
 
-/// Whether bytes begin like a cubin.
+/// Whether the bytes start like a cubin.
 pub(super) fn is_cubin(bytes: &[u8]) -> bool {
     Header::parse(bytes).is_ok_and(|header| header.is_little_endian() && header.e_machine(LE) == EM_CUDA)
 }
@@ -32,7 +34,7 @@ pub(super) fn is_cubin(bytes: &[u8]) -> bool {
 struct Section<'a> {
     name: &'a str,
     code: &'a [u8],
-    /// Where functions begin, and their names.
+    /// The starts of functions, and their names.
     starts: Vec<(u32, &'a str)>,
 }
 
@@ -45,7 +47,7 @@ fn name(bytes: object::read::Result<&[u8]>) -> Result<&str, ContainerError> {
     if bytes.len() > MAX_NAME {
         return Err(malformed(format!("a name has {} bytes", bytes.len())));
     }
-    std::str::from_utf8(bytes).map_err(|_| malformed("a name is no UTF-8"))
+    std::str::from_utf8(bytes).map_err(|_| malformed("a name is not UTF-8"))
 }
 
 /// The functions of a cubin.
@@ -84,14 +86,14 @@ pub(super) fn image(bytes: &[u8]) -> Result<Image<'_>, ContainerError> {
         if symbol.st_type() != STT_FUNC {
             continue;
         }
-        // An index of a section that does not fit into 16 bits is in a table of its own.
+        // The index of a section that does not fit into 16 bits is in a separate table.
         let section = symbols.symbol_section(LE, symbol, index).map_err(malformed)?;
         let Some(&position) = section.and_then(|section| by_index.get(&section.0)) else { continue };
         let section = &mut sections[position].1;
         let name = name(symbols.symbol_name(LE, symbol))?;
         let start = symbol.st_value(LE);
         if start >= section.code.len() as u64 || start % u64::from(Program::INST_BYTES) != 0 {
-            return Err(malformed(format!("the function `{name}` begins where no instruction does")));
+            return Err(malformed(format!("the function `{name}` does not begin at an instruction")));
         }
         section.starts.push((start as u32, name));
     }
@@ -101,7 +103,7 @@ pub(super) fn image(bytes: &[u8]) -> Result<Image<'_>, ContainerError> {
         if section.code.len() % Program::INST_BYTES as usize != 0 {
             return Err(malformed(format!("the code of `{}` ends inside of an instruction", section.name)));
         }
-        // Of several names of one place the section's own is the one to show.
+        // If one place has several names, the section's own name is shown.
         section.starts.sort_by_key(|&(start, name)| (start, name != section.name));
         section.starts.dedup_by_key(|&mut (start, _)| start);
         if section.starts.first().is_none_or(|&(start, _)| start != 0) {

@@ -1,25 +1,26 @@
-//! Entries of a fatbin as they were before compression.
+//! Decompresses entries of a fatbin.
 //!
-//! fatbinary compresses with zstd (`--compress-mode=size`, and `balance`, the default since toolkit 13) or with bare blocks
-//! of LZ4 (`speed`, and every toolkit before). The header of an entry says how many bytes come out: more are an error,
-//! fewer too, and memory grows with what comes out, not with what the header claims.
+//! fatbinary compresses with zstd (`--compress-mode=size`, and `balance`, the default since toolkit
+//! 13) or with bare blocks of LZ4 (`speed`, and every earlier toolkit). The header of an entry
+//! gives the decompressed size. More bytes or fewer bytes are an error, and memory grows with the
+//! actual output, not with the size in the header.
 
 use std::io::Read;
 
 use super::MAX_IMAGE;
 use super::error::ContainerError;
 
-/// How an entry is compressed.
+/// The compression of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compression {
     Lz4,
     Zstd,
 }
 
-/// A byte of an LZ4 block stands for at most so many.
+/// The greatest number of bytes that one byte of an LZ4 block expands to.
 const LZ4_RATIO: u64 = 255;
 
-/// The bytes that `packed` stands for, which are `size` ones.
+/// Decompresses `packed`, which must give exactly `size` bytes.
 pub(super) fn unpack(packed: &[u8], compression: Compression, size: u64) -> Result<Vec<u8>, ContainerError> {
     let packed_size = packed.len() as u64;
     let limit = match compression {

@@ -1,36 +1,37 @@
-//! Why a container or an image can't be read.
+//! The reasons why a container or an image cannot be read.
 
 use std::fmt;
 
 use super::MAX_IMAGE;
 
-/// Why bytes are no images.
+/// The reason why bytes are not images.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContainerError {
-    /// Nothing that is known begins like this.
+    /// The bytes start like no known format.
     Unknown,
     /// A file of the host without fatbins.
     NoFatbin,
     /// A text without encodings of instructions.
     NoEncoding,
-    /// Something reaches beyond the end of what it is in.
+    /// A part extends beyond the end of its container.
     Truncated(&'static str),
-    /// Something is not as it has to be.
+    /// A part breaks a rule of its format.
     Malformed(String),
     /// Two parts name the same bytes.
     Overlapping(&'static str),
-    /// An image would have more than [`MAX_IMAGE`] bytes, or more than its compressed bytes can become.
+    /// An image would have more than [`MAX_IMAGE`] bytes, or more than its compressed bytes can
+    /// expand to.
     TooLarge(u64),
-    /// Compressed bytes are not what a compressor makes.
+    /// Compressed bytes are malformed.
     Compression(String),
-    /// Code of an architecture whose instructions are not known, by its number.
+    /// Code of an unknown architecture, by its number.
     Arch(u32),
 }
 
 impl fmt::Display for ContainerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ContainerError::Unknown => f.write_str("there is no machine code of a kind that is known here"),
+            ContainerError::Unknown => f.write_str("no machine code of a known kind was found"),
             ContainerError::NoFatbin => f.write_str("it has no section `.nv_fatbin` or `__nv_relfatbin`"),
             ContainerError::NoEncoding => f.write_str("the text has no encodings of instructions"),
             ContainerError::Truncated(what) => write!(f, "{what} reaches beyond the end"),

@@ -1,7 +1,8 @@
-//! Fatbins: what `fatbinary` makes and programs embed.
+//! Fatbins: files that `fatbinary` makes and that programs embed.
 //!
-//! One or more containers, each a header and entries, each entry a header and a payload. Numbers are little-endian. Found
-//! by experiments with fatbinary 13.5; the layout is also described by several public readers, such as `jiegec/fatbinary`.
+//! A fatbin is one or more containers, each with a header and entries; each entry has a header and
+//! a payload. Numbers are little-endian. The layout was found by experiments with fatbinary 13.5;
+//! several public readers, such as `jiegec/fatbinary`, also describe it.
 //!
 //! | header, at byte | |
 //! |---|---|
@@ -19,9 +20,9 @@
 //! | 40 | 64 bits: flags; `0x2000` LZ4, `0x8000` zstd |
 //! | 56 | 64 bits: bytes before compression |
 //!
-//! Behind the header of a group's entry stand the number of its members (32 bits), the size of what follows with
-//! these eight bytes, and an entry of 64 bytes for each member, in which the place in the unpacked bytes stands at byte 4,
-//! and the size at 8.
+//! After the header of a group's entry come the number of its members (32 bits), the size of the
+//! following data including these eight bytes, and an entry of 64 bytes for each member. The
+//! member's place in the decompressed bytes is at byte 4 of its entry, and its size at byte 8.
 
 use std::borrow::Cow;
 
@@ -43,12 +44,13 @@ const GROUP: u16 = 256;
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
 
-/// Whether bytes begin like a fatbin.
+/// Whether the bytes start like a fatbin.
 pub(super) fn is_fatbin(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
-/// Hands out what containers hold that lie one behind the other, as in a section of an object, with zeros between them.
+/// Visits the content of adjacent containers, as in a section of an object, with zeros between
+/// them.
 pub(super) fn entries(bytes: &[u8], visit: &mut Visit<'_>) {
     let mut at = 0;
     while at < bytes.len() {
@@ -76,17 +78,17 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
-/// Bytes from a place on, as many as a header says.
+/// The bytes from `start` on, as many as a header says.
 fn slice(bytes: &[u8], start: usize, size: u64) -> Option<&[u8]> {
     let end = start.checked_add(usize::try_from(size).ok()?)?;
     bytes.get(start..end)
 }
 
-/// Hands out the entries of the container that bytes begin with; its size.
+/// Visits the entries of the container at the start of the bytes; returns its size.
 fn container(bytes: &[u8], visit: &mut Visit<'_>) -> Result<usize, ContainerError> {
     const WHAT: ContainerError = ContainerError::Truncated("a fatbin");
     if !is_fatbin(bytes) {
-        return Err(ContainerError::Malformed("what follows is no fatbin".to_string()));
+        return Err(ContainerError::Malformed("the bytes are not a fatbin".to_string()));
     }
     let header = usize::from(u16_at(bytes, 6).ok_or(WHAT)?);
     if header < HEADER {
@@ -100,7 +102,7 @@ fn container(bytes: &[u8], visit: &mut Visit<'_>) -> Result<usize, ContainerErro
     Ok(header + entries.len())
 }
 
-/// Hands out the entry that bytes begin with; its size.
+/// Visits the entry at the start of the bytes; returns its size.
 fn entry(bytes: &[u8], visit: &mut Visit<'_>) -> Result<usize, ContainerError> {
     const WHAT: ContainerError = ContainerError::Truncated("an entry of a fatbin");
     let header = bytes.get(..u32_at(bytes, 4).ok_or(WHAT)? as usize).ok_or(WHAT)?;
@@ -127,7 +129,7 @@ fn entry(bytes: &[u8], visit: &mut Visit<'_>) -> Result<usize, ContainerError> {
     Ok(header.len() + payload.len())
 }
 
-/// The payload of an entry without compression and padding.
+/// The payload of an entry, decompressed and without padding.
 fn content<'a>(header: &[u8], payload: &'a [u8]) -> Result<Cow<'a, [u8]>, ContainerError> {
     const WHAT: ContainerError = ContainerError::Truncated("a compressed entry");
     let flags = u64_at(header, 40).ok_or(WHAT)?;
@@ -151,7 +153,7 @@ fn image(bytes: &[u8], visit: &mut Visit<'_>) {
     }
 }
 
-/// Hands out the members of a group.
+/// Visits the members of a group.
 fn group(header: &[u8], content: &[u8], visit: &mut Visit<'_>) {
     let table = &header[ENTRY..];
     let count = u32_at(table, 0).unwrap_or(0) as usize;
@@ -159,7 +161,7 @@ fn group(header: &[u8], content: &[u8], visit: &mut Visit<'_>) {
     if members.len() < count {
         visit.next(Found::Broken(ContainerError::Truncated("the list of a group")));
     }
-    // Members lie one behind the other; any other order could ask for the same bytes again and again.
+    // Members are adjacent and in order; any other order could read the same bytes many times.
     let mut end = 0;
     for member in members.take(count) {
         let start = u32_at(member, 4).unwrap_or(0) as usize;

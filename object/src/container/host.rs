@@ -1,7 +1,8 @@
 //! Files of the host's linker: objects, shared objects and programs in ELF, and archives of them.
 //!
-//! nvcc puts fatbins into the section `.nv_fatbin`, and what device code of other files is linked to into `__nv_relfatbin`.
-//! The linker joins the sections of its inputs, so each may hold several containers.
+//! nvcc puts fatbins into the section `.nv_fatbin`, and the linked device code of several files
+//! into `__nv_relfatbin`. The linker joins the sections of its inputs, so each may hold several
+//! containers.
 
 use object::read::archive::ArchiveFile;
 use object::{Object, ObjectSection};
@@ -9,13 +10,13 @@ use object::{Object, ObjectSection};
 use super::error::ContainerError;
 use super::{Visit, fatbin};
 
-/// What an archive begins with.
+/// The bytes at the start of an archive.
 pub(super) const ARCHIVE: &[u8] = b"!<arch>\n";
 
 /// The sections that hold fatbins.
 const SECTIONS: [&[u8]; 2] = [b".nv_fatbin", b"__nv_relfatbin"];
 
-/// Goes through the fatbins of a file in ELF.
+/// Visits the fatbins of an ELF file.
 pub(super) fn fatbins(bytes: &[u8], visit: &mut Visit<'_>) {
     let file = match object::File::parse(bytes) {
         Ok(file) => file,
@@ -45,7 +46,7 @@ pub(super) fn fatbins(bytes: &[u8], visit: &mut Visit<'_>) {
     }
 }
 
-/// Goes through the members of an archive. A member without device code is none of our business.
+/// Visits the members of an archive. A member without device code is ignored.
 pub(super) fn archive(bytes: &[u8], visit: &mut Visit<'_>) {
     let mut found_any = false;
     let archive = match ArchiveFile::parse(bytes) {
@@ -73,7 +74,7 @@ pub(super) fn archive(bytes: &[u8], visit: &mut Visit<'_>) {
     }
 }
 
-/// Whether a file in ELF has a section with fatbins, or can't be read so that this is to be said.
+/// Whether an ELF file has a section with fatbins, or is malformed, which must be reported.
 fn has_fatbins(bytes: &[u8]) -> bool {
     object::File::parse(bytes).map_or(true, |file| {
         file.sections().any(|section| section.name_bytes().is_ok_and(|name| SECTIONS.contains(&name)))

@@ -1,8 +1,9 @@
-//! The text of disassemblers: code by its encodings.
+//! Reads code from the text of disassemblers, by its encodings.
 //!
-//! `nvdisasm -hex`, with `-c` or without, and `cuobjdump -sass` print behind each instruction its two 64-bit words. These
-//! are taken, and not the text in front of them, so that what is shown does not depend on how others spell it. Lines
-//! `.text.K:` and `Function : K` begin a section of code, and a label that is not one of a branch begins a function in it.
+//! `nvdisasm -hex`, with `-c` or without, and `cuobjdump -sass` print two 64-bit words after each
+//! instruction. The reader uses these words and ignores the text before them, so the result does
+//! not depend on the spelling of other tools. Lines `.text.K:` and `Function : K` begin a section
+//! of code, and a label that is not the label of a branch begins a function in it.
 
 use std::borrow::Cow;
 
@@ -13,12 +14,12 @@ use ptxc_sass::text::source::{Line, Source};
 use super::error::ContainerError;
 use super::{Function, Image, MAX_NAME};
 
-/// An image, or why there is none.
+/// An image, or the reason why there is none.
 type Read = Result<Image<'static>, ContainerError>;
 
-/// The images of a text: a new one begins where the architecture is named.
+/// The images of a text: each line that names an architecture begins a new one.
 pub(super) fn images(bytes: &[u8]) -> Result<Vec<Read>, ContainerError> {
-    // Neither a text nor anything else that is known.
+    // The bytes are neither text nor another known format.
     let text = std::str::from_utf8(bytes).map_err(|_| ContainerError::Unknown)?;
     if !text.contains("/*") {
         return Err(ContainerError::Unknown);
@@ -36,15 +37,15 @@ struct Reading {
     images: Vec<Read>,
     /// Whether a section of code is being read.
     in_code: bool,
-    /// Instructions so far in the section, in bytes.
+    /// The bytes of the section's instructions so far.
     offset: u32,
-    /// The lower word of an instruction whose upper one is still to come.
+    /// The lower word of an instruction whose upper word has not been read yet.
     lower: Option<u64>,
     instructions: usize,
 }
 
 fn malformed(line: &Line<'_>, what: &str) -> ContainerError {
-    // A place in bytes says little of a text; the line itself says more.
+    // In a text the line itself helps more than a place in bytes.
     let code: String = line.code.chars().take(60).collect();
     ContainerError::Malformed(format!("{what}: `{code}`"))
 }
@@ -58,7 +59,7 @@ impl Reading {
             self.in_code = false;
         } else if let Some(label) = line.code.strip_suffix(':').filter(|label| !label.contains(' ')) {
             match label.strip_prefix(".text.") {
-                // The label of a section, behind the directive for it, is the second of its kind.
+                // The label of a section after the section's directive names the same section.
                 Some(name) => self.section(line, name)?,
                 None if label.starts_with('.') => {}
                 None if self.in_code => self.function(line, label)?,
@@ -77,7 +78,7 @@ impl Reading {
         Ok(())
     }
 
-    /// A section of code begins.
+    /// Begins a section of code.
     fn section(&mut self, line: &Line<'_>, name: &str) -> Result<(), ContainerError> {
         let functions = match self.images.last() {
             Some(Ok(image)) => &image.functions[..],
@@ -102,9 +103,9 @@ impl Reading {
         if self.images.is_empty() {
             self.images.push(Ok(Image { arch: None, functions: Vec::new() }));
         }
-        // Code that can't be shown is passed over.
+        // Skip code of an unknown architecture.
         let Some(Ok(Image { functions, .. })) = self.images.last_mut() else { return Ok(()) };
-        // A label in front of the first instruction is the function's own name.
+        // A label before the first instruction is the function's own name.
         if functions.last().is_some_and(|last| last.is_empty() && last.start == self.offset) {
             functions.pop();
         }
@@ -118,12 +119,12 @@ impl Reading {
 
     fn word(&mut self, line: &Line<'_>, word: u64) -> Result<(), ContainerError> {
         if !self.in_code {
-            return Err(malformed(line, "an instruction stands in no function"));
+            return Err(malformed(line, "an instruction is outside of all functions"));
         }
         let Some(lower) = self.lower.take() else {
-            // Without what is left out, targets of branches would be wrong.
+            // If instructions are missing, the targets of branches would be wrong.
             if line.offset.is_some_and(|offset| offset != self.offset) {
-                return Err(malformed(line, "an instruction is not where it says"));
+                return Err(malformed(line, "an instruction is not at its offset"));
             }
             self.lower = Some(word);
             return Ok(());
@@ -147,14 +148,14 @@ impl Reading {
             return Err(ContainerError::NoEncoding);
         }
         self.images.retain(|image| image.as_ref().map_or(true, |image| !image.functions.is_empty()));
-        // `code for sm_90` and `.target sm_90` say the same.
+        // `code for sm_90` and `.target sm_90` name the same architecture.
         self.images.dedup_by(|image, before| image.is_err() && image == before);
         Ok(self.images)
     }
 }
 
-/// The architecture that a line names: `.target sm_90`, or `arch = sm_90` of cuobjdump, of which the first is enough
-/// where both are there.
+/// The architecture that a line names: `.target sm_90`, or `code for sm_90` of cuobjdump. If
+/// cuobjdump prints both, the first is enough.
 fn architecture(code: &str) -> Option<Result<Arch, ContainerError>> {
     let name = match code.strip_prefix(".target") {
         Some(name) => name.trim(),

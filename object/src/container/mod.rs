@@ -1,12 +1,13 @@
-//! Where machine code is in files: [images](visit) in containers, and the [functions](Image) in an image.
+//! Finds machine code in files: [images](visit) in containers, and the [functions](Image) in an
+//! image.
 //!
-//! | bytes | what is looked at |
+//! | bytes | parts that are read |
 //! |---|---|
 //! | a cubin: an ELF file of NVIDIA's machine | its sections `.text.…` |
 //! | a fatbin | each entry that is a cubin, compressed or not |
 //! | an object, a shared object or a program of the host | the fatbins in `.nv_fatbin` and `__nv_relfatbin` |
 //! | an archive | each member that is one of these |
-//! | text of `nvdisasm -hex` or `cuobjdump -sass` | the encodings behind the instructions |
+//! | text of `nvdisasm -hex` or `cuobjdump -sass` | the encodings after the instructions |
 //!
 //! ```
 //! use ptxc_object::container::{Found, visit};
@@ -17,13 +18,15 @@
 //!     Found::Skipped(content) => messages.push(format!("{content} left out")),
 //!     Found::Broken(why) => messages.push(why.to_string()),
 //! });
-//! assert_eq!(messages, ["there is no machine code of a kind that is known here"]);
+//! assert_eq!(messages, ["no machine code of a known kind was found"]);
 //! ```
 //!
-//! Files are untrusted: any bytes give images or errors, what is broken does not hide what comes behind it, and
-//! memory stays within a small multiple of the file and the largest image, which [`MAX_IMAGE`] limits. Images are handed
-//! out one after the other, so that of a library with thousands one is unpacked at a time. Nothing recurses: an archive
-//! in an archive, or a fatbin in a fatbin, is no image. Linear in the bytes, and sorting each image's symbols.
+//! Files are untrusted: any bytes give images or errors, and an error does not hide later images.
+//! Memory stays within a small multiple of the file and the largest image, which [`MAX_IMAGE`]
+//! limits. Images are visited one after the other, so that only one image of a library with
+//! thousands is decompressed at a time. There is no recursion: an archive in an archive, or a
+//! fatbin in a fatbin, is not an image. Linear in the bytes, except for sorting each image's
+//! symbols.
 
 mod code;
 mod compression;
@@ -41,16 +44,16 @@ use ptxc_machine::Arch;
 
 pub use error::ContainerError;
 
-/// The most bytes that an image may be unpacked to.
+/// The greatest size of a decompressed image, in bytes.
 pub const MAX_IMAGE: u64 = 1 << 29;
 
-/// The most bytes of a function's name.
+/// The greatest length of a function's name, in bytes.
 pub const MAX_NAME: usize = 1 << 16;
 
-/// Machine code of one architecture: what a cubin has.
+/// Machine code of one architecture: the content of a cubin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image<'a> {
-    /// The architecture; `None` where a text does not say it.
+    /// The architecture; `None` if a text does not name it.
     pub arch: Option<Arch>,
     /// Its functions, in the order of the file.
     pub functions: Vec<Function<'a>>,
@@ -61,7 +64,8 @@ pub struct Image<'a> {
 pub struct Function<'a> {
     /// Its symbol.
     pub name: Cow<'a, str>,
-    /// Where it begins in its section, in bytes; targets of branches count from the section's beginning.
+    /// The function's start in its section, in bytes; targets of branches count from the start of
+    /// the section.
     pub start: u32,
     /// The instructions, 16 bytes each.
     pub code: Cow<'a, [u8]>,
@@ -88,12 +92,13 @@ impl Function<'_> {
     }
 }
 
-/// Where in a file something is.
+/// A place in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The member of the archive.
     pub member: Option<String>,
-    /// Images, and what could have been one, are counted from 1 through the file; 0 is the file or the member itself.
+    /// The number of the image, or of another entry, counted from 1 through the file; 0 is the file
+    /// or the member itself.
     pub number: u32,
 }
 
@@ -108,25 +113,25 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is found at a place.
+/// The content at a place.
 #[derive(Debug)]
 pub enum Found<'a> {
     /// An image.
     Image(Image<'a>),
-    /// No machine code, by intention.
+    /// Content that is intentionally not machine code.
     Skipped(Content),
-    /// Something that can't be read.
+    /// Content that cannot be read.
     Broken(ContainerError),
 }
 
-/// What an entry of a fatbin holds that is no machine code.
+/// The content of a fatbin's entry that is not machine code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// PTX, to be compiled when the program runs.
     Ptx,
     /// An intermediate form, to be compiled when the program is linked.
     LinkTime,
-    /// Something of another kind, by the number that the entry has.
+    /// Another kind of content, by the number in the entry.
     Other(u16),
 }
 
@@ -140,7 +145,7 @@ impl fmt::Display for Content {
     }
 }
 
-/// Counts places and hands out what is found there.
+/// Counts places and passes the content of each to the caller.
 struct Visit<'v> {
     place: Place,
     count: u32,
@@ -148,14 +153,14 @@ struct Visit<'v> {
 }
 
 impl Visit<'_> {
-    /// Something at a place of its own.
+    /// Passes on content at the next place.
     fn next(&mut self, found: Found<'_>) {
         self.count += 1;
         self.place.number = self.count;
         (self.each)(&self.place, found);
     }
 
-    /// The bytes of a cubin.
+    /// Visits the bytes of a cubin.
     fn cubin(&mut self, bytes: &[u8]) {
         let found = match code::image(bytes) {
             Ok(image) => Found::Image(image),
@@ -164,14 +169,15 @@ impl Visit<'_> {
         self.next(found);
     }
 
-    /// What is wrong with the file or member as a whole.
+    /// Reports an error of the file or member as a whole.
     fn broken(&mut self, why: ContainerError) {
         self.place.number = 0;
         (self.each)(&self.place, Found::Broken(why));
     }
 }
 
-/// Calls a function with each image in a file, in the order of the file, and with what is no image or broken.
+/// Calls a function with each image in a file, in the order of the file, and with each entry that
+/// is not an image or is broken.
 pub fn visit(bytes: &[u8], each: &mut dyn FnMut(&Place, Found<'_>)) {
     let mut visit = Visit { place: Place::default(), count: 0, each };
     if bytes.starts_with(host::ARCHIVE) {
@@ -186,7 +192,7 @@ pub fn visit(bytes: &[u8], each: &mut dyn FnMut(&Place, Found<'_>)) {
     }
 }
 
-/// Goes through something that is no archive and no text; whether it is.
+/// Visits a file that is neither an archive nor a text; returns whether it is of a known kind.
 fn object(bytes: &[u8], visit: &mut Visit<'_>) -> bool {
     if code::is_cubin(bytes) {
         visit.cubin(bytes);

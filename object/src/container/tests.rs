@@ -1,4 +1,4 @@
-//! Every container of `tests/decode` has the same code; damaged ones are errors.
+//! Every container of `tests/decode` has the same code; damaged containers are errors.
 
 use proptest::prelude::*;
 
@@ -12,7 +12,8 @@ const ARCHIVE: &[u8] = include_bytes!("../../../tests/decode/scale.a");
 const CUOBJDUMP: &[u8] = include_bytes!("../../../tests/decode/scale.cuobjdump.txt");
 const NVDISASM: &[u8] = include_bytes!("../../../tests/decode/scale.nvdisasm.txt");
 
-/// What is found, as a line each: the architecture with functions and their sizes, or what else it is.
+/// The content found, one line each: the architecture with functions and their sizes, or the other
+/// kind of content.
 fn found(bytes: &[u8]) -> Vec<String> {
     let mut lines = Vec::new();
     visit(bytes, &mut |place, found| {
@@ -32,7 +33,7 @@ fn found(bytes: &[u8]) -> Vec<String> {
     lines
 }
 
-/// The code of the kernel for sm_90, wherever it is.
+/// The code of the kernel for sm_90, in whatever container it is.
 fn code(bytes: &[u8]) -> Vec<u8> {
     let mut code = Vec::new();
     visit(bytes, &mut |_, found| {
@@ -66,7 +67,7 @@ fn every_container_has_the_kernel() {
     }
 }
 
-/// A fatbin with one entry: its header changed by a function, and its payload.
+/// A fatbin with one entry: the payload, and a header that `change` modifies.
 fn fatbin(payload: &[u8], change: impl Fn(&mut [u8])) -> Vec<u8> {
     let mut entry = vec![0; 64];
     entry[0] = 2;
@@ -90,7 +91,7 @@ fn compressed(flag: u16, size: u64) -> impl Fn(&mut [u8]) {
 }
 
 #[test]
-fn what_a_header_claims_is_held_against_it() {
+fn sizes_in_headers_are_checked() {
     // A frame of zstd that is a gigabyte of zeros: magic, no checksum, a window of 1 KiB, then blocks of one byte repeated.
     let mut bomb = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38];
     for block in 0..8192u32 {
@@ -118,11 +119,11 @@ fn lists_and_sizes_that_make_no_sense_end() {
         bytes[at] = value;
         found(&bytes)
     };
-    // The header of an entry without bytes, which would be read again and again.
+    // The header of an entry of zero bytes, which would be read again and again.
     assert!(with(16 + 4, 0)[0].contains("the header of a fatbin's entry has 0 bytes"));
     assert!(with(6, 0)[0].contains("a fatbin's header has 0 bytes"));
     assert!(with(16 + 15, 0x80)[0].contains("an entry of a fatbin reaches beyond the end"));
-    // Two members of a group that are the same bytes.
+    // Two members of a group with the same bytes.
     let list = |entry: &mut [u8]| {
         entry[1] = 1;
         entry[0] = 0;
@@ -143,15 +144,15 @@ fn lists_and_sizes_that_make_no_sense_end() {
 }
 
 #[test]
-fn texts_say_what_they_lack() {
+fn errors_of_texts_name_the_missing_part() {
     for (text, expected) in [
-        ("", "there is no machine code of a kind that is known here"),
+        ("", "no machine code of a known kind was found"),
         (".text.k:\n/*0000*/ NOP ;\n", "the text has no encodings of instructions"),
         (".text.k:\n/*0000*/ NOP ; /* 0x0000000000007918 */\n", "an instruction reaches beyond the end"),
-        ("/*0000*/ NOP ; /* 0x0000000000007918 */\n", "an instruction stands in no function: `NOP ;`"),
+        ("/*0000*/ NOP ; /* 0x0000000000007918 */\n", "an instruction is outside of all functions: `NOP ;`"),
         (
             ".text.k:\n/*0010*/ NOP ; /* 0x0000000000007918 */\n",
-            "an instruction is not where it says: `NOP ;`",
+            "an instruction is not at its offset: `NOP ;`",
         ),
     ] {
         assert_eq!(found(text.as_bytes()), [format!("the file: error: {expected}")]);
@@ -187,7 +188,8 @@ proptest! {
         if let Some(end) = end {
             file.truncate(end.index(file.len()));
         }
-        // Every function has whole instructions, and images come to no more than there is, unpacked.
+        // Every function has whole instructions, and the images have no more bytes than the
+        // decompressed file.
         let mut total = 0;
         visit(&file, &mut |_, found| {
             if let Found::Image(image) = found {

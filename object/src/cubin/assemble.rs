@@ -1,18 +1,19 @@
-//! Programs to contents.
+//! Assembles programs to the contents of a cubin.
 //!
-//! In: the finished kernels of one module. Out: a [`Cubin`] that holds their code as bits, what they need of a launch, and
-//! the variables that they name.
+//! In: the finished kernels of one module. Out: a [`Cubin`] with their code as bits, their
+//! requirements for a launch, and the variables that they name.
 //!
-//! - **Code**: a kernel's own, and behind it the functions that it calls. Calls and returns name offsets of the section.
-//!   Up to the next multiple of 128 bytes, which is what an instruction cache fetches, follow a branch to itself and `NOP`s,
-//!   as behind NVIDIA's code.
-//! - **Registers**: NVIDIA's compiler announces two more than the code names, and so do we, as far as the launch bounds leave
-//!   room for them.
-//! - **Variables**: one is at its place in constant bank 3; the address of one in global memory is written to its place in bank
-//!   4 by the loader, which also fills in the addresses that variables hold. The address of a function counts from
-//!   the kernel that calls it, so that no loader is needed for it, but all kernels must have it at the same place.
+//! - **Code**: a kernel's own code, followed by the functions that it calls. Calls and returns name
+//!   offsets of the section. A branch to itself and `NOP`s follow, up to the next multiple of 128
+//!   bytes, which is a line of the instruction cache, as in NVIDIA's code.
+//! - **Registers**: NVIDIA's compiler announces two registers more than the code names. So does
+//!   this assembler, as far as the launch bounds leave room for them.
+//! - **Variables**: a constant variable is at its place in constant bank 3. The loader writes the
+//!   address of a global variable to its place in bank 4, and fills in the addresses that variables
+//!   hold. The address of a function is relative to the kernel that calls it, so it needs no
+//!   loader, but all kernels must have the function at the same place.
 //!
-//! Linear in the code, but for sorting the variables.
+//! Linear in the code, except for sorting the variables.
 
 use std::collections::BTreeMap;
 
@@ -36,32 +37,34 @@ use super::error::CubinError;
 use super::relocation::{Relocation, RelocationKind};
 use super::write::CODE_ALIGN;
 
-/// A kernel that goes into a cubin.
+/// A kernel that is put into a cubin.
 #[derive(Clone, Debug)]
 pub struct Source<'a> {
-    /// The kernel with what it calls.
+    /// The kernel with the functions that it calls.
     pub program: &'a Program,
-    /// The source lines of its instructions, by ascending offset; none for a file without lines.
+    /// The source lines of its instructions, by ascending offset; empty for a file without lines.
     pub lines: Vec<Line>,
 }
 
-/// What is to be known of a module beside its kernels.
+/// The facts about a module other than its kernels.
 #[derive(Clone, Debug)]
 pub struct Module {
     /// The architecture of all kernels.
     pub arch: Arch,
     /// The layout of the file.
     pub abi: Abi,
-    /// The names of the source files, by the numbers in lines.
+    /// The names of the source files; lines refer to them by index.
     pub files: Vec<String>,
-    /// Variables that no kernel names: the host may ask for them. Those in global memory have no address in bank 4.
+    /// Variables that no kernel names, because the host may ask for them. Those in global memory
+    /// have no address in bank 4.
     pub variables: Vec<Variable>,
-    /// The variables that other files do not see by their names alone; all others are global.
+    /// The variables whose names other files do not see, or see as weak; all others are global.
     pub bindings: BTreeMap<String, Binding>,
 }
 
 impl Module {
-    /// A module of kernels, without source files and other variables than the kernels name.
+    /// A module of kernels, without source files and with only those variables that the kernels
+    /// name.
     pub fn of(arch: Arch, abi: Abi) -> Module {
         Module { arch, abi, files: Vec::new(), variables: Vec::new(), bindings: BTreeMap::new() }
     }
@@ -70,8 +73,9 @@ impl Module {
 /// Assembles kernels.
 ///
 /// # Errors
-/// An instruction without encoding, and an address that a cubin can't hold: of a function that kernels have at different
-/// places, of what is not in the module, or a piece of one that no relocation writes.
+/// An instruction without encoding, and an address that a cubin cannot hold: that of a function
+/// which kernels have at different places, that of a name which is not in the module, or a part of
+/// an address that no relocation writes.
 pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinError> {
     let mut functions = Vec::new();
     for source in sources {
@@ -160,7 +164,7 @@ fn address(
     let unsupported = |what: String| Err(CubinError::Unsupported(what));
     let Pointer { target, addend, .. } = pointer;
     let Some(variable) = places.get(target.as_str()) else {
-        // Each kernel that has the variable has the function too, or can't call it.
+        // Each kernel with the variable also has the function, or cannot call it.
         let users = sources.iter().filter(|source| source.program.variables.contains(holder));
         let mut starts: Vec<u32> = users
             .flat_map(|source| &source.program.functions)
@@ -194,7 +198,7 @@ fn address(
     Ok(Address::OfLoader(Relocation { at, kind, target: target.clone(), addend: *addend }))
 }
 
-/// Writes an address that is known already.
+/// Writes an address that is already known.
 fn put(bytes: &mut [u8], pointer: &Pointer, value: u64) {
     let value = value.checked_shr(u32::from(pointer.shift)).unwrap_or(0);
     let at = bytes.iter_mut().skip(pointer.at as usize).take(usize::from(pointer.bytes));
@@ -240,7 +244,7 @@ fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
         matches!(coded.inst.op, Op::CALL | Op::CALL_INDIRECT | Op::CALL_ABSOLUTE | Op::CALL_LOADED)
     });
     let call_stack = calls.then_some(match abi {
-        // The older layout has no depth that is not known.
+        // The older layout cannot state that the depth is unknown.
         Abi::V8 if needs.open_stack != 0 => u32::MAX,
         _ => 0,
     });
@@ -276,7 +280,7 @@ fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
     })
 }
 
-/// What the loader writes into the instructions.
+/// The addresses that the loader writes into the instructions.
 fn relocations(program: &Program) -> Result<Vec<Relocation>, CubinError> {
     let mut list = Vec::with_capacity(program.relocations.len());
     for one in &program.relocations {
@@ -300,7 +304,7 @@ fn relocations(program: &Program) -> Result<Vec<Relocation>, CubinError> {
     Ok(list)
 }
 
-/// Whether data that ends there fits into a constant bank.
+/// Checks that data that ends at `end` fits into a constant bank.
 fn within_bank(what: &str, end: u32) -> Result<(), CubinError> {
     if end > CONSTANT_BANK_BYTES {
         return Err(CubinError::Unsupported(format!(
@@ -310,7 +314,7 @@ fn within_bank(what: &str, end: u32) -> Result<(), CubinError> {
     Ok(())
 }
 
-/// The bits of a program's code: 16 bytes an instruction, in their order.
+/// The bits of a program's code: 16 bytes per instruction, in order.
 ///
 /// # Errors
 /// The first instruction without encoding.
@@ -351,7 +355,7 @@ fn encode_one(program: &Program, coded: &Coded, code: &mut Vec<u8>) -> Result<()
     Ok(())
 }
 
-/// Fills the last line of the instruction cache, and adds one where a label stands behind the code.
+/// Fills the last line of the instruction cache, and adds a line if a label is after the code.
 fn pad(program: &Program, code: &mut Vec<u8>) -> Result<(), CubinError> {
     let is_named = program.labels.iter().any(|&index| index as usize == program.insts.len());
     if code.len().is_multiple_of(CODE_ALIGN) && !is_named && !code.is_empty() {

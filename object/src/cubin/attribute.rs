@@ -1,7 +1,8 @@
-//! Attributes: the records of which `.nv.info`, `.nv.info.K` and `.nv.compat` consist.
+//! Attributes: the records of `.nv.info`, `.nv.info.K` and `.nv.compat`.
 //!
-//! A record is a format, a code, and a value: nothing, a byte, 16 bits, or a length of 16 bits and as many bytes.
-//! The codes are those that NVIDIA's `cuobjdump -elf` names; what they mean is known from files that its compiler made.
+//! A record is a format, a code, and a value: nothing, a byte, 16 bits, or a length of 16 bits
+//! followed by that many bytes. The codes are those that NVIDIA's `cuobjdump -elf` names; their
+//! meaning was found in files of NVIDIA's compiler.
 //!
 //! ```text
 //! 04 1c 08 00  c0 00 00 00  30 01 00 00     EXIT_INSTR_OFFSETS: 0xc0, 0x130
@@ -18,25 +19,25 @@ pub const MAX_THREADS: u8 = 0x05;
 pub const REQNTID: u8 = 0x10;
 /// A function's stack frame: its symbol, bytes.
 pub const FRAME_SIZE: u8 = 0x11;
-/// The stack that a kernel needs with all that it calls: its symbol, bytes.
+/// The stack that a kernel needs, including all functions that it calls: its symbol, bytes.
 pub const MIN_STACK_SIZE: u8 = 0x12;
 /// A parameter: 0, ordinal and offset, size.
 pub const KPARAM_INFO: u8 = 0x17;
 /// Bytes of all parameters.
 pub const CBANK_PARAM_SIZE: u8 = 0x19;
-/// The most registers that the kernel was compiled for.
+/// The greatest number of registers that the kernel was compiled for.
 pub const MAXREG_COUNT: u8 = 0x1b;
-/// Where each `EXIT` is: byte offsets.
+/// The byte offsets of each `EXIT`.
 pub const EXIT_INSTR_OFFSETS: u8 = 0x1c;
-/// The stack of call returns; all ones where its depth is not known.
+/// The stack of call returns; all ones if its depth is unknown.
 pub const CRS_STACK_SIZE: u8 = 0x1e;
 /// A function's registers: its symbol, the number.
 pub const REGCOUNT: u8 = 0x2f;
-/// For each branch that goes by a table: its offset, 0, the number of targets, their offsets.
+/// For each branch that uses a table: its offset, 0, the number of targets, their offsets.
 pub const INDIRECT_BRANCH_TARGETS: u8 = 0x34;
-/// Present on sm_80 to sm_89; the name of a workaround.
+/// The name of a workaround; present on sm_80 to sm_89.
 pub const SW2861232_WAR: u8 = 0x35;
-/// Workarounds that the compiler has done.
+/// Workarounds that the compiler has applied.
 pub const SW_WAR: u8 = 0x36;
 /// The version of the toolkit's interface.
 pub const CUDA_API_VERSION: u8 = 0x37;
@@ -48,7 +49,7 @@ pub const EXPLICIT_CLUSTER: u8 = 0x3e;
 pub const MAX_CLUSTER_RANK: u8 = 0x3f;
 /// A parameter of 16 KiB or more: 0, ordinal and offset, size.
 pub const KPARAM_INFO_V2: u8 = 0x45;
-/// How many CTA barriers there are.
+/// The number of CTA barriers.
 pub const NUM_BARRIERS: u8 = 0x4c;
 /// A mask of sparse matrix instructions.
 pub const SPARSE_MMA_MASK: u8 = 0x50;
@@ -57,9 +58,9 @@ pub const MERCURY_ISA_VERSION: u8 = 0x5f;
 
 /// The codes in `.nv.compat`.
 pub mod compat {
-    /// Whether the code runs on this very architecture only (`sm_90a`).
+    /// Whether the code runs only on this very architecture (`sm_90a`).
     pub const ACCELERATOR_TARGET: u8 = 0x09;
-    /// Whether it is for an architecture of NVIDIA's own.
+    /// Whether it is for an internal architecture of NVIDIA.
     pub const INTERNAL_TARGET: u8 = 0x0c;
     /// The class of the instruction set.
     pub const ISA_CLASS: u8 = 0x02;
@@ -74,15 +75,15 @@ const BYTE: u8 = 2;
 const HALF: u8 = 3;
 const SIZED: u8 = 4;
 
-/// The most words of an attribute.
+/// The greatest number of words in an attribute.
 pub(super) const MOST_WORDS: usize = u16::MAX as usize / 4;
 
-/// A list of attributes that grows.
+/// A list of attributes under construction.
 #[derive(Default)]
 pub(super) struct Attributes {
     /// The bytes, with 0 for the index of each symbol.
     pub(super) bytes: Vec<u8>,
-    /// Where the index of a symbol belongs.
+    /// The places of the symbols' indices.
     pub(super) symbols: Vec<(usize, SymbolId)>,
 }
 
@@ -101,7 +102,7 @@ impl Attributes {
         self.bytes.extend(value.to_le_bytes());
     }
 
-    /// An attribute of words. Lists that are too long for one become several.
+    /// An attribute of words. A list that is too long for one attribute is split into several.
     pub(super) fn words(&mut self, code: u8, words: &[u32]) {
         for part in words.chunks(MOST_WORDS) {
             self.bytes.extend([SIZED, code]);
@@ -150,7 +151,7 @@ fn word(bytes: &[u8]) -> u32 {
     bytes.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte))
 }
 
-/// Reads attributes, code and value. An error ends them.
+/// Reads attributes, each as code and value, up to the first error.
 pub(super) fn attributes(data: &[u8]) -> impl Iterator<Item = Result<(u8, Value<'_>), CubinError>> {
     let mut rest = data;
     std::iter::from_fn(move || {
@@ -187,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_attributes_read_back() {
         let mut written = Attributes::default();
         written.flag(EXPLICIT_CLUSTER);
         written.byte(NUM_BARRIERS, 16);
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_early_is_an_error_once() {
+    fn truncated_attributes_give_one_error() {
         for length in [1, 3, 5, 7] {
             let data = &[SIZED, EXIT_INSTR_OFFSETS, 4, 0, 1, 2, 3, 4][..length];
             assert!(attributes(data).next().unwrap().is_err());

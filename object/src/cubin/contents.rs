@@ -1,4 +1,4 @@
-//! What a cubin holds, free of how ELF says it.
+//! The contents of a cubin, independent of their form in ELF.
 
 use ptxc_machine::Arch;
 use ptxc_sass::program::Resources;
@@ -8,12 +8,12 @@ use rustc_hash::FxHashSet;
 use super::error::CubinError;
 use super::relocation::Relocation;
 
-/// How a file's header and attributes are laid out: NVIDIA's tools changed both with CUDA 13.
+/// The layout of a file's header and attributes: NVIDIA's tools changed both with CUDA 13.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Abi {
-    /// What the tools of CUDA 11 and 12 write.
+    /// The layout of the tools of CUDA 11 and 12.
     V7,
-    /// What those of CUDA 13 write, and the only one whose control flow their disassembler looks at.
+    /// The layout of CUDA 13, and the only one in which its disassembler reads the control flow.
     #[default]
     V8,
 }
@@ -23,17 +23,17 @@ pub enum Abi {
 pub struct Cubin {
     /// The architecture.
     pub arch: Arch,
-    /// Whether it runs on that very architecture only (`sm_90a`).
+    /// Whether it runs only on that very architecture (`sm_90a`).
     pub accelerated: bool,
     /// The layout of the file.
     pub abi: Abi,
-    /// Its kernels, and device functions that stand alone, in the order of the file.
+    /// Its kernels, and device functions with their own sections, in the order of the file.
     pub functions: Vec<Function>,
     /// Its variables in constant bank 3 and in global memory, by section and offset.
     pub variables: Vec<GlobalVariable>,
     /// Bytes of constant bank 4, which holds addresses.
     pub address_bytes: u64,
-    /// What the loader writes into constant bank 4, by ascending offset.
+    /// The addresses that the loader writes into constant bank 4, by ascending offset.
     pub addresses: Vec<Relocation>,
     /// The source files that lines name.
     pub files: Vec<String>,
@@ -43,58 +43,60 @@ impl Cubin {
     /// A kernel or device function by its name.
     ///
     /// # Errors
-    /// There is none.
+    /// The cubin has no such function.
     pub fn function(&self, name: &str) -> Result<&Function, CubinError> {
         let found = self.functions.iter().find(|function| function.name == name);
         found.ok_or_else(|| CubinError::Missing(name.to_string()))
     }
 
-    /// That no two functions have one name: sections go by it.
+    /// Checks that no two functions have the same name, because the names of sections contain it.
     pub(super) fn check_names(&self) -> Result<(), CubinError> {
         let mut names = FxHashSet::default();
         match self.functions.iter().find(|function| !names.insert(&*function.name)) {
-            Some(twice) => Err(CubinError::malformed(format!("the code of `{}` is there twice", twice.name))),
+            Some(twice) => Err(CubinError::malformed(format!("the code of `{}` occurs twice", twice.name))),
             None => Ok(()),
         }
     }
 }
 
-/// A kernel, or a device function that stands in a section of its own.
+/// A kernel, or a device function with its own section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Function {
     /// Its name.
     pub name: String,
     /// Whether it can be launched.
     pub is_kernel: bool,
-    /// Its instructions, 16 bytes each, with those of the functions that stand behind it.
+    /// Its instructions, 16 bytes each, followed by those of the functions in `parts`.
     pub code: Vec<u8>,
-    /// The functions behind its own code, by ascending offset.
+    /// The functions after its own code, by ascending offset.
     pub parts: Vec<Part>,
     /// Its parameters, in order.
     pub params: Vec<Param>,
-    /// General registers of a thread that a launch sets aside.
+    /// General registers per thread that a launch reserves.
     pub registers: u32,
-    /// The most registers that it was compiled for.
+    /// The greatest number of registers that it was compiled for.
     pub max_registers: u32,
     /// CTA barriers.
     pub barriers: u32,
-    /// Bytes of static shared memory, without what the system keeps; `None` where it has no section for it.
+    /// Bytes of static shared memory, without the bytes that the system reserves; `None` if it has
+    /// no section for it.
     pub shared_bytes: Option<u64>,
     /// Bytes of its own stack frame.
     pub frame_bytes: u32,
-    /// Bytes of stack that it needs with all that it calls, as far as that is known.
+    /// Bytes of stack that it needs with all functions that it calls, as far as they are known.
     pub stack_bytes: u32,
-    /// The stack of call returns: `None` where it calls nothing, all ones where the depth of calls is not known.
+    /// The stack of call returns: `None` if it calls nothing, all ones if the depth of calls is
+    /// unknown.
     pub call_stack: Option<u32>,
-    /// What it demands of a launch.
+    /// Its requirements for a launch.
     pub launch: Launch,
     /// Its constant banks, by ascending number. Bank 0 ends with the parameters.
     pub banks: Vec<Bank>,
     /// Byte offsets of its `EXIT`s.
     pub exits: Vec<u32>,
-    /// Branches that go by a table.
+    /// Branches that use a table.
     pub branches: Vec<IndirectBranch>,
-    /// What the loader writes into its instructions.
+    /// The addresses that the loader writes into its instructions.
     pub relocations: Vec<Relocation>,
     /// Source lines of its instructions, by ascending offset.
     pub lines: Vec<Line>,
@@ -107,7 +109,7 @@ impl Function {
     }
 }
 
-/// What a kernel demands of a launch; 0 and `None` where it demands nothing.
+/// A kernel's requirements for a launch; false and `None` if it has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
     /// The exact shape of a CTA, in threads.
@@ -118,12 +120,12 @@ pub struct Launch {
     pub cluster: Option<[u32; 3]>,
     /// Whether a launch must name the shape of a cluster.
     pub explicit_cluster: bool,
-    /// The most CTAs of a cluster.
+    /// The greatest number of CTAs in a cluster.
     pub max_cluster_rank: Option<u32>,
 }
 
 impl Launch {
-    /// What resources say of it.
+    /// The requirements in `resources`.
     pub fn of(resources: &Resources) -> Launch {
         Launch {
             threads: resources.threads(),
@@ -134,7 +136,8 @@ impl Launch {
         }
     }
 
-    /// Writes it to resources, which have no most CTAs of a cluster.
+    /// Writes the requirements to `resources`, which do not hold the greatest number of CTAs in a
+    /// cluster.
     pub fn to(&self, resources: &mut Resources) {
         let [x, y, z] = self.threads.unwrap_or_default();
         (resources.threads_x, resources.threads_y, resources.threads_z) = (x, y, z);
@@ -146,12 +149,12 @@ impl Launch {
     }
 }
 
-/// A function behind a kernel's own code.
+/// A function after a kernel's own code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Its name.
     pub name: String,
-    /// Where its code begins, in bytes from the start of the kernel.
+    /// The start of its code, in bytes from the start of the kernel.
     pub offset: u32,
     /// Bytes of its code.
     pub size: u32,
@@ -171,22 +174,22 @@ pub struct Param {
 pub struct Bank {
     /// Its number.
     pub number: u8,
-    /// What it holds before a launch.
+    /// Its content before a launch.
     pub bytes: Vec<u8>,
-    /// What the loader writes into it.
+    /// The addresses that the loader writes into it.
     pub relocations: Vec<Relocation>,
 }
 
-/// A branch that goes by a table, and all places where it can go.
+/// A branch that uses a table, and all its possible targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndirectBranch {
     /// Its byte offset.
     pub offset: u32,
-    /// Those of its targets, in the order of the table.
+    /// The byte offsets of its targets, in the order of the table.
     pub targets: Vec<u32>,
 }
 
-/// From an instruction on, the source line that the code comes from.
+/// The source line of the code from an instruction on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Line {
     /// The byte offset of the instruction.
@@ -205,7 +208,7 @@ pub enum Binding {
     /// By its name.
     #[default]
     Global,
-    /// By its name, unless another file defines that.
+    /// By its name, unless another file defines that name.
     Weak,
 }
 
@@ -214,7 +217,7 @@ pub enum Binding {
 pub struct GlobalVariable {
     /// Constant bank 3 or global memory.
     pub section: Section,
-    /// Whether the file has its content; what has none is zero.
+    /// Whether the file has its content; a variable without content is zero.
     pub has_content: bool,
     /// Its offset among the variables of the section with or without content, in bytes.
     pub offset: u64,
@@ -224,7 +227,7 @@ pub struct GlobalVariable {
     pub binding: Binding,
     /// Its size in bytes.
     pub size: u64,
-    /// What its offset is a multiple of, as far as the file shows.
+    /// Its alignment, as far as the file shows it.
     pub align: u64,
     /// Its content: as many bytes as its size, or none.
     pub bytes: Vec<u8>,

@@ -1,9 +1,9 @@
 //! An ELF file as a list of sections and symbols, written by `object`.
 //!
-//! In: sections in their final order, symbols, and which section lies in which segment. Out: bytes. Sections and symbols
-//! are named by ids while the file grows; what names them, a relocation or a link, gets their index at the end, when local
-//! symbols stand in front of global ones, as ELF wants it. Nothing depends on addresses or the order of a map, so that the
-//! same input gives the same bytes.
+//! In: sections in their final order, symbols, and the segment of each section. Out: bytes. While
+//! the file is built, ids name sections and symbols. A relocation or a link gets the index of its
+//! target at the end, when local symbols precede global ones, as ELF requires. Nothing depends on
+//! addresses or the order of a map, so the same input gives the same bytes.
 
 use object::Endianness;
 use object::elf as abi;
@@ -12,18 +12,18 @@ use object::write::elf::{FileHeader, ProgramHeader, Rel, SectionHeader, SectionI
 use super::error::CubinError;
 use super::relocation::RelocationKind;
 
-/// A section, by its number among ours.
+/// A section, by its index in `Elf`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SectionId(pub(super) usize);
 
-/// A symbol, by its number among the local or the global ones.
+/// A symbol, by its index among the local or the global symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SymbolId {
     Local(u32),
     Global(u32),
 }
 
-/// What `sh_info` or `sh_link` holds.
+/// The value of `sh_info` or `sh_link`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Reference {
     #[default]
@@ -43,10 +43,10 @@ pub(super) struct Entry {
     pub(super) addend: i64,
 }
 
-/// What a section holds.
+/// The content of a section.
 pub(super) enum Data {
     Bytes(Vec<u8>),
-    /// As many zeros, which the file does not have.
+    /// That many zeros, which are not in the file.
     Zeros(u64),
     Relocations(Vec<Entry>),
 }
@@ -63,7 +63,7 @@ impl Data {
 
 const RELA_BYTES: u64 = 24;
 
-/// Which part of memory a section belongs to; each is a segment.
+/// The part of memory that a section belongs to; each part is a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Segment {
     None,
@@ -115,7 +115,7 @@ pub(super) struct Symbol {
     pub(super) size: u64,
 }
 
-/// What the header says.
+/// The fields of the header that the caller decides.
 pub(super) struct Header {
     pub(super) os_abi: u8,
     pub(super) abi_version: u8,
@@ -123,7 +123,7 @@ pub(super) struct Header {
     pub(super) flags: u32,
 }
 
-/// A file that grows.
+/// A file under construction.
 #[derive(Default)]
 pub(super) struct Elf {
     pub(super) sections: Vec<Section>,
@@ -131,13 +131,13 @@ pub(super) struct Elf {
     globals: Vec<Symbol>,
 }
 
-/// The sections in front of ours: the null section and the tables of names and symbols.
+/// The sections before those in `Elf`: the null section and the tables of names and symbols.
 const FIRST_SECTION: usize = 4;
-/// The number of bytes that `e_version` is away from the start.
+/// The byte offset of `e_version` in the file.
 const VERSION_AT: usize = 20;
 
 impl Elf {
-    /// Adds a section behind the others.
+    /// Adds a section after the others.
     pub(super) fn section(&mut self, section: Section) -> SectionId {
         self.sections.push(section);
         SectionId(self.sections.len() - 1)
@@ -169,7 +169,7 @@ impl Elf {
         }
     }
 
-    /// Puts the indices of symbols where data names them.
+    /// Writes the indices of symbols into the data that names them.
     fn resolve(&mut self) {
         let mut sections = std::mem::take(&mut self.sections);
         for section in &mut sections {
@@ -213,7 +213,7 @@ impl Elf {
                 let section =
                     symbol.section.map(|SectionId(number)| SectionIndex((FIRST_SECTION + number) as u32));
                 writer.reserve_symbol_index(section);
-                // The name of a section's symbol is the section's.
+                // The symbol of a section has the section's name.
                 (section, (!symbol.name.is_empty()).then(|| writer.add_string(symbol.name.as_bytes())))
             })
             .collect();
@@ -279,7 +279,8 @@ impl Elf {
             writer.write_program_header(&segment(p_type, abi::PF_R, at, size, size));
         }
         segments.iter().for_each(|header| writer.write_program_header(header));
-        // The writer knows one version of ELF only; the vendor's older files have the toolkit's here.
+        // The writer knows only one version of ELF; NVIDIA's older files have the toolkit's version
+        // here.
         bytes[VERSION_AT..VERSION_AT + 4].copy_from_slice(&header.version.to_le_bytes());
         Ok(bytes)
     }
@@ -302,7 +303,8 @@ impl Elf {
         }
     }
 
-    /// The segments that are not empty, from where their first section lies to the end of the last.
+    /// The segments that are not empty, each from the start of its first section to the end of its
+    /// last one.
     fn segments(&self, offsets: &[usize]) -> Vec<ProgramHeader> {
         let kinds = [
             (Segment::Constants, abi::PF_R),

@@ -1,32 +1,34 @@
-//! Why a cubin can't be read or written.
+//! The reasons why a cubin cannot be read or written.
 
 use std::fmt;
 
 /// An error about a cubin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CubinError {
-    /// The bytes are no cubin at all: no ELF file of 64 bits for the CUDA machine. Says what they are or lack.
+    /// The bytes are not a cubin: not a 64-bit ELF file for the CUDA machine. Says what they are or
+    /// lack.
     NotACubin(String),
-    /// A cubin for an architecture, by the number in its name, whose instructions have another format.
+    /// A cubin for an architecture with another instruction format, by the number in its name.
     Arch(u32),
-    /// An architecture for which it is not known what a cubin says.
+    /// An architecture whose constants in cubins are unknown.
     NoFormat(ptxc_machine::Arch),
-    /// The file contradicts itself or ends too early. Says where and how.
+    /// The file is inconsistent or ends too early. Says where and how.
     Malformed(String),
-    /// Parts of the file overlap so often that reading it would take far more memory than it has bytes.
+    /// Parts of the file overlap so much that reading it would take far more memory than its size.
     Overlapping,
-    /// What was asked for is not there: a kernel by its name.
+    /// The requested kernel, by its name, is not in the cubin.
     Missing(String),
-    /// An instruction can't be encoded or decoded: the kernel, the byte offset in it, and why.
+    /// An instruction cannot be encoded or decoded: the kernel, the byte offset in it, and the
+    /// reason.
     Code {
         /// The kernel.
         function: String,
         /// The byte offset of the instruction from the start of the kernel.
         offset: u32,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
-    /// The programs need what a cubin of ours can't express. Names it.
+    /// The programs need something that this writer cannot express. Names it.
     Unsupported(String),
 }
 
@@ -45,10 +47,10 @@ impl fmt::Display for CubinError {
                 write!(f, "a cubin for sm_{number}; there are {known}")
             }
             CubinError::NoFormat(arch) => {
-                write!(f, "cannot write a cubin for {arch}: what its cubins say is not known")
+                write!(f, "cannot write a cubin for {arch}: the contents of its cubins are not known")
             }
             CubinError::Malformed(what) => write!(f, "malformed cubin: {what}"),
-            CubinError::Overlapping => f.write_str("malformed cubin: its parts overlap over and over"),
+            CubinError::Overlapping => f.write_str("malformed cubin: its parts overlap too often"),
             CubinError::Missing(name) => write!(f, "the cubin has no kernel `{name}`"),
             CubinError::Code { function, offset, why } => write!(f, "`{function}` at {offset:#06x}: {why}"),
             CubinError::Unsupported(what) => write!(f, "{what} is not supported in a cubin yet"),

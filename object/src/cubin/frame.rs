@@ -1,16 +1,17 @@
-//! `.debug_frame`: where the caller's frame is, for debuggers and for NVIDIA's disassembler.
+//! `.debug_frame`: the place of the caller's frame, for debuggers and for NVIDIA's disassembler.
 //!
-//! In: the functions of a file, each a symbol, an offset from it, and a size. Out: for each a description after DWARF 3 in
-//! its 64-bit form, which says that the canonical frame address is what `R1` holds, and leaves all registers as they are.
-//! The numbers of registers are those that NVIDIA's compiler uses: `R1` is `0x5000001` there, a class and a number.
+//! In: the functions of a file, each a symbol, an offset from it, and a size. Out: for each
+//! function a description according to DWARF 3 in its 64-bit form. The description says that the
+//! canonical frame address is the value of `R1` and that all registers are unchanged. The numbers
+//! of registers are those of NVIDIA's compiler: `R1` is `0x5000001`, a class and a number.
 //!
-//! Code of ours moves `R1` by constants that the descriptions do not follow: a debugger sees the frame of the innermost
-//! function only where that has none.
+//! The compiler's code moves `R1` by constants that the descriptions do not follow, so a debugger
+//! sees the frame of the innermost function only if that function does not have one.
 
 use super::elf::{Entry, SymbolId};
 use super::relocation::RelocationKind;
 
-/// The class of general registers, and a number in it, as unsigned LEB128.
+/// A general register by its class and its number in the class, as unsigned LEB128.
 const STACK_POINTER: [u8; 5] = [0x81, 0x80, 0x80, 0x28, 0x00];
 /// No register holds the return address of a kernel.
 const NO_REGISTER: [u8; 5] = [0xff, 0xff, 0xff, 0xff, 0x0f];
@@ -19,7 +20,7 @@ const DEFINE_FRAME: u8 = 0x0c;
 const SAME_VALUE: u8 = 0x08;
 const LONG: [u8; 4] = [0xff; 4];
 
-/// A function: the symbol of the kernel, where its code begins and how long it is, in bytes.
+/// A function: the symbol of the kernel, the start of its code and its size, in bytes.
 pub(super) struct Described {
     pub(super) symbol: SymbolId,
     pub(super) offset: u32,
@@ -56,7 +57,7 @@ pub(super) fn write(functions: &[Described]) -> (Vec<u8>, Vec<Entry>) {
     (bytes, relocations)
 }
 
-/// An entry with its length in front, filled up with `DW_CFA_nop` to a multiple of 8 bytes.
+/// An entry, preceded by its length and padded with `DW_CFA_nop` to a multiple of 8 bytes.
 fn entry(bytes: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let start = bytes.len();
     bytes.extend(LONG);

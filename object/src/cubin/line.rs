@@ -1,8 +1,8 @@
-//! The line table: `.debug_line` after DWARF 3, written and read by `gimli`.
+//! The line table: `.debug_line` according to DWARF 3, written and read by `gimli`.
 //!
-//! In: the source lines of each kernel. Out: one line program with a sequence a kernel, and a relocation for the address at
-//! the start of each. Back: each kernel is loaded at an address of its own. Columns are dropped, as NVIDIA's compiler
-//! drops them.
+//! In: the source lines of each kernel. Out: one line program with a sequence for each kernel, and
+//! a relocation for the address at the start of each sequence. The reader loads each kernel at a
+//! separate address. Columns are dropped, as by NVIDIA's compiler.
 
 use gimli::write::{
     Address, DebugLine, DebugLineStrOffsets, DebugStrOffsets, EndianVec, LineProgram, LineString, Writer,
@@ -15,14 +15,14 @@ use super::error::CubinError;
 
 /// The lines of a kernel.
 pub(super) struct Lines<'a> {
-    /// Its number, which stands for its symbol.
+    /// Its number, which identifies its symbol.
     pub(super) kernel: usize,
     /// Bytes of its code.
     pub(super) size: u64,
     pub(super) lines: &'a [Line],
 }
 
-/// A buffer that notes where addresses of kernels go.
+/// A buffer that records the places of kernel addresses.
 #[derive(Clone)]
 struct Noting {
     bytes: EndianVec<LittleEndian>,
@@ -59,13 +59,13 @@ impl Writer for Noting {
     }
 }
 
-/// A section, and where in it the addresses of kernels, by their numbers, belong.
+/// A section, and the places of the kernels' addresses in it, with the kernels' numbers.
 pub(super) type Section = (Vec<u8>, Vec<(u64, usize)>);
 
-/// Writes the section. A file without a name stands as `?`.
+/// Writes the section. A file without a name is written as `?`.
 ///
 /// # Errors
-/// A table that its format can't hold.
+/// A table that the format cannot hold.
 pub(super) fn write(files: &[String], kernels: &[Lines<'_>]) -> Result<Section, CubinError> {
     let encoding = Encoding { format: Format::Dwarf32, version: 3, address_size: 8 };
     let line_encoding = LineEncoding {
@@ -111,7 +111,7 @@ pub(super) fn write(files: &[String], kernels: &[Lines<'_>]) -> Result<Section, 
     Ok((bytes.into_vec(), addresses))
 }
 
-/// What a line table says.
+/// The content of a line table.
 #[derive(Default)]
 pub(super) struct Table {
     pub(super) files: Vec<String>,
@@ -122,11 +122,12 @@ pub(super) struct Table {
 /// The bits of a code offset, below the number of its function.
 const OFFSET_BITS: u32 = 32;
 
-/// Reads a section. `relocations` says where in it the address of which function belongs; each is loaded at an address of
-/// its own, so that the rows say themselves whose they are. Rows of no function are dropped.
+/// Reads a section. `relocations` lists the places of addresses in it, each with its function. Each
+/// function is loaded at a separate address, so that a row's address identifies its function. Rows
+/// of no function are dropped.
 ///
 /// # Errors
-/// What is no line table, and relocations outside of it.
+/// A malformed line table, and relocations outside of it.
 pub(super) fn read(section: &[u8], relocations: &[(u64, usize)]) -> Result<Table, CubinError> {
     let wrong = |error: gimli::Error| CubinError::malformed(format!(".debug_line: {error}"));
     let mut section = section.to_vec();
@@ -139,7 +140,7 @@ pub(super) fn read(section: &[u8], relocations: &[(u64, usize)]) -> Result<Table
     let mut numbers: FxHashMap<Vec<u8>, u32> = FxHashMap::default();
     let data = gimli::DebugLine::new(&section, LittleEndian);
     let mut offset = 0;
-    // Every file may name one long folder.
+    // Every file may name the same long folder.
     let mut budget = section.len().saturating_mul(4).saturating_add(1 << 16);
     while offset < section.len() {
         let program = data.program(gimli::DebugLineOffset(offset), 8, None, None).map_err(wrong)?;
@@ -198,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_tables_read_back() {
         let files = ["k.cu".to_string(), "dir/h.cuh".to_string()];
         let line = |offset, file, line| Line { offset, file, line };
         let first = [line(0, 0, 3), line(16, 1, 700), line(0x1230, 0, 2)];

@@ -1,8 +1,9 @@
 //! Cubins: the ELF files that the CUDA driver loads.
 //!
-//! [`write()`] makes a file of [contents](Cubin), [`read()`] takes one apart. Both know ELF and NVIDIA's additions to it, and
-//! nothing of instructions: code is bytes to them. [`assemble()`] makes contents of [programs](ptxc_sass::Program), [`program()`] a
-//! program of a kernel in them.
+//! [`write()`] makes a file of [contents](Cubin), and [`read()`] reads one. Both handle ELF and
+//! NVIDIA's additions to it, but not instructions: code is bytes to them. [`assemble()`] makes
+//! contents from [programs](ptxc_sass::Program), and [`program()`] makes a program from a kernel in
+//! them.
 
 mod assemble;
 mod attribute;

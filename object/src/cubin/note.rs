@@ -1,12 +1,12 @@
-//! Notes: who made a file, and for what.
+//! Notes: the tool that made a file, and the target of the file.
 //!
-//! Files of CUDA 13's layout say in notes what the header said before: the virtual architecture and the version of the
-//! toolkit, and the tool that wrote them.
+//! In the layout of CUDA 13, notes hold the facts that the header held before: the virtual
+//! architecture and the version of the toolkit. They also name the tool that wrote the file.
 
 const OWNER: &[u8; 12] = b"NVIDIA Corp\0";
 const CUDA_INFO: u32 = 1000;
 const TOOL_INFO: u32 = 2000;
-/// The version of the notes' own layout.
+/// The version of the layout of the notes.
 const VERSION: u16 = 2;
 
 fn note(kind: u32, data: &[u8]) -> Vec<u8> {
@@ -26,8 +26,8 @@ pub(super) fn cuda_info(number: u32, toolkit: u32) -> Vec<u8> {
     note(CUDA_INFO, &data)
 }
 
-/// `.note.nv.tkinfo`: where each of five strings begins (the source, the tool, its version, its branch, its options),
-/// then the strings.
+/// `.note.nv.tkinfo`: the start of each of five strings (the source, the tool, its version, its
+/// branch, its options), then the strings.
 pub(super) fn tool_info() -> Vec<u8> {
     let strings = ["", "ptxc", concat!("ptxc ", env!("CARGO_PKG_VERSION")), "", ""];
     let mut data = u32::from(VERSION).to_le_bytes().to_vec();

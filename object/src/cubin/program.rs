@@ -1,10 +1,11 @@
-//! Contents to a program.
+//! Converts the contents of a cubin to a program.
 //!
-//! In: a [`Cubin`] and the name of a kernel in it. Out: a [`Program`]: its instructions, labels where branches go, the functions
-//! behind its own code, its jump tables, parameters and the module's variables. Parameters are named by their ordinals, as a
-//! cubin does not know their names. Registers and uniform registers are counted; everything else is what the file says.
+//! In: a [`Cubin`] and the name of a kernel in it. Out: a [`Program`]: its instructions, labels at
+//! the targets of branches, the functions after its own code, its jump tables, parameters and the
+//! module's variables. Parameters are named by their ordinals, because a cubin does not have their
+//! names. Registers and uniform registers are counted; everything else is taken from the file.
 //!
-//! Linear in the code and the variables, and sorting the places that branches name.
+//! Linear in the code and the variables, except for sorting the places that branches name.
 
 use ptxc_machine::Arch;
 use ptxc_sass::bits;
@@ -26,8 +27,8 @@ use super::relocation::RelocationKind;
 /// The program of a kernel.
 ///
 /// # Errors
-/// There is no kernel or function of that name, a word is no instruction, a branch leaves the code, or a relocation is
-/// nowhere or of a kind that no operand has.
+/// The kernel or function does not exist, a word is not an instruction, a branch leaves the code,
+/// or a relocation has a wrong place or a kind that no operand has.
 pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
     let function = cubin.function(name)?;
     let mut insts = decode(cubin, function)?;
@@ -88,12 +89,12 @@ fn decode(cubin: &Cubin, function: &Function) -> Result<Vec<Coded>, CubinError> 
     words.iter().zip(offsets).map(decode).collect()
 }
 
-/// What a launch needs, from the file.
+/// Sets the resources that a launch needs, from the file.
 fn describe(function: &Function, resources: &mut Resources) -> Result<(), CubinError> {
     let shared = u32::try_from(function.shared_bytes.unwrap_or(0));
     let too_large = |_| CubinError::malformed(format!("`{}` wants too much shared memory", function.name));
     resources.shared_bytes = shared.map_err(too_large)?;
-    // How much the functions that it calls need is not known where they call one another in a circle.
+    // The stack that its callees need is unknown if they call one another recursively.
     let is_open = function.stack_bytes == u32::MAX;
     resources.local_bytes =
         if is_open { function.frame_bytes } else { function.frame_bytes.max(function.stack_bytes) };
@@ -105,7 +106,7 @@ fn describe(function: &Function, resources: &mut Resources) -> Result<(), CubinE
     Ok(())
 }
 
-/// Names for the places that instructions go to.
+/// Names for the places that instructions jump to.
 struct Targets<'a> {
     function: &'a Function,
     /// The number of instructions.
@@ -136,11 +137,12 @@ impl<'a> Targets<'a> {
         place.filter(|_| offset % bytes == 0).ok_or_else(|| CubinError::Code {
             function: self.function.name.clone(),
             offset: from * Program::INST_BYTES,
-            why: format!("it goes to {offset:#x}, where no instruction begins"),
+            why: format!("its target {offset:#x} is not the start of an instruction"),
         })
     }
 
-    /// Turns places into functions, where calls go, or labels, whose numbers are still those of instructions.
+    /// Replaces places by functions (for calls) or labels; until `finish`, the number of a label is
+    /// the index of its instruction.
     fn name(&mut self, coded: &mut Coded, index: u32) -> Result<(), CubinError> {
         let names_function = matches!(coded.inst.op, Op::CALL | Op::CALL_INDIRECT | Op::RET | Op::RET_IF);
         for operand in &mut coded.inst.operands {
@@ -150,7 +152,7 @@ impl<'a> Targets<'a> {
                 let next = self.functions.len() as u32;
                 let number = *self.function_at.entry(place).or_insert(next);
                 if number == next {
-                    // What is called without a symbol is named by where it is.
+                    // A callee without a symbol is named by its place.
                     let name = format!("${:#x}", place * Program::INST_BYTES);
                     self.functions.push(ProgramFunction { name, start: Some(place) });
                 }
@@ -163,7 +165,8 @@ impl<'a> Targets<'a> {
         Ok(())
     }
 
-    /// Gives indexed branches the targets that the file knows; these branches, with the offsets of their targets.
+    /// Gives indexed branches the targets that the file lists; returns these branches with the
+    /// offsets of their targets.
     fn tables(&mut self, insts: &mut [Coded]) -> Result<Vec<(u32, &'a [u32])>, CubinError> {
         let mut branches = Vec::new();
         for branch in &self.function.branches {
@@ -184,7 +187,8 @@ impl<'a> Targets<'a> {
         Ok(branches)
     }
 
-    /// What the loader writes into instructions. Places in this function become labels, as branch targets do.
+    /// The addresses that the loader writes into instructions. Places in this function become
+    /// labels, as for branch targets.
     fn relocations(&mut self, insts: &[Coded], arch: Arch) -> Result<Vec<CodeRelocation>, CubinError> {
         let mut list: Vec<CodeRelocation> = Vec::with_capacity(self.function.relocations.len());
         for one in &self.function.relocations {
@@ -196,9 +200,9 @@ impl<'a> Targets<'a> {
             let place = u32::try_from(one.at / bytes).ok().filter(|_| one.at % bytes == 0);
             let place = place.and_then(|place| Some((place, insts.get(place as usize)?)));
             let (inst, coded) = place.ok_or_else(|| malformed("no instruction begins there"))?;
-            // They are sorted by their places.
+            // The relocations are sorted by place.
             if list.last().is_some_and(|last| last.inst == inst) {
-                return Err(malformed("the instruction has another"));
+                return Err(malformed("the instruction has another relocation"));
             }
             let slot = bits::loaded_slot(&coded.inst, arch);
             let slot = slot.and_then(|slot| Some((slot, coded.inst.operands.get(slot)?.kind)));
@@ -247,8 +251,8 @@ impl<'a> Targets<'a> {
     }
 }
 
-/// Finds the table of each branch in its bank: the first place that has the targets in order. What no table has are
-/// literals.
+/// Finds the table of each branch in its bank: the first place with the targets in order. Words
+/// outside of all tables are literals.
 fn table_bank(
     function: &Function,
     branches: Vec<(u32, &[u32])>,
@@ -267,7 +271,7 @@ fn table_bank(
     }
     let mut found = Vec::new();
     let mut is_literal = vec![true; words.len()];
-    // Equal tables are searched for once.
+    // Equal tables share one search.
     let mut known: FxHashMap<&[u32], Option<usize>> = FxHashMap::default();
     for (branch, targets) in branches {
         let place = *known.entry(targets).or_insert_with(|| {
@@ -294,7 +298,8 @@ fn table_bank(
     Ok((found, literals))
 }
 
-/// The variables of a module. Global ones whose address is in no bank get a place behind the others.
+/// The variables of a module. Global variables whose address is not in bank 4 get a place after the
+/// others.
 fn variables(cubin: &Cubin) -> Result<Vec<Variable>, CubinError> {
     let places: FxHashMap<&str, u64> = {
         let whole = |one: &&super::Relocation| one.kind == RelocationKind::ABS_64 && one.addend == 0;

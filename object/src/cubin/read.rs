@@ -1,9 +1,10 @@
-//! ELF to contents.
+//! Reads the contents of a cubin from ELF.
 //!
-//! In: any bytes. Out: a [`Cubin`], or an error that says what is wrong with them. Files of both layouts are read, with
-//! relocations of both kinds. Every offset and size is checked where it is used, names and data are copied within a budget
-//! of a few times the file's size, so that sections that all name the same bytes can't ask for much more, and nothing
-//! recurses. Linear in the file's size, and sorting its symbols.
+//! In: any bytes. Out: a [`Cubin`], or an error that says what is wrong. Files of both layouts are
+//! read, with relocations of both kinds. Every offset and size is checked where it is used. Names
+//! and data are copied within a budget of a few times the file's size, so that sections with the
+//! same bytes cannot cause much larger copies. There is no recursion. Linear in the file's size,
+//! except for sorting its symbols.
 
 use object::LittleEndian as LE;
 use object::elf::{FileHeader64, STT_FUNC, STT_OBJECT, SectionHeader64};
@@ -26,7 +27,8 @@ type Result<T> = std::result::Result<T, CubinError>;
 /// Reads a cubin.
 ///
 /// # Errors
-/// What is no cubin, one of an architecture with other instructions, and what contradicts itself or ends too early.
+/// A file that is not a cubin, is for an architecture with other instructions, is inconsistent, or
+/// ends too early.
 pub fn read(data: &[u8]) -> Result<Cubin> {
     let header = Header::parse(data).map_err(|_| CubinError::NotACubin("no ELF file of 64 bits".into()))?;
     if header.e_machine(LE) != object::elf::EM_CUDA {
@@ -67,14 +69,14 @@ pub fn read(data: &[u8]) -> Result<Cubin> {
     Ok(reader.cubin)
 }
 
-/// Where sections belong, by their indices.
+/// The parts that sections belong to, by the sections' indices.
 #[derive(Default)]
 struct Places {
-    /// The function of a section of code.
+    /// The function of each section of code.
     code: FxHashMap<usize, usize>,
-    /// The function and the index of its bank.
+    /// The function, and the index of its bank.
     banks: FxHashMap<usize, (usize, usize)>,
-    /// For a section of variables, those in it: their offsets, ascending, and their indices.
+    /// For each section of variables, the offsets of its variables, ascending, and their indices.
     variables: FxHashMap<usize, Vec<(u64, usize)>>,
 }
 
@@ -86,7 +88,7 @@ struct Reader<'a> {
     places: Places,
     /// Bytes that may still be copied.
     budget: usize,
-    /// Where the line table has the address of which function.
+    /// The places of addresses in the line table, each with its function.
     line_starts: Vec<(u64, usize)>,
 }
 
@@ -112,10 +114,10 @@ impl<'a> Reader<'a> {
 
     fn text(&mut self, bytes: &[u8]) -> Result<String> {
         self.spend(bytes.len())?;
-        String::from_utf8(bytes.to_vec()).map_err(|_| CubinError::malformed("a name is no UTF-8"))
+        String::from_utf8(bytes.to_vec()).map_err(|_| CubinError::malformed("a name is not UTF-8"))
     }
 
-    /// The sections but for the null section, with their indices.
+    /// The sections except the null section, with their indices.
     fn all_sections(&self) -> impl Iterator<Item = (usize, &'a SectionHeader64<LE>)> + use<'a> {
         self.sections.iter().enumerate().skip(1)
     }
@@ -151,7 +153,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Finds code.
+    /// Finds the code of functions.
     fn functions(&mut self) -> Result<()> {
         for (index, section) in self.all_sections() {
             let Some(name) = self.section_name(section)?.strip_prefix(b".text.") else { continue };
@@ -185,7 +187,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Finds what functions there are in each section of code, and which can be launched.
+    /// Finds the functions in each section of code, and which of them can be launched.
     fn function_symbols(&mut self) -> Result<()> {
         for index in 1..self.symbols.len() {
             let Ok(symbol) = self.symbols.symbol(SymbolIndex(index)) else { continue };
@@ -265,7 +267,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Banks by their numbers, while sections still find theirs.
+    /// Sorts banks by their numbers, and updates the indices that sections refer to them by.
     fn sort_banks(&mut self) {
         let mut moved: FxHashMap<(usize, usize), usize> = FxHashMap::default();
         for (number, function) in self.cubin.functions.iter_mut().enumerate() {
@@ -307,7 +309,7 @@ impl<'a> Reader<'a> {
         let mut params: Vec<(u32, Param)> = Vec::new();
         for attribute in attributes(data) {
             let (code, value) = attribute?;
-            // What the attributes repeat is as large as they are.
+            // The data that attributes repeat in the contents is as large as the attributes.
             if let eiattr::Value::Bytes(bytes) = value {
                 self.spend(bytes.len())?;
             }
@@ -350,7 +352,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Finds variables, and copies what they hold.
+    /// Finds variables, and copies their content.
     fn variables(&mut self) -> Result<()> {
         for index in 1..self.symbols.len() {
             let Ok(symbol) = self.symbols.symbol(SymbolIndex(index)) else { continue };
@@ -407,7 +409,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Variables by section and offset, while sections still find theirs.
+    /// Sorts variables by section and offset, and updates the indices that sections refer to them
+    /// by.
     fn sort_variables(&mut self) {
         let mut variables: Vec<_> =
             std::mem::take(&mut self.cubin.variables).into_iter().enumerate().collect();
@@ -430,7 +433,7 @@ impl<'a> Reader<'a> {
         self.cubin.variables = variables.into_iter().map(|(_, variable)| variable).collect();
     }
 
-    /// Reads the relocations of what is loaded, and of the line table.
+    /// Reads the relocations of the loaded sections and of the line table.
     fn relocations(&mut self) -> Result<()> {
         for (_, section) in self.all_sections() {
             let target = section.sh_info(LE) as usize;

@@ -1,7 +1,8 @@
-//! Relocations: what a loader writes into code and data.
+//! Relocations: the values that a loader writes into code and data.
 //!
-//! The numbers and names are those that NVIDIA's `cuobjdump -elf` prints for each number of a file in which they were
-//! counted up. `G` is a generic address; without it, an address in the space of its target.
+//! The numbers and names come from NVIDIA's `cuobjdump -elf`, which printed the name for each
+//! number of a file in which the numbers were counted up. `G` is a generic address; without it, the
+//! address is in the space of its target.
 
 use std::fmt;
 
@@ -22,7 +23,7 @@ impl RelocationKind {
     pub const GENERIC_64: RelocationKind = RelocationKind(4);
     /// The first of eight kinds: byte 0, byte 1 and so on of the address.
     const BYTE_0: u32 = 76;
-    /// The same of the generic address.
+    /// The first of eight kinds for the bytes of the generic address.
     const GENERIC_BYTE_0: u32 = 84;
 
     /// A byte of a generic address, the lowest for `index` 0.
@@ -30,8 +31,9 @@ impl RelocationKind {
         RelocationKind(Self::GENERIC_BYTE_0 + (index & 7) as u32)
     }
 
-    /// What is written: its size in bytes, how many bits of the address are dropped below it, and whether the address is
-    /// generic. `None` of a kind that goes into instructions, or an unknown one.
+    /// The written value: its size in bytes, how many low bits of the address are dropped, and
+    /// whether the address is generic. `None` for a kind that is written into instructions, or an
+    /// unknown kind.
     pub const fn data(self) -> Option<(u8, u8, bool)> {
         match self.0 {
             1 => Some((4, 0, false)),
@@ -58,7 +60,8 @@ impl RelocationKind {
         (113, SymbolValue::Unified, SymbolBits::High),
     ];
 
-    /// The kind that puts the address into a call; `None` where the instruction is none on the architecture.
+    /// The kind that puts the address into a call; `None` if the architecture does not have the
+    /// instruction.
     fn of_call(op: Op, arch: Arch) -> Option<RelocationKind> {
         let facts = arch.facts().cubin.as_ref()?;
         let number = match op {
@@ -69,7 +72,8 @@ impl RelocationKind {
         number.map(RelocationKind)
     }
 
-    /// What of a symbol it puts into an instruction. `None` of a kind that such an instruction has no place for.
+    /// The value and the bits of a symbol that the kind puts into an instruction; `None` for a kind
+    /// that such an instruction has no place for.
     pub fn in_code(self, op: Op, arch: Arch) -> Option<(SymbolValue, SymbolBits)> {
         if matches!(op, Op::CALL_LOADED | Op::CALL_ABSOLUTE) {
             let is_it = RelocationKind::of_call(op, arch) == Some(self);
@@ -121,11 +125,12 @@ impl fmt::Display for RelocationKind {
 /// A place that the loader fills with an address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Relocation {
-    /// Where, in bytes: from the start of a function's code, of a variable, or of constant bank 4.
+    /// Its place, in bytes from the start of a function's code, of a variable, or of constant bank
+    /// 4.
     pub at: u64,
-    /// What is written there.
+    /// The kind of the written value.
     pub kind: RelocationKind,
-    /// The symbol whose address it is.
+    /// The symbol whose address is written.
     pub target: String,
     /// Added to the address.
     pub addend: i64,

@@ -1,9 +1,9 @@
-//! Contents to ELF.
+//! Writes the contents of a cubin as ELF.
 //!
-//! In: a [`Cubin`]. Out: its file. Sections stand in the order in which NVIDIA's compiler puts them for sm_90: names and
-//! symbols, debug information, notes, attributes, the call graph, relocations, then what a loader puts into memory:
-//! constants, code, variables, and the constant bank 0 of each kernel. Linear in the file's size, and sorting its symbols
-//! by name.
+//! In: a [`Cubin`]. Out: its file. Sections have the order of NVIDIA's compiler for sm_90: names
+//! and symbols, debug information, notes, attributes, the call graph, relocations, and then the
+//! sections that a loader puts into memory. These are constants, code, variables, and the constant
+//! bank 0 of each kernel. Linear in the file's size, except for sorting its symbols by name.
 
 use ptxc_sass::variable::Section as Space;
 use rustc_hash::FxHashMap;
@@ -22,7 +22,7 @@ pub(super) mod cuda {
     pub(crate) const COMPAT: u32 = 0x7000_0086;
     /// A symbol that can be launched.
     pub(crate) const ENTRY: u8 = 0x10;
-    /// Where the flags of code have the number of barriers, in the older layout.
+    /// The place of the number of barriers in the flags of code, in the older layout.
     pub(crate) const BARRIERS_SHIFT: u64 = 20;
     /// The flags of the first of the notes.
     pub(crate) const TOOL_NOTE: u64 = 0x0200_0000;
@@ -52,17 +52,17 @@ const GLOBAL_FUNCTION: u8 = GLOBAL | object::elf::STT_FUNC;
 const GLOBAL_OBJECT: u8 = GLOBAL | object::elf::STT_OBJECT;
 const WEAK_OBJECT: u8 = object::elf::STB_WEAK << 4 | object::elf::STT_OBJECT;
 
-/// The alignment of code, in bytes: what an instruction cache fetches.
+/// The alignment of code, in bytes: a line of the instruction cache.
 pub(super) const CODE_ALIGN: usize = 128;
 /// The alignment of a kernel's shared memory.
 const SHARED_ALIGN: u64 = 16;
-/// Parameters that reach farther than this many bytes have attributes of another kind.
+/// If the parameters have at least this many bytes, their attributes are of another kind.
 const LARGE_PARAM: u32 = 1 << 14;
 
 /// Writes a cubin.
 ///
 /// # Errors
-/// Contents that the format can't hold, and an architecture for which no file is known.
+/// Contents that the format cannot hold, and an architecture for which no file is known.
 pub fn write(cubin: &Cubin) -> Result<Vec<u8>, CubinError> {
     let Some(facts) = &cubin.arch.facts().cubin else {
         return Err(CubinError::NoFormat(cubin.arch));
@@ -104,7 +104,7 @@ fn header(cubin: &Cubin) -> Header {
     }
 }
 
-/// The first toolkit of each layout's tools that all our architectures are known to: 12.8 and 13.0.
+/// The first toolkit of each layout that supports all architectures of this crate: 12.8 and 13.0.
 fn toolkit(abi: Abi) -> u32 {
     match abi {
         Abi::V7 => 0x80,
@@ -112,16 +112,16 @@ fn toolkit(abi: Abi) -> u32 {
     }
 }
 
-/// A file on its way.
+/// A file under construction.
 struct Writer<'a> {
     cubin: &'a Cubin,
-    /// What files say about its architecture.
+    /// The constants of its architecture.
     facts: &'static ptxc_machine::Cubin,
     elf: Elf,
     sections: FxHashMap<String, SectionId>,
-    /// What relocations can name.
+    /// The symbols that relocations can name.
     symbols: FxHashMap<&'a str, SymbolId>,
-    /// What they can name beside functions and variables: sections, and functions behind kernels.
+    /// The other symbols that they can name: sections, and functions after kernels.
     locals: FxHashMap<String, SymbolId>,
     /// The symbol of each function.
     kernels: Vec<SymbolId>,
@@ -143,7 +143,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Adds all sections, empty but for their sizes where others need them.
+    /// Adds all sections, empty except for sizes that other sections need.
     fn plan(&mut self) {
         let cubin = self.cubin;
         let functions = &cubin.functions;
@@ -188,7 +188,7 @@ impl<'a> Writer<'a> {
                 self.add(Section { info: Reference::Section(code), segment: Segment::Banks, ..section });
             }
         }
-        // What sections point to is known only now.
+        // The targets of sections are known only now.
         for (&info, &code) in infos.iter().zip(&codes) {
             self.elf.sections[info.0].info = Reference::Section(code);
         }
@@ -207,7 +207,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Adds the relocation sections; the names of what they change.
+    /// Adds the relocation sections; returns the names of the sections that they change.
     fn plan_relocations(&mut self, has_lines: bool) -> Vec<String> {
         let cubin = self.cubin;
         let mut names = vec![".debug_frame".to_string()];
@@ -233,7 +233,7 @@ impl<'a> Writer<'a> {
         names
     }
 
-    /// Adds the constant banks but for bank 0.
+    /// Adds the constant banks except bank 0.
     fn plan_constants(&mut self) {
         let constants = |name: String, flags, align| Section {
             segment: Segment::Constants,
@@ -288,7 +288,8 @@ impl<'a> Writer<'a> {
         self.variables(space, content).map(|one| one.align).max().unwrap_or(1)
     }
 
-    /// Adds the symbols: of sections and of the functions behind kernels, then of kernels and variables.
+    /// Adds the symbols: of sections and of the functions after kernels, then of kernels and
+    /// variables.
     fn name_symbols(&mut self) {
         let cubin = self.cubin;
         for number in 0..self.elf.sections.len() {
@@ -318,7 +319,8 @@ impl<'a> Writer<'a> {
         for function in &cubin.functions {
             let section = self.sections.get(&format!(".text.{}", function.name)).copied();
             for part in &function.parts {
-                // As NVIDIA's compiler names its copies: a name of the file's, with the kernel's in front.
+                // Named as in the copies of NVIDIA's compiler: unique in the file, with the
+                // kernel's name before the function's.
                 let name = part_symbol(&function.name, &part.name);
                 let symbol = self.elf.local(Symbol {
                     name: name.clone(),
@@ -368,7 +370,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The symbol of a relocation's target; what the file does not define is left to the loader.
+    /// The symbol of a relocation's target; a name that the file does not define is left to the
+    /// loader.
     fn target(&mut self, name: &'a str) -> SymbolId {
         if let Some(&symbol) = self.symbols.get(name).or_else(|| self.locals.get(name)) {
             return symbol;
@@ -471,7 +474,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Writes what a loader puts into memory.
+    /// Writes the sections that a loader puts into memory.
     fn fill(&mut self) -> Result<(), CubinError> {
         let cubin = self.cubin;
         for (number, function) in cubin.functions.iter().enumerate() {
@@ -532,17 +535,17 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The name of a kernel's bank, as a section.
+/// The section name of a kernel's bank.
 fn bank_name(number: u8, function: &Function) -> String {
     format!(".nv.constant{number}.{}", function.name)
 }
 
-/// The symbol of a function behind a kernel's code.
+/// The symbol of a function after a kernel's code.
 pub(super) fn part_symbol(kernel: &str, part: &str) -> String {
     format!("${kernel}${part}")
 }
 
-/// Constant variables always have their place in the file.
+/// A constant variable always has its place in the file.
 fn place(variable: &GlobalVariable) -> (Space, bool) {
     match variable.section {
         Space::Constant => (Space::Constant, true),
@@ -582,7 +585,7 @@ fn kernel_attributes(
         if end >= LARGE_PARAM {
             list.words(eiattr::KPARAM_INFO_V2, &[0, place, param.size]);
         } else {
-            // The constant bank is not named, and all eight bits of where pointers point are clear.
+            // The constant bank is not named, and all eight bits about pointer targets are clear.
             list.words(eiattr::KPARAM_INFO, &[0, place, param.size << 18 | 0x1f000]);
         }
     }
@@ -608,7 +611,8 @@ fn kernel_attributes(
     }
     list.words(eiattr::EXIT_INSTR_OFFSETS, &function.exits);
     for branch in &function.branches {
-        // An attribute holds so many words at most; the rest of a long table follows as if it were another.
+        // An attribute holds at most this many words; the rest of a long table follows as if it
+        // were another table.
         for targets in branch.targets.chunks(eiattr::MOST_WORDS - 3) {
             let mut words = vec![branch.offset, 0, targets.len() as u32];
             words.extend(targets);

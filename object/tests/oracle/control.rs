@@ -1,4 +1,4 @@
-//! What the disassembler accepts of control fields, against `Control::check`.
+//! The control fields that the disassembler accepts, compared with `Control::check`.
 
 use std::collections::HashSet;
 

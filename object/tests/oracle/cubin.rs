@@ -1,7 +1,8 @@
-//! The vendor's tools, and `readelf`, take the files that we write, and find in them what they find in the vendor's own.
+//! NVIDIA's tools and `readelf` accept the files that this crate writes, and find the same in them
+//! as in NVIDIA's own.
 //!
-//! What the assembler makes of a kernel is read, and written again: so the code is beyond doubt, and everything around it is
-//! ours.
+//! The test reads the assembler's output for a kernel and writes it again. The code is therefore
+//! correct, and everything around it was written by this crate.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,19 +12,19 @@ use ptxc_object::cubin::{Abi, read, write};
 
 use crate::tools::{Oracle, oracle};
 
-/// What a tool prints. It must not complain; of `readelf` that is only asked, as it calls the fields that the machine
-/// defines unexpected.
+/// The output of a tool. The tool must succeed; a tool other than `readelf` must not print warnings
+/// either, because `readelf` calls the fields that the machine defines unexpected.
 fn output(tool: &Path, args: &[&str], file: &Path) -> String {
     let output = Command::new(tool).args(args).arg(file).output().expect("the tool runs");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let messages = String::from_utf8_lossy(&output.stderr);
     let complaints: Vec<_> =
-        said.lines().filter(|line| !line.contains("Unexpected value") && !line.trim().is_empty()).collect();
+        messages.lines().filter(|line| !line.contains("Unexpected value") && !line.trim().is_empty()).collect();
     let name = tool.file_name().unwrap_or_default();
     assert!(complaints.is_empty() && output.status.success(), "{name:?} {args:?} {file:?}: {complaints:?}");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The lines of resource usage, a function each, sorted.
+/// The lines of resource usage, one for each function, sorted.
 fn usage(oracle: &Oracle, file: &Path) -> Vec<String> {
     let text = output(&oracle.tool("cuobjdump"), &["-res-usage"], file);
     let mut lines = Vec::new();
@@ -44,7 +45,7 @@ fn words(text: &str) -> Vec<&str> {
     text.lines().filter_map(|line| line.rsplit_once("/* 0x").map(|(_, word)| word)).collect()
 }
 
-/// The targets of the branches that go by tables.
+/// The targets of the branches that use tables.
 fn targets(text: &str) -> Vec<&str> {
     text.lines().filter_map(|line| line.split_once("BRANCH_TARGETS").map(|(_, targets)| targets)).collect()
 }
@@ -71,7 +72,7 @@ fn tools_find_the_same_in_our_files() {
             output(&oracle.tool("nvdisasm"), &["-c", "-plr"], &ours);
             let [own, other] =
                 [&ours, &theirs].map(|file| output(&oracle.tool("nvdisasm"), &["-c", "-hex"], file));
-            // Kernels stand in the order of the file, which is not that of the listing.
+            // Kernels have the order of the file, which is not that of the listing.
             let [mut own_words, mut other_words] = [words(&own), words(&other)];
             own_words.sort_unstable();
             other_words.sort_unstable();

@@ -1,9 +1,10 @@
 //! The assembler keeps every distance that the latency table calls legal.
 //!
-//! This is for kernels that have instructions without a row, too, where the hazard check can't look at the whole.
-//! Within a straight line of code, the stalls between two dependent instructions are added up. Pairs with
-//! a scoreboard wait or a drained pipe between them say nothing and are left out, as are those whose
-//! first side is announced by a scoreboard.
+//! This test also covers kernels that have instructions without a row, where the hazard check
+//! cannot check the whole kernel. Within a straight line of code, it adds up the stalls between two
+//! dependent instructions. It skips pairs with a scoreboard wait or a drained pipe between them,
+//! and pairs whose first instruction is announced by a scoreboard, because their distance has no
+//! meaning.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ struct Issued {
     time: u32,
 }
 
-/// A register that an instruction touches: which instruction, slot and component.
+/// A register that an instruction touches: the instruction, the slot and the component.
 #[derive(Clone, Copy)]
 struct Touch {
     index: usize,
@@ -41,8 +42,8 @@ fn registers(access: &Access<PReg>) -> impl Iterator<Item = (PReg, u8)> + use<> 
     (0..access.width).filter_map(move |component| Some((first.offset(component)?, component)))
 }
 
-/// Whether the guards of two instructions exclude each other, in each lane. That the predicate may be written between
-/// them makes no pair wrong, it loses some.
+/// Whether the guards of two instructions exclude each other in each lane. If the predicate is
+/// written between them, a pair is only skipped, not judged wrongly.
 fn are_complementary(a: &Inst<PReg>, b: &Inst<PReg>) -> bool {
     matches!((a.guard, b.guard), (Some(a), Some(b)) if a.reg == b.reg && a.negated != b.negated)
 }

@@ -1,9 +1,10 @@
-//! NVIDIA's assembler compiles the corpus, its disassembler prints the result, and the tables are held
-//! against what comes out.
+//! NVIDIA's assembler compiles the corpus, its disassembler prints the result, and the tests
+//! compare the tables with the output.
 //!
-//! Needs the two tools (`ORACLE` names their folder, else `~/.cache/ptxc-oracle` is looked at) and the
-//! corpus beside the repository; without them the tests say so and check nothing. Distances and hazards are looked at
-//! in every fourth kernel, on each architecture in others; `PTXC_ORACLE_STRIDE=1` looks at all.
+//! The tests need the two tools (in the folder `ORACLE`, or else in `~/.cache/ptxc-oracle`) and the
+//! corpus next to the repository; without them the tests print a note and check nothing. Distances
+//! and hazards are checked in every fourth kernel, in different kernels on each architecture;
+//! `PTXC_ORACLE_STRIDE=1` checks all kernels.
 
 mod control;
 mod cubin;

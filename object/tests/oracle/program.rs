@@ -1,5 +1,5 @@
-//! Listings of whole kernels are read, and the hazard check finds nothing in code that NVIDIA's assembler made, but
-//! something where a stall or a wait that a result needs is taken away.
+//! Listings of whole kernels can be read. The hazard check finds nothing in code of NVIDIA's
+//! assembler, but finds a hazard once a stall or a wait that a result needs is removed.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use ptxc_sass::{Access, AccessRole, Completion, Control, Op, Operand, PReg, Prog
 use crate::FOLDERS;
 use crate::tools::{Oracle, oracle};
 
-/// Weakenings of a kernel that are tried.
+/// The number of weakenings tried per kernel.
 const WEAKENINGS: usize = 6;
 
-/// What is done to each kernel of the sample whose instructions the table knows all; how many there are. The others are
-/// counted by what the table lacks.
+/// Calls `look` with each kernel of the sample whose instructions are all in the table; returns the
+/// number of kernels. Other files are counted by the rows that the table lacks.
 fn each(oracle: &Oracle, arch: Arch, mut look: impl FnMut(&str, &Kernel)) -> usize {
     let options = ReadOptions { arch: Some(arch), ..ReadOptions::default() };
     let mut missing: BTreeMap<String, usize> = BTreeMap::new();
@@ -89,8 +89,8 @@ fn a_stall_or_a_wait_that_lacks_is_found() {
     }
 }
 
-/// A result, its first reader further down the same line, and which instructions lose what protects it: all stalls
-/// but one cycle each, or the waits, those of `DEPBAR.LE` among them.
+/// A result, its first reader further down the same line, and the protection that is removed
+/// between them: all stalls except one cycle each, or the waits, including those of `DEPBAR.LE`.
 struct Weakening {
     producer: usize,
     consumer: usize,
@@ -105,7 +105,7 @@ impl Weakening {
             if self.is_wait {
                 coded.control.wait_mask = 0;
                 if coded.inst.op == Op::DEPBAR_LE {
-                    // So many are never under way.
+                    // The number of outstanding operations never reaches 63.
                     coded.inst = coded.inst.clone().slot("n", Operand::imm(63));
                     coded.inst = coded.inst.clone().slot("scoreboards", Operand::imm(0));
                 }
@@ -117,18 +117,19 @@ impl Weakening {
     }
 }
 
-/// What can be weakened so that it must show: results that are read before anything else happens to them. Stalls
-/// only where the reader is next, so that the one cycle that is left never suffices.
+/// The weakenings that must cause a hazard: results that are read before anything else happens to
+/// them. Stalls are weakened only if the reader is the next instruction, so that the one cycle that
+/// is left never suffices.
 fn weakenings(program: &Program) -> Vec<Weakening> {
     let mut found = Vec::new();
     for (producer, coded) in program.insts.iter().enumerate().filter(|(_, coded)| coded.inst.guard.is_none())
     {
         let is_wait = coded.inst.completion(program.arch) == Completion::Variable;
         let results = registers(&coded.inst.accesses(), |role| role == AccessRole::Def);
-        // Uniform values cross within two cycles at the least, all others in more.
+        // Uniform values need at least two cycles, all others more.
         let reach = if is_wait { 12 } else { 1 };
-        let behind = program.insts.iter().enumerate().skip(producer + 1).take(reach);
-        for (consumer, next) in behind {
+        let later = program.insts.iter().enumerate().skip(producer + 1).take(reach);
+        for (consumer, next) in later {
             let accesses = next.inst.accesses();
             if registers(&accesses, |role| role != AccessRole::Def).iter().any(|reg| results.contains(reg)) {
                 found.push(Weakening { producer, consumer, is_wait });

@@ -1,7 +1,8 @@
-//! Operands that a loader fills in are written as the disassembler writes them, and survive.
+//! Operands that a loader fills in are written as the disassembler writes them, and survive a round
+//! trip.
 //!
-//! The assembler makes relocatable files of kernels that take addresses; the linker, where it is installed, programs of these, in
-//! which most such operands are still open.
+//! The assembler makes relocatable files of kernels that take addresses. If the linker is
+//! installed, it links them to programs, in which most such operands are still unresolved.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,8 +16,8 @@ use crate::tools::{Oracle, oracle};
 
 const KERNELS: &str = include_str!("addresses.ptx");
 
-/// The operands with symbols, in the order of the listing. A field of 16 bits is not told from one of 32 in theirs, and labels
-/// have other numbers.
+/// The operands with symbols, in the order of the listing. NVIDIA's listing does not distinguish a
+/// field of 16 bits from one of 32 bits, and its labels have other numbers.
 fn operands(text: &str) -> Vec<String> {
     let mut list = Vec::new();
     let mut kernel = "";
@@ -64,7 +65,7 @@ fn assembled(text: &str, arch: Arch) -> Cubin {
     assemble(&sources, Module::of(arch, Abi::V8)).expect("ours to assemble")
 }
 
-/// Bits to text to bits: the code and what the loader writes into it. Returns the kinds.
+/// Converts bits to text and back: the code and the relocations. Returns the kinds of relocations.
 fn survives(oracle: &Oracle, file: &Path, arch: Arch) -> Vec<String> {
     let theirs = read(&std::fs::read(file).expect("the file is there")).expect("ours to read");
     let own = text(&theirs);
@@ -114,7 +115,8 @@ fn operands_that_the_loader_fills_in_survive() {
                 .status()
                 .expect("nvlink runs");
             assert!(linker.success(), "{arch}");
-            // Places in constant banks are known to the linker; code and global memory lie where the loader says.
+            // The linker knows places in constant banks; the loader decides the places of code and
+            // global memory.
             let call = if arch == Arch::Sm90 { "R_CUDA_ABS55_16_34" } else { "R_CUDA_ABS47_34" };
             let mut expected = ["R_CUDA_ABS32_HI_32", "R_CUDA_ABS32_LO_32", call];
             expected.sort_unstable();

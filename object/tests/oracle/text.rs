@@ -1,4 +1,5 @@
-//! Every instruction of which the table has a row is readable, and printed again character by character.
+//! Every instruction that has a row in the table can be read, and is printed again character by
+//! character.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,8 +10,8 @@ use ptxc_sass::text::{ParseError, parse_inst, write_inst};
 
 use crate::tools::{Line, Oracle, oracle};
 
-/// An instruction is read by itself, so that the function that it names has a number. What is called is a function, and
-/// where the oracle calls a place of the same one, its label is its name.
+/// The instruction is read by itself, so the function that it names gets a number. A call names a
+/// function; if the oracle calls a place in the same function, the name is its label.
 fn number_function(line: String) -> String {
     match line.split_once("`(") {
         Some((front, name)) if front.contains("CALL.") || !name.starts_with(".L_x_") => {
@@ -29,8 +30,9 @@ struct Findings {
 
 const WORKERS: usize = 4;
 
-/// What our code never needs, and the table has no row for: `P2R` and `R2P`, with which ptxas keeps several predicates in a
-/// register, where ours keeps one in each.
+/// Instructions that the compiler never needs and that have no row: `P2R` and `R2P`. ptxas uses
+/// them to keep several predicates in one register; this compiler keeps one predicate in each
+/// register.
 const WITHOUT_ROW: &[&str] = &["P2R", "R2P"];
 
 fn check_all(oracle: &Oracle, arch: Arch, kernels: &[PathBuf]) -> Findings {
@@ -63,8 +65,8 @@ fn check_all(oracle: &Oracle, arch: Arch, kernels: &[PathBuf]) -> Findings {
     found
 }
 
-/// The line as one of an instruction whose descriptor is not known: nvdisasm does not tell of them from sm_80 to sm_89 but by
-/// the `.64`.
+/// The line without the descriptor's `.64`: from sm_80 to sm_89 nvdisasm shows a descriptor only by
+/// the `.64`, and the reader does not know the descriptor.
 fn without_hidden_descriptors(line: &str, arch: Arch) -> String {
     if !arch.has(Feature::HiddenDescriptors) || line.contains("desc[") {
         return line.to_string();
@@ -72,7 +74,7 @@ fn without_hidden_descriptors(line: &str, arch: Arch) -> String {
     line.replace(".64]", "]").replace(".64+", "+")
 }
 
-/// Checks the kernels of tier 1; how many instructions were checked.
+/// Checks the kernels of tier 1; returns how many instructions were checked.
 fn check(oracle: &Oracle, arch: Arch) -> usize {
     let kernels = oracle.kernels(&["t1"], arch);
     let (mut checked, mut missing, mut wrong) = (0, BTreeMap::<String, usize>::new(), Vec::new());

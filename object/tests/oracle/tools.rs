@@ -1,4 +1,4 @@
-//! NVIDIA's assembler and disassembler, and what they are fed with.
+//! NVIDIA's assembler and disassembler, and their inputs.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use ptxc_machine::Arch;
 
-/// Where the tools and the corpus are.
+/// The places of the tools and the corpus.
 pub struct Oracle {
     tools: PathBuf,
     corpus: PathBuf,
@@ -20,11 +20,12 @@ pub struct Line {
     pub text: String,
     /// Bits 64 to 127 of its encoding.
     pub high: u64,
-    /// Whether a label stands in front.
+    /// Whether there is a label before it.
     pub labelled: bool,
 }
 
-/// The oracle, if it is installed and the corpus lies beside the repository; else it says so.
+/// The oracle, if it is installed and the corpus is next to the repository; otherwise prints a
+/// note.
 pub fn oracle() -> Option<Oracle> {
     let found = find();
     if found.is_none() {
@@ -46,18 +47,19 @@ fn find() -> Option<Oracle> {
     (tools.join("ptxas").is_file() && corpus.is_dir()).then_some(Oracle { tools, corpus })
 }
 
-/// Listings that some test has asked for already, by the kernel and the architecture.
+/// The listings that tests have already requested, by kernel and architecture.
 type Listings = HashMap<(PathBuf, Arch), Arc<OnceLock<String>>>;
 
 static LISTINGS: LazyLock<Mutex<Listings>> = LazyLock::new(Mutex::default);
 
-/// Every how many-th kernel is looked at, on each architecture others; 1 looks at all.
+/// The distance between checked kernels, which differ for each architecture; 1 checks all kernels.
 fn stride() -> usize {
     std::env::var("PTXC_ORACLE_STRIDE").ok().and_then(|stride| stride.parse().ok()).unwrap_or(4).max(1)
 }
 
 impl Oracle {
-    /// A kernel for an architecture, as the tools compile and print it, with encodings.
+    /// The listing of a kernel for an architecture, with encodings, after the tools have compiled
+    /// it.
     pub fn listing(&self, ptx: &Path, arch: Arch) -> String {
         let known = LISTINGS
             .lock()
@@ -123,7 +125,7 @@ impl Oracle {
         found
     }
 
-    /// Which of these instruction words the disassembler does not take.
+    /// The indices of those instruction words that the disassembler refuses.
     pub fn refused(&self, words: &[u128], arch: Arch) -> Vec<usize> {
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("words.{arch}.bin"));
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -144,13 +146,14 @@ impl Oracle {
         places.collect()
     }
 
-    /// A sample of the same.
+    /// A sample of [`kernels`](Self::kernels).
     pub fn sample(&self, folders: &[&str], arch: Arch) -> Vec<PathBuf> {
         let (stride, first) = (stride(), Arch::ALL.iter().position(|&other| other == arch).unwrap_or(0));
         self.kernels(folders, arch).into_iter().skip(first % stride).step_by(stride).collect()
     }
 
-    /// The kernels in folders of the corpus for an architecture, or the one before it that the corpus has, sorted.
+    /// The kernels in folders of the corpus for an architecture, or for the closest earlier one
+    /// that the corpus has, sorted.
     pub fn kernels(&self, folders: &[&str], arch: Arch) -> Vec<PathBuf> {
         let target = match arch {
             Arch::Sm75 => ".sm_75.ptx",

@@ -174,7 +174,7 @@ fn there_is_no_cubin_for_it() {
             addresses: Vec::new(),
             files: Vec::new(),
         };
-        let error = cubin::write(&empty).expect_err("what its cubins say is not known");
+        let error = cubin::write(&empty).expect_err("the contents of its cubins are not known");
         assert_eq!(error, CubinError::NoFormat(Arch::Invented));
         assert!(error.to_string().contains("invented"));
     }
