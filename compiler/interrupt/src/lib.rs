@@ -1,8 +1,9 @@
-//! Giving up on work whose result nobody wants any more.
+//! Cancels work whose result is no longer needed.
 //!
-//! A pass is a pure function that may take seconds for a large kernel. Its loops [`poll`] a flag that belongs to the
-//! thread's current work; once somebody has set it, the pass unwinds, as salsa's queries do when their inputs change, and
-//! [`run`] reports that. Without a flag, polling costs next to nothing.
+//! A pass is a pure function that may take seconds for a large kernel. Its loops [`poll`] a flag
+//! that belongs to the thread's current work. Once another thread has set the flag, the pass
+//! unwinds, as salsa's queries do when their inputs change, and [`run`] reports it. Without a flag,
+//! polling costs almost nothing.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -22,11 +23,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 thread_local! {
     static FLAG: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
-    /// Whether there is one: all that most polls have to look at.
+    /// Whether there is a flag; most polls read nothing else.
     static HAS_FLAG: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Somebody set the flag before the work was done.
+/// The flag was set before the work was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupted;
 
@@ -43,28 +44,29 @@ pub fn poll() {
 fn look() {
     let is_set = FLAG.with_borrow(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)));
     if is_set {
-        // No panic hook runs: this is no error.
+        // No panic hook runs, because this is not an error.
         resume_unwind(Box::new(Interrupted));
     }
 }
 
-/// How many items [`parts`] takes at once.
+/// The number of items per part in [`parts`].
 const PART: usize = 64;
 
-/// A list in parts, with a [`poll`] before each: for loops that take less than a few microseconds for an item.
+/// A list in parts, with a [`poll`] before each part: for loops that need less than a few
+/// microseconds per item.
 #[inline]
 pub fn parts<T>(items: &[T]) -> impl Iterator<Item = &[T]> {
     items.chunks(PART).inspect(|_| poll())
 }
 
-/// Does work that ends early once `flag` is set, and which may be within other such work.
+/// Does work that ends early once `flag` is set. Such work may be nested.
 ///
 /// # Errors
-/// [`Interrupted`] if it did. What else unwinds goes on to do so.
+/// [`Interrupted`] if the work ended early. Any other panic continues to unwind.
 pub fn run<R>(flag: &Arc<AtomicBool>, work: impl FnOnce() -> R) -> Result<R, Interrupted> {
     let outer = FLAG.replace(Some(flag.clone()));
     HAS_FLAG.set(true);
-    // What the work left half done is dropped with it.
+    // Values of unfinished work are dropped with it.
     let result = catch_unwind(AssertUnwindSafe(work));
     HAS_FLAG.set(outer.is_some());
     FLAG.set(outer);
@@ -79,14 +81,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_ends_where_it_polls_and_the_outer_flag_is_back_afterwards() {
+    fn work_ends_at_a_poll_and_restores_the_outer_flag() {
         let (outer, inner) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
         let reached = RefCell::new(Vec::new());
         let result = run(&outer, || {
             let inside = run(&inner, || {
                 reached.borrow_mut().push("inside");
                 poll();
-                reached.borrow_mut().push("behind");
+                reached.borrow_mut().push("after the poll");
             });
             assert_eq!(inside, Err(Interrupted));
             poll();
