@@ -1,7 +1,7 @@
-//! Writes the page of the book that shows what is said of broken kernels: by ptxas, and by ptxc.
+//! Writes the page of the book that shows the messages of ptxas and of ptxc for broken kernels.
 //!
-//! The kernels are lit tests: a comment says what is broken, then come the checks, then the kernel. `--check` compares with the
-//! page as it is, so that it stays what both say.
+//! The kernels are lit tests: a comment says what is broken, then come the checks, then the kernel.
+//! `--check` compares the page with the current messages, so that it stays correct.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::oracle::Oracle;
 /// The page.
 const PAGE: &str = "docs/errors/beside-ptxas.md";
 
-/// The kernels on it, in this order; those of which ptxas says nothing come last.
+/// The kernels on the page, in this order; those without a message of ptxas come last.
 const KERNELS: [&str; 10] = [
     "register-beyond-range",
     "store-turned-round",
@@ -28,10 +28,10 @@ const KERNELS: [&str; 10] = [
     "vector-misaligned",
 ];
 
-/// What is done with the page.
+/// The options of `xtask beside`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct BrokenKernels {
-    /// Compare with the page as it is, and write nothing.
+    /// Compare with the current page, and write nothing.
     #[arg(long)]
     check: bool,
     /// The folder with ptxas (default: ORACLE).
@@ -55,7 +55,7 @@ impl BrokenKernels {
         }
         match std::fs::read_to_string(&path) {
             Ok(old) if old == text => Ok(()),
-            Ok(_) => Err(format!("{PAGE} is not what ptxas and ptxc say; `cargo xtask beside` writes it")),
+            Ok(_) => Err(format!("{PAGE} is out of date; run `cargo xtask beside` to write it")),
             Err(error) => Err(format!("{PAGE}: {error}")),
         }
     }
@@ -94,7 +94,7 @@ fn page(oracle: &Oracle) -> Result<String, String> {
     Ok(page)
 }
 
-/// What a test says of its kernel, and the kernel without the marks of the test.
+/// The comment of a test about its kernel, and the kernel without the marks of the test.
 fn kernel(test: &str) -> (&str, String) {
     let about = test.lines().next().unwrap_or_default().trim_start_matches("//").trim().trim_end_matches('.');
     let lines = test.lines().skip_while(|line| line.is_empty() || line.starts_with("//"));
@@ -108,7 +108,7 @@ fn kernel(test: &str) -> (&str, String) {
     (about, text)
 }
 
-/// What ptxc says of a kernel, and the codes of it.
+/// The messages of ptxc about a kernel, and their codes.
 fn ours(file: &str, text: &str) -> (String, Vec<String>) {
     let db = Database::default();
     let source = SourceFile::new(&db, file.to_string(), text.to_string());

@@ -1,9 +1,10 @@
-//! Which execution cases there are: those of this repository, of the corpus, and of the folder `field` beside it.
+//! The execution cases: those of this repository, of the corpus, and of the folder `field` next to
+//! the corpus.
 
 use std::path::{Path, PathBuf};
 
-/// The cases that are meant, each once. A name is a case's file, a folder of cases, or a part of the names of cases that the usual
-/// folders hold; without names, all of these.
+/// The selected cases, each once. A name is a case's file, a folder of cases, or a part of the
+/// names of cases in the usual folders; without names, all cases of the usual folders are selected.
 pub(crate) fn find(corpus: &Path, names: &[String]) -> Vec<PathBuf> {
     let (files, parts): (Vec<&String>, Vec<&String>) =
         names.iter().partition(|name| is_place(Path::new(name)));
@@ -25,13 +26,14 @@ pub(crate) fn find(corpus: &Path, names: &[String]) -> Vec<PathBuf> {
     paths
 }
 
-/// Whether a name is one of a file or a folder. A word alone is a part of a case's name, whatever lies in the current folder.
+/// Whether a name is a file or a folder. A word without a separator is a part of a case's name,
+/// whatever is in the current folder.
 fn is_place(name: &Path) -> bool {
     let is_case = name.extension().is_some_and(|extension| extension == "json");
     (is_case || name.components().count() > 1) && name.exists()
 }
 
-/// The cases of the usual folders. Says so if the corpus is not there.
+/// The cases of the usual folders. Prints a note if the corpus is missing.
 fn usual(corpus: &Path) -> Vec<PathBuf> {
     let mut paths = cases_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/cases"));
     let of_corpus = cases_in(&corpus.join("exec"));

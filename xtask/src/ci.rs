@@ -1,8 +1,8 @@
 //! `cargo xtask ci` and `cargo xtask nightly`: lists of commands that must pass.
 //!
-//! `ci --fast` is the loop of a developer: format, lints, unit tests and lit tests, in under three minutes once the
-//! dependencies are built. `ci` is `.ci/run`, which decides whether a change lands. `nightly` runs the checks that take too
-//! long for it; `.ci/run` runs a sample of each.
+//! `ci --fast` is the loop of a developer: format, lints, unit tests and lit tests, in under three
+//! minutes once the dependencies are built. `ci` is `.ci/run`, which decides whether a change
+//! lands. `nightly` runs the checks that take too long for `ci`; `.ci/run` runs a sample of each.
 
 use std::process::Command;
 use std::time::Instant;
@@ -38,7 +38,7 @@ impl Ci {
         steps(&[
             ("format", &["cargo", "fmt", "--check"]),
             ("lints", &["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
-            // One selection of packages for both, so that nothing is built twice.
+            // Both steps select the same packages, so that nothing is built twice.
             ("unit tests", &["cargo", "test", "--workspace", "--lib", "--quiet"]),
             ("lit tests", &["cargo", "test", "--workspace", "--test", "lit", "--quiet"]),
         ])

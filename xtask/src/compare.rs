@@ -1,17 +1,19 @@
-//! `xtask compare`: our code beside ptxas's, kernel by kernel.
+//! `xtask compare`: compares the compiler's code with ptxas's, kernel by kernel.
 //!
-//! Compared are the instructions of the kernel itself, without padding, its registers, its spills, and the
-//! CPU time of the whole process that compiled the file, user and system (`ptxc lower` writes SASS text,
-//! ptxas a cubin).
+//! The comparison covers the instructions of the kernel itself, without padding, its registers, its
+//! spills, and the CPU time of the whole process that compiled the file, user and system (`ptxc
+//! lower` writes SASS text, ptxas a cubin).
 //!
-//! Two things stand apart, since they say nothing about how well the same code was chosen:
+//! Two things are reported separately, because they do not measure how well the same code was
+//! chosen:
 //!
-//! - **Called routines**, such as the slow path of a division: their instructions are a column of their
-//!   own. The limit is for the kernel's own code; a second mean, of all code, stands beside it.
-//! - **Kernels that ptxas unrolled**, where more instructions can mean faster code. ptxas does not say which
-//!   they are. A kernel is taken for one if ptxas has more code than we have in its loops (more than 5/4 of
-//!   ours), or fewer loops and more code in all. Both conditions mean that ptxas's code is the larger, so that
-//!   no kernel where ours is too large is set apart by them, and the means of the rest only become worse.
+//! - **Called routines**, such as the slow path of a division: their instructions have a separate
+//!   column. The limit is for the kernel's own code; a second mean covers all code.
+//! - **Kernels that ptxas unrolled**, where more instructions can mean faster code. ptxas does not
+//!   say which kernels it unrolled. A kernel counts as unrolled if ptxas has more than 5/4 of the
+//!   instructions in loops that ptxc has, or fewer loops and more code in all. Both conditions mean
+//!   that ptxas's code is larger. They therefore never exclude a kernel where ptxc's code is too
+//!   large, and excluding kernels only makes the means of the rest worse.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -28,10 +30,10 @@ use crate::table::Align::{Left, Right};
 use crate::table::Table;
 use ptxc_words::ptx_files;
 
-/// What the geometric mean of instructions and of registers may be at most.
+/// The limit for the geometric means of instructions and of registers.
 const LIMIT: f64 = 1.5;
 
-/// ptxas reports the highest register plus one, plus two that the system keeps.
+/// ptxas reports the highest register plus one, plus two that the system reserves.
 const KEPT_REGISTERS: u32 = 2;
 
 /// How to compare.
@@ -40,11 +42,11 @@ pub(crate) struct Comparison<'a> {
     pub(crate) oracle: Option<&'a Path>,
     /// The compiler's program.
     pub(crate) ptxc: &'a Path,
-    /// How often each file is compiled for its CPU time, of which the least counts.
+    /// How often each file is compiled for its CPU time; the least time counts.
     pub(crate) runs: u32,
 }
 
-/// A kernel that both compile.
+/// A kernel that both compilers compile.
 struct Pair {
     file: String,
     entry: String,
@@ -57,13 +59,13 @@ impl Pair {
         ratio(self.ours.code.instructions as f64, self.theirs.code.instructions as f64)
     }
 
-    /// The ratio of all instructions, called routines included.
+    /// The ratio of all instructions, including called routines.
     fn with_called(&self) -> f64 {
         let all = |code: Listing| (code.instructions + code.called) as f64;
         ratio(all(self.ours.code), all(self.theirs.code))
     }
 
-    /// Whether it spills and ptxas's code does not.
+    /// Whether ptxc's code spills and ptxas's does not.
     fn spills_alone(&self) -> bool {
         self.ours.spills > 0 && self.theirs.spilled_words == 0
     }
@@ -72,7 +74,7 @@ impl Pair {
         ratio(f64::from(self.ours.registers + KEPT_REGISTERS), f64::from(self.theirs.registers))
     }
 
-    /// Whether ptxas is taken to have unrolled a loop; see the head of this file.
+    /// Whether ptxas probably unrolled a loop; see the head of this file.
     fn is_unrolled(&self) -> bool {
         let (ours, theirs) = (self.ours.code, self.theirs.code);
         4 * theirs.in_loops > 5 * ours.in_loops
@@ -80,8 +82,8 @@ impl Pair {
     }
 }
 
-/// Prints the comparison of what lies below `root`. It is an error if a mean is above the limit, or if a
-/// kernel spills that ptxas compiles without spills.
+/// Prints the comparison of the files below `root`. It is an error if a mean is above the limit, or
+/// if a kernel spills that ptxas compiles without spills.
 pub(crate) fn run(root: &Path, settings: &Settings, how: &Comparison<'_>) -> Result<(), String> {
     let Some(oracle) = Oracle::find(how.oracle) else {
         println!("SKIPPED: the comparison with ptxas; neither --oracle nor ORACLE names a folder with ptxas");
@@ -144,8 +146,8 @@ pub(crate) fn run(root: &Path, settings: &Settings, how: &Comparison<'_>) -> Res
     if within && within_unrolled { Ok(()) } else { Err(format!("a geometric mean is above {LIMIT}")) }
 }
 
-/// What ptxas is to compile a file for where the options don't say: sm_90a if the file's target is that,
-/// which ptxas compiles for nothing else, and sm_90 otherwise.
+/// The target for ptxas if the options do not name one: sm_90a if that is the file's target,
+/// because ptxas compiles such a file for nothing else; otherwise sm_90.
 fn their_arch(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let target = text.lines().find_map(|line| line.trim().strip_prefix(".target"));
@@ -153,7 +155,7 @@ fn their_arch(path: &Path) -> String {
     if is_special { "sm_90a".to_string() } else { "sm_90".to_string() }
 }
 
-/// Prints kernels with their ratios; whether the means are within the limit.
+/// Prints kernels with their ratios; returns whether the means are within the limit.
 fn print_pairs(pairs: &[Pair]) -> bool {
     let mut table = Table::new(&[
         ("file", Left),
@@ -220,7 +222,7 @@ impl<'a> Means<'a> {
         }
     }
 
-    /// Whether those of the kernels' own instructions and of registers are within the limit.
+    /// Whether the means of the kernels' own instructions and of registers are within the limit.
     fn are_within(&self, limit: f64) -> bool {
         self.instructions.mean <= limit && self.registers.mean <= limit
     }
@@ -276,7 +278,7 @@ fn print_times(times: &[(String, Option<Duration>, Option<Duration>)]) {
 mod tests {
     use super::*;
 
-    /// A kernel with this many instructions of its own, called, registers, and spills.
+    /// A kernel with these numbers of own instructions, called instructions, registers, and spills.
     fn pair(ours: [usize; 4], theirs: [usize; 4]) -> Pair {
         let code =
             |[instructions, called, ..]: [usize; 4]| Listing { instructions, called, ..Listing::default() };

@@ -1,4 +1,4 @@
-//! `xtask corpus`: lowers a folder of PTX and says, kernel by kernel and in total, what came of it.
+//! `xtask corpus`: lowers a folder of PTX and prints the result for each kernel and in total.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::table::Align::{Left, Right};
 use crate::table::Table;
 use ptxc_words::ptx_files;
 
-/// A kernel as `--json` prints it, one a line.
+/// A kernel as `--json` prints it, one per line.
 #[derive(Serialize)]
 struct Line<'a> {
     file: String,
@@ -25,8 +25,8 @@ struct Line<'a> {
     milliseconds: f64,
 }
 
-/// Lowers what lies below `root` in parallel and prints it. The error counts kernels whose code one of the
-/// compiler's checks rejects; what is not supported is none.
+/// Lowers the files below `root` in parallel and prints the results. The error counts kernels whose
+/// code one of the compiler's checks rejects; an unsupported kernel is not an error.
 pub(crate) fn run(root: &Path, settings: &Settings, json: bool) -> Result<(), String> {
     let start = Instant::now();
     let files = ptx_files(root)?;

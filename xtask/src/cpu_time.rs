@@ -1,12 +1,12 @@
-//! What processes take: user and system time, from start to end, and memory.
+//! Measures processes: user and system time, from start to end, and memory.
 //!
-//! The kernel adds a child's times to its parent's account of children when the parent has waited for it
-//! (`wait4`, `getrusage(RUSAGE_CHILDREN)`). So measurements must not overlap.
+//! The kernel adds a child's times to its parent's account of children when the parent has waited
+//! for the child (`wait4`, `getrusage(RUSAGE_CHILDREN)`). Measurements must therefore not overlap.
 
 use std::process::{Command, Output};
 use std::time::Duration;
 
-/// What a process took, or several in all.
+/// The time of one or more processes together, and their memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Usage {
     /// User and system time.
@@ -15,7 +15,7 @@ pub(crate) struct Usage {
     pub(crate) memory: u64,
 }
 
-/// Runs a command to its end; its output, and how much CPU time it took where the system tells.
+/// Runs a command to its end; returns its output, and its CPU time if the system reports it.
 pub(crate) fn run(command: &mut Command) -> Result<(Output, Option<Duration>), String> {
     let before = of_children();
     let program = command.get_program().to_string_lossy().into_owned();
@@ -24,13 +24,14 @@ pub(crate) fn run(command: &mut Command) -> Result<(Output, Option<Duration>), S
     Ok((output, after.zip(before).map(|(after, before)| after.cpu.saturating_sub(before.cpu))))
 }
 
-/// What the children took that this process has waited for; `None` where the system does not tell.
+/// The usage of the children that this process has waited for; `None` if the system does not report
+/// it.
 #[cfg(unix)]
 pub(crate) fn of_children() -> Option<Usage> {
     usage(nix::sys::resource::UsageWho::RUSAGE_CHILDREN)
 }
 
-/// What this process has taken so far.
+/// The usage of this process so far.
 #[cfg(unix)]
 pub(crate) fn of_this_process() -> Option<Usage> {
     usage(nix::sys::resource::UsageWho::RUSAGE_SELF)

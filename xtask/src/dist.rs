@@ -1,11 +1,13 @@
-//! Makes the program that is given away: `cargo xtask dist`.
+//! Builds the distributed program: `cargo xtask dist`.
 //!
-//! The plain build knows nothing of how often each part of the program runs. This command first builds a program that counts
-//! (`-C profile-generate`), lowers the kernels of `tests/lit` with it, merges the counts, and builds the program with them
-//! (`-C profile-use`) in the cargo profile `dist`, which optimizes across packages. The result and its licence are in `target/dist`.
+//! The plain build does not know how often each part of the program runs. This command first builds
+//! a program that counts (`-C profile-generate`), lowers the kernels of `tests/lit` with it, merges
+//! the counts, and builds the program with them (`-C profile-use`) in the cargo profile `dist`,
+//! which optimizes across packages. The result and its licence are in `target/dist`.
 //!
-//! The profile is made for the sources at hand, so it is never stale, and the repository holds none. The kernels of the corpus
-//! are not part of the training: the benchmarks measure those.
+//! The profile is made from the current sources, so it is never stale, and the repository holds
+//! none. The kernels of the corpus are not part of the training, because the benchmarks measure
+//! them.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -39,7 +41,7 @@ impl Dist {
         let package = target_folder().join("dist");
         let build = package.join("build");
         let counts = build.join("counts");
-        // The merge reads the whole folder, so counts of an earlier program must not be there.
+        // The merge reads the whole folder, so it must not contain counts of an earlier program.
         if counts.exists() {
             std::fs::remove_dir_all(&counts).map_err(|error| format!("{}: {error}", counts.display()))?;
         }
@@ -47,7 +49,7 @@ impl Dist {
         train(&counting, &root().join("tests/lit"))?;
         let profile = build.join("ptxc.profdata");
         let mut merge = Command::new(&profdata);
-        // `--sparse` omits what never ran.
+        // `--sparse` omits functions that never ran.
         run(merge.args(["merge", "--sparse", "-o"]).arg(&profile).arg(&counts), INSTALLATION)?;
         let built = host.build(&build, &flag("-Cprofile-use=", &profile))?;
         let result = program(&package);
@@ -60,7 +62,8 @@ impl Dist {
         Ok(result)
     }
 
-    /// The program that merges profiles. It is looked for before the first build, which takes minutes.
+    /// The program that merges profiles. The search comes before the first build, which takes
+    /// minutes.
     fn profdata(&self, host: &Host) -> Result<OsString, String> {
         let given = self.profdata.clone().map(OsString::from).or_else(|| std::env::var_os("LLVM_PROFDATA"));
         let name = Path::new("llvm-profdata").with_extension(std::env::consts::EXE_EXTENSION);
@@ -93,14 +96,15 @@ impl Host {
         Ok(Host { triple, tools })
     }
 
-    /// Builds the program, with all its features and a further flag of rustc; returns its path.
+    /// Builds the program, with all its features and an additional flag of rustc; returns its path.
     fn build(&self, folder: &Path, flag: &str) -> Result<PathBuf, String> {
         let mut command = cargo();
         command.args(["build", "--quiet", "--profile", "dist", "--package", "ptxc", "--all-features"]);
         // A named target keeps the flags away from build scripts and macros, which run while the program is built.
         command.args(["--target", &self.triple, "--target-dir"]).arg(folder);
         let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
-        // LLD then puts the functions that run often side by side: fewer pages of the program are touched.
+        // LLD then places the functions that run often next to each other, so that fewer pages of
+        // the program are touched.
         let hot = self.triple.contains("linux").then_some("-Clink-arg=-Wl,-z,keep-text-section-prefix");
         let flags: Vec<&str> = flags.split_whitespace().chain([flag]).chain(hot).collect();
         command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
@@ -124,8 +128,8 @@ fn run(command: &mut Command, advice: &str) -> Result<(), String> {
     }
 }
 
-/// Lowers all kernels of a folder in one process, to text and to cubins, and some of them alone, as users do. Some have errors,
-/// whose diagnostics are part of the training.
+/// Lowers all kernels of a folder in one process, to text and to cubins, and some of them alone, as
+/// users do. Some kernels have errors; their diagnostics are part of the training.
 fn train(program: &Path, folder: &Path) -> Result<(), String> {
     let kernels = ptx_files(folder)?;
     let output = tempfile::tempdir().map_err(|error| error.to_string())?;

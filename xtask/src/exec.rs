@@ -1,29 +1,36 @@
 //! `xtask exec`: runs the execution cases on both engines, with the code of many settings.
 //!
-//! The full product of a kernel: every optimisation level, every built-in heuristic, with exact and with
-//! serial waits; and at every level the least `--max-regs` for which there is code. The thin one: the two
-//! outermost levels with the default heuristic, and the least registers at the highest level. By default the
-//! kernels of tier 1 and those of this repository get the full product and the others the thin one.
+//! The full product of a kernel is every optimization level with every built-in heuristic, with
+//! exact and with serial waits; and at every level the least `--max-regs` for which there is code.
+//! The thin product is the two outermost levels with the default heuristic, and the least registers
+//! at the highest level. By default the kernels of tier 1 and those of this repository get the full
+//! product and the others the thin one.
 //!
-//! These kernels also get the thin product for every other architecture that there is code generation for, and the others
-//! the default setting. What needs a newer one (E0111) is left out there.
+//! The kernels of tier 1 and of this repository also get the thin product for every other
+//! architecture that has code generation, and the others get the default setting. A kernel that
+//! needs a newer architecture (E0111) is skipped there.
 //!
-//! A kernel that is not supported yet is listed and counted, but one of tier 1 or of this repository is a
-//! failure. What is not lowered yet runs on the SSA engine alone.
+//! A kernel that is not supported yet is listed and counted, but an unsupported kernel of tier 1 or
+//! of this repository is a failure. A kernel that cannot be lowered yet runs only on the SSA
+//! engine.
 //!
-//! What is checked of every code: no diagnostics, so that the allocation checker and the hazard check agree;
-//! no spills by the default heuristic of a kernel with the full product unless registers are short; a second
-//! compilation in a fresh database gives the same bytes as the first, which reuses whatever the change of an
-//! option left valid; and the expected values.
+//! Each code is checked as follows. There are no diagnostics, so the allocation checker and the
+//! hazard check agree. The default heuristic does not spill in a kernel with the full product
+//! unless registers are short. A second compilation in a fresh database gives the same bytes as the
+//! first, which reuses everything that a change of options left valid. The values are the expected
+//! ones.
 //!
-//! Where ptxas is (`ORACLE`), its code for each architecture runs too, from its cubin as we read it: a third answer, which owes
-//! nothing to our compiler. Its control codes count too, by the order of returns that it relies on. What of it can't be read or run
-//! yet is listed; other values, and hazards, are a failure. See `theirs.rs`.
+//! If ptxas is installed (`ORACLE`), its code for each architecture runs too, from its cubin as
+//! `ptxc-object` reads it: a third answer that does not depend on the compiler. Its control codes
+//! also take effect, with the order of returns that it relies on. Code that cannot be read or run
+//! yet is listed; wrong values and hazards are failures. See `theirs.rs`.
 //!
-//! All code runs with its control codes: an instruction that comes too early by them reads poison, and fails the case
-//! whatever it computes. The SSA form depends on the level alone, so that engine runs once a level; the other once for
-//! each different program, not once for each setting: a second run could only repeat the first. The code of the default
-//! heuristic with exact waits also runs in time, with each choice of latencies: warps then meet in other orders.
+//! All code runs with its control codes: an instruction that issues too early reads poison and
+//! fails the case, whatever it computes. The SSA form depends only on the level, so the SSA engine
+//! runs once per level. The other engine runs once for each different program, not for each
+//! setting, because a second run would only repeat the first. The code of the default heuristic
+//! with exact waits also runs in time, with each choice of latencies, so that warps meet in other
+//! orders.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -47,70 +54,70 @@ use crate::cases::{self, stem};
 use crate::oracle::Oracle;
 use crate::theirs::beside_ptxas;
 
-/// Every built-in heuristic; of the random ones, two.
+/// Every built-in heuristic, and two of the random ones.
 const HEURISTICS: [&str; 6] =
     ["balanced", "critical-path", "pressure", "source-order", "random:1", "random:2"];
 
-/// Which settings are tried.
+/// The settings to try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Product {
-    /// All of them on tier 1, few on the rest.
+    /// All settings on tier 1, few on the rest.
     Tiered,
-    /// All of them on everything.
+    /// All settings on every case.
     Full,
-    /// Few on everything.
+    /// Few settings on every case.
     Thin,
 }
 
-/// How many settings a job tries.
+/// The settings that a job tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Breadth {
     /// The default heuristic with exact waits.
     Default,
-    /// That, and at the highest level the least registers.
+    /// The same, and the least registers at the highest level.
     Thin,
     /// Every heuristic with exact and with serial waits, and the least registers.
     Full,
 }
 
-/// What an instruction is that the architecture is too old for.
+/// The error for an instruction that needs a newer architecture.
 pub(crate) const TOO_OLD: &str = "E0111";
 /// A case at one level: the unit of parallel work.
 struct Job<'a> {
     path: &'a Path,
-    /// The architecture; `None` is that of the file's target.
+    /// The architecture; `None` for that of the file's target.
     arch: Option<Arch>,
     opt: u8,
     breadth: Breadth,
-    /// Whether the kernel is of tier 1 or of this repository, all of which have to be supported.
+    /// Whether the kernel is of tier 1 or of this repository; all of these must be supported.
     required: bool,
 }
 
-/// What became of a job.
+/// The result of a job.
 #[derive(Default)]
 struct Verdict {
-    /// Compilations.
+    /// The number of compilations.
     settings: u32,
-    /// Runs of an engine.
+    /// The number of runs of an engine.
     runs: u32,
     /// The least registers for which there is code.
     least_registers: Option<u32>,
-    /// What is wrong.
+    /// The failures.
     failures: Vec<String>,
     /// Whether the architecture is too old for the kernel.
     left_out: bool,
-    /// Why the kernel can't be compiled or run yet.
+    /// The reason why the kernel cannot be compiled or run yet.
     unsupported: Option<String>,
-    /// Whether the SSA engine ran it all the same, with the expected values.
+    /// Whether the SSA engine nevertheless ran it with the expected values.
     ssa_holds: bool,
 }
 
-/// Runs the cases, or [those that are named](cases::find). The error counts what failed.
+/// Runs the cases, or [the named ones](cases::find). The error counts the failures.
 pub(crate) fn run(corpus: &Path, product: Product, only: &[String]) -> Result<(), String> {
     let start = Instant::now();
     let paths = cases::find(corpus, only);
     if paths.is_empty() {
-        return Err("there is no case of that name".to_string());
+        return Err("no case has that name".to_string());
     }
     let mut jobs = Vec::new();
     for path in &paths {
@@ -214,10 +221,12 @@ impl<'a> Bench<'a> {
         Bench { case, text, db, file, options }
     }
 
-    /// The program of the kernel, or the code and message of the first diagnostic that is no note.
+    /// The program of the kernel, or the code and message of the first diagnostic other than a
+    /// note.
     fn program(&self) -> Result<&Program, (String, String)> {
         let found = diagnostics(&self.db, self.file, self.options);
-        // What is only noted, such as what is split for an older architecture, is not wrong.
+        // A note, such as about an instruction that is split for an older architecture, is not a
+        // failure.
         if let Some(first) = found.iter().find(|found| found.severity != Severity::Note) {
             return Err((first.code.clone(), format!("{}: {}", first.code, first.message)));
         }
@@ -229,7 +238,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The same setting compiled from nothing.
+    /// The same kernel and options in a fresh database.
     fn afresh(&self) -> Bench<'a> {
         let mut fresh =
             Bench::new(self.case, self.text.clone(), self.options.arch(&self.db), self.options.opt(&self.db));
@@ -259,13 +268,13 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Why a run does not give the expected values.
+/// The reason why a run does not give the expected values.
 pub(crate) enum Trouble {
     Wrong(String),
     Unsupported(String),
 }
 
-/// How our code is run.
+/// The options of the simulator for the compiler's code.
 pub(crate) fn simulator() -> ptxc_sim::Options {
     ptxc_sim::Options { check_uninitialised: true, hazards: true, ..ptxc_sim::Options::default() }
 }
@@ -344,14 +353,15 @@ fn check_case(job: &Job<'_>, verdict: &mut Verdict) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// What one setting supports, the others must.
+/// If one setting is supported, all others must be.
 fn unexpected(why: Trouble) -> String {
     match why {
         Trouble::Wrong(why) | Trouble::Unsupported(why) => why,
     }
 }
 
-/// Lowers registers step by step from the fewest that may be asked for, and leaves the setting there.
+/// Tries increasing numbers of registers from the least allowed number on, and leaves the options
+/// at the first that has code.
 fn least_registers(bench: &mut Bench<'_>, verdict: &mut Verdict) -> Result<u32, Trouble> {
     for registers in 16..=255 {
         bench.set(HEURISTICS[0].to_string(), false, registers);
@@ -377,7 +387,8 @@ fn check_setting(
         return Err(Trouble::Wrong("compiling again from nothing gives another program".into()));
     }
     let is_default = bench.options.heuristic(&bench.db) == HEURISTICS[0];
-    // Functions of which nothing is known before they are compiled destroy all registers.
+    // An unknown callee, about which nothing is known before it is compiled, clobbers all
+    // registers.
     let short = bench.options.max_regs(&bench.db) < 255 || program.resources.open_stack != 0;
     if full && is_default && !short && program.resources.spills > 0 {
         return Err(Trouble::Wrong(format!("{} spills with 255 registers", program.resources.spills)));
@@ -387,7 +398,7 @@ fn check_setting(
         passed("SASS", run_sass(bench.case, &program, &simulator()))?;
     }
     let is_exact = !bench.options.serial(&bench.db) && bench.options.max_regs(&bench.db) == 255;
-    // The model of time is of one multiprocessor, and so without clusters.
+    // The model of time covers one multiprocessor, and therefore no clusters.
     if is_default && is_exact && program.resources.cluster().is_none() {
         for latencies in [Latencies::Best, Latencies::Typical, Latencies::Worst, Latencies::Random(1)] {
             verdict.runs += 1;
@@ -399,7 +410,7 @@ fn check_setting(
     Ok(())
 }
 
-/// What of a program decides what the simulator does: its instructions with their control codes.
+/// The part of a program that determines the simulation: its instructions with their control codes.
 fn text_of(program: &Program) -> String {
     let style = Style { control: Notation::Bracket, header: false, offsets: false };
     let mut text = format!("{} bytes local\n", program.resources.local_bytes);

@@ -1,5 +1,5 @@
-//! Asks both compilers for every form of the families and shows where they differ without a reason; and tries every instruction that
-//! computes with signs on its operands.
+//! Asks both compilers for every form of the families and lists unexplained differences; and tries
+//! every instruction that computes with signs on its operands.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ptxc_families::{Campaign, Oracle, observed, page, signs};
 use ptxc_machine::Arch;
 
-/// What is compared.
+/// The options of `xtask families`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Families {
     /// An architecture; may be given several times (default: all).
@@ -16,21 +16,21 @@ pub(crate) struct Families {
     /// Only forms whose name contains this.
     #[arg(long, default_value = "")]
     only: String,
-    /// Only every so-manieth form.
+    /// Try one of this many forms.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     stride: u32,
     /// Print every form with both outcomes, separated by tabs.
     #[arg(long)]
     raw: bool,
-    /// Ask ptxas about the forms that the book shows, and write down what it does.
+    /// Ask ptxas about the forms that the book shows, and save its answers.
     #[arg(long)]
     observe: bool,
-    /// Write the page of the book from what was written down; needs no ptxas.
+    /// Write the page of the book from the saved answers; needs no ptxas.
     #[arg(long)]
     write: bool,
 }
 
-/// Where a file of this workspace lies.
+/// The path of a file of this workspace.
 fn place(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
@@ -41,7 +41,7 @@ fn save(path: &str, text: &str) -> Result<(), String> {
 }
 
 impl Families {
-    /// Compares; forms that differ without a reason are an error.
+    /// Compares; unexplained differences are an error.
     pub(crate) fn run(&self) -> Result<(), String> {
         if self.write {
             return save("docs/families.md", &page::text()?);

@@ -1,8 +1,9 @@
 //! `xtask fuzz`: random kernels through both engines, before and after the compiler (see [`ptxc_fuzz`]).
 //!
-//! Prints progress on the error stream, and for each failure its seed, how the kernel is compiled and run, where the
-//! engines differ, and the reduced kernel; a folder gets the whole kernel and the reduced one. What is printed of a seed, and in
-//! which order, does not depend on the number of threads.
+//! Prints progress on the error stream. For each failure it prints the seed, the options of the
+//! kernel, the difference between the engines, and the reduced kernel; the whole kernel and the
+//! reduced one are written to a folder. The output for a seed, and the order of the output, do not
+//! depend on the number of threads.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,13 +22,13 @@ use crate::oracle::{Oracle, Refusal};
 
 /// The target of the kernels.
 const TARGET: &str = "sm_90";
-/// How often progress is told.
+/// The interval between progress reports.
 const TELL: Duration = Duration::from_secs(10);
 
-/// What is tried.
+/// The options of `xtask fuzz`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Fuzz {
-    /// How many programs.
+    /// The number of programs.
     #[arg(long, default_value_t = 1000)]
     programs: u64,
     /// The first seed.
@@ -36,46 +37,46 @@ pub(crate) struct Fuzz {
     /// Number of threads.
     #[arg(long, default_value = "1")]
     jobs: NonZeroUsize,
-    /// Begin no program after so many minutes.
+    /// Start no program after this many minutes.
     #[arg(long)]
     minutes: Option<u64>,
     /// Try only this seed, and print its kernel.
     #[arg(long, value_name = "SEED", conflicts_with_all = ["programs", "seed", "jobs", "minutes"])]
     replay: Option<u64>,
-    /// Which families of kernels: plain, calls, flow; they take turns by the seed.
+    /// The families of kernels, which alternate by seed: plain, calls, flow.
     #[arg(long, value_name = "FAMILY", value_delimiter = ',', value_parser = family, default_value = "plain,calls,flow")]
     only: Vec<Family>,
-    /// How many orders of warps and lanes each kernel runs with on each engine.
+    /// The number of orders of warps and lanes that each kernel runs with on each engine.
     #[arg(long, value_name = "N", default_value_t = ORDERS, value_parser = clap::value_parser!(u32).range(1..))]
     orders: u32,
-    /// Where kernels that fail are written.
+    /// The folder for kernels that fail.
     #[arg(long, value_name = "DIR", default_value = "target/fuzz")]
     failures: PathBuf,
-    /// The folder with ptxas, whose code has to leave the same bytes (default: ORACLE).
+    /// The folder with ptxas, whose code must leave the same bytes (default: ORACLE).
     #[arg(long, value_name = "DIR")]
     oracle: Option<PathBuf>,
-    /// ptxas gets one kernel out of so many.
+    /// Give ptxas one of this many kernels.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     oracle_sample: u64,
 }
 
 fn family(name: &str) -> Result<Family, String> {
     let found = Family::ALL.into_iter().find(|family| family.name() == name);
-    found.ok_or_else(|| "the families are plain, calls and flow".to_string())
+    found.ok_or_else(|| "expected one of the families plain, calls and flow".to_string())
 }
 
-/// What ptxas makes of a kernel.
+/// The program that ptxas makes of a kernel.
 fn theirs(oracle: &Oracle, text: &str, settings: &Settings) -> Result<Program, Failure> {
     let level = format!("-O{}", settings.opt);
     let fmad = format!("-fmad={}", settings.fmad);
     oracle.program(text, TARGET, &[&level, &fmad], "fuzz").map_err(|why| match why {
         Refusal::Refused(what) => {
-            // Line numbers and names aside.
+            // Without line numbers and names.
             let sort = what.split(';').next_back().unwrap_or("").to_string();
             Failure { who: Who::Ptxas, sort, what }
         }
         Refusal::Unreadable(what) => {
-            // The place aside.
+            // Without the place.
             let what = what.split_once(": ").map_or(what.clone(), |(_, why)| why.to_string());
             Failure { who: Who::TheirSass, sort: NOT_RUN.to_string(), what }
         }
@@ -92,8 +93,8 @@ impl Fuzz {
         match self.oracle() {
             Some(oracle) if seed.is_multiple_of(self.oracle_sample) => {
                 let why = match &trial.program {
-                    program if program.disputed => Some("what it is known to do otherwise"),
-                    // ptxas computes what it knows with more digits than the hardware has.
+                    program if program.disputed => Some("code where it is known to differ"),
+                    // ptxas evaluates constant expressions with more digits than the hardware has.
                     program if program.approximates => Some("functions of which only bounds are known"),
                     _ => None,
                 };
@@ -108,14 +109,14 @@ impl Fuzz {
         }
     }
 
-    /// Tells of a failure, and writes its kernels down.
+    /// Reports a failure, and writes its kernels to files.
     fn report(&self, finding: &Finding) -> Result<(), String> {
         let Finding { seed, whole, trial, failure } = finding;
         let family = trial.program.family;
         let name = family.name();
         let mut report =
             format!("seed {seed} of {name}: {whole}\nreduced: {failure}\n{}\n", trial.conditions());
-        // Writing to a string can't fail.
+        // Writing to a string cannot fail.
         let _ = write!(report, "{}", trial.text());
         println!("{report}");
         let commented = |trial: &Trial, failure: &Failure| {
@@ -190,7 +191,7 @@ impl Fuzz {
         Ok(())
     }
 
-    /// Runs; the error counts what failed.
+    /// Runs the programs; the error counts the failures.
     pub(crate) fn run(&self) -> Result<(), String> {
         keep_panics();
         match (self.oracle(), &self.oracle) {

@@ -1,7 +1,8 @@
-//! Holds the packages of `Cargo.lock` against the licences that `deny.toml` allows, and against `docs/dependencies.md`, which has a
-//! line for each: who needs it, why it is there, its licence.
+//! Checks the packages of `Cargo.lock` against the licences that `deny.toml` allows, and against
+//! `docs/dependencies.md`, which has a line for each package: its user, its purpose, its licence.
 //!
-//! `cargo deny check` does more, and has to be installed; this needs cargo alone, and no network where the packages are there.
+//! `cargo deny check` checks more, but must be installed; this check needs only cargo, and no
+//! network if the packages are present.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,7 +11,7 @@ use std::process::Command;
 use serde::Deserialize;
 use spdx::{Expression, Licensee, ParseMode};
 
-/// What cargo says of all packages.
+/// The output of `cargo metadata` about all packages.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -37,7 +38,7 @@ struct Node {
     dependencies: Vec<String>,
 }
 
-/// What a line of the page says of a package, or should.
+/// The facts about a package in a line of the page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Line {
     needed_by: BTreeSet<String>,
@@ -45,7 +46,7 @@ struct Line {
     licences: BTreeSet<String>,
 }
 
-/// Compares; each package that differs is named.
+/// Compares; the error names each package that differs.
 pub(crate) fn run() -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let read =
@@ -76,7 +77,8 @@ fn metadata(root: &Path) -> Result<Metadata, String> {
     serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))
 }
 
-/// The packages that are not ours, by name; several versions are one.
+/// The packages that are not part of this workspace, by name; several versions of a package count
+/// as one.
 fn packages(metadata: &Metadata) -> BTreeMap<String, Line> {
     let by_id: BTreeMap<&str, &Package> =
         metadata.packages.iter().map(|package| (package.id.as_str(), package)).collect();
@@ -107,7 +109,7 @@ fn allowed(text: &str) -> Result<Vec<Licensee>, String> {
     names.map(|name| Licensee::parse(name).map_err(|error| format!("deny.toml: {name}: {error}"))).collect()
 }
 
-/// What is said of packages whose licence is none of those.
+/// The messages about packages that have none of the allowed licences.
 fn forbidden(packages: &BTreeMap<String, Line>, allowed: &[Licensee]) -> Vec<String> {
     let is_allowed = |licence: &str| {
         Expression::parse_mode(licence, ParseMode::LAX).is_ok_and(|expression| {
@@ -137,7 +139,7 @@ fn lines(page: &str) -> BTreeMap<String, Line> {
     lines.collect()
 }
 
-/// What the page does not say as it is.
+/// The messages about lines of the page that are missing or wrong.
 fn differences(packages: &BTreeMap<String, Line>, lines: &BTreeMap<String, Line>) -> Vec<String> {
     let page = "docs/dependencies.md";
     let mut wrong = Vec::new();
@@ -182,9 +184,9 @@ mod tests {
         assert_eq!(packages["a"].needed_by.len(), 2);
         assert_eq!(differences(&packages, &packages), Vec::<String>::new());
         let found = differences(&packages, &page("| a | x | | Apache-2.0 |\n| c | a | it is old | MIT |\n"));
-        let said = found.join("\n");
+        let messages = found.join("\n");
         for part in ["a: docs", "needed by x, y", "licence MIT", "b has no line", "c has a line"] {
-            assert!(said.contains(part), "{part}: {said}");
+            assert!(messages.contains(part), "{part}: {messages}");
         }
     }
 

@@ -1,5 +1,6 @@
-//! Reads the text of a kernel, ours or nvdisasm's, for what a comparison needs: how long it is, which of it
-//! is code of called routines, and its loops. Both are read by the same rules, so that neither is favoured.
+//! Reads the text of a kernel, of ptxc or of nvdisasm, for a comparison: its length, its part that
+//! is code of called routines, and its loops. Both texts are read by the same rules, so that
+//! neither has an advantage.
 //!
 //! ```text
 //! .L_x_1:
@@ -10,14 +11,17 @@
 //!         /*0040*/                   RET.REL.NODEC R2 `(k) ;
 //! ```
 //!
-//! are three instructions of the kernel's own, the first two of them in a loop, and one of a routine.
+//! are three instructions of the kernel itself, the first two of them in a loop, and one of a
+//! routine.
 //!
-//! - Padding, `NOP` and the branch to itself that ptxas puts behind the last instruction, does not count.
-//! - Routines lie behind the kernel: their code begins at the first label that a call names, or at the first
-//!   further function of the section.
-//! - A loop is counted by its head, an instruction that a depth-first search comes back to while it is on the
-//!   way there. The instructions in loops are those that can be reached from themselves (strongly connected
-//!   components, by Kosaraju's algorithm), wherever the compiler put them.
+//! - Padding does not count: `NOP`, and the branch to itself that ptxas puts after the last
+//!   instruction.
+//! - Routines follow the kernel: their code begins at the first label that a call names, or at the
+//!   section's second function.
+//! - A loop is counted by its head, an instruction to which a depth-first search returns while the
+//!   instruction is on the search's path. The instructions in loops are those that can be reached
+//!   from themselves (strongly connected components, by Kosaraju's algorithm), wherever the
+//!   compiler put them.
 //!
 //! Cost: linear in the length of the text.
 
@@ -27,7 +31,7 @@ use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 use serde::Serialize;
 
-/// A kernel's code in numbers.
+/// Figures of a kernel's code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Listing {
     /// Instructions of the kernel itself.
@@ -83,14 +87,14 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// The instructions that a branch may go to.
+    /// The possible targets of a branch.
     fn targets(&self, inst: usize) -> impl Iterator<Item = usize> + '_ {
         let is_branch = ["BRA", "BRX", "JMP", "JMX"].contains(&family(self.insts[inst]));
         let names = self.insts[inst].split(|c: char| !(c.is_alphanumeric() || "._$".contains(c)));
         names.filter(move |_| is_branch).filter_map(|name| self.labels.get(name).copied())
     }
 
-    /// How many instructions are the kernel's own.
+    /// The number of the kernel's own instructions.
     fn own(&self) -> usize {
         let calls = self.insts.iter().filter(|inst| family(inst) == "CALL");
         let called = calls.filter_map(|inst| inst.split_once("`(")?.1.split(')').next());
@@ -119,7 +123,7 @@ impl<'a> Code<'a> {
     }
 }
 
-/// The number of nodes that a depth-first search from the first one comes back to.
+/// The number of nodes to which a depth-first search from the first node returns.
 fn heads(graph: &DiGraph<(), ()>) -> usize {
     #[derive(Clone, Copy, PartialEq)]
     enum State {
@@ -163,12 +167,12 @@ fn family(inst: &str) -> &str {
     word.split('.').next().unwrap_or("")
 }
 
-/// Whether no thread goes on behind an instruction: a branch, an exit or a return without a condition.
+/// Whether no thread continues after an instruction: an unconditional branch, exit or return.
 fn ends_path(inst: &str) -> bool {
     match family(inst) {
         _ if inst.starts_with('@') => false,
         "EXIT" | "RET" | "BRX" | "JMX" => true,
-        // A condition stands between the mnemonic and the target: `BRA.DIV UR7, …`.
+        // A condition is written between the mnemonic and the target: `BRA.DIV UR7, …`.
         "BRA" | "JMP" => !inst.contains(','),
         _ => false,
     }
@@ -205,7 +209,7 @@ $slow:
     }
 
     #[test]
-    fn a_branch_back_to_code_that_lies_elsewhere_is_no_loop() {
+    fn a_branch_back_to_code_elsewhere_is_not_a_loop() {
         let text = "\
         /*0000*/  @P0 BRA `(.L_x_2) ;
 .L_x_1:
@@ -220,7 +224,7 @@ $slow:
 
     #[test]
     fn loops_may_be_in_pieces_and_nested() {
-        // The loop at 2 goes through 6 and 7; the loop at 3 lies in it.
+        // The loop at 2 goes through 6 and 7; the loop at 3 is inside it.
         let text = "\
         /*0000*/  MOV R0, R1 ;
         /*0010*/  BRA `(.L_x_1) ;

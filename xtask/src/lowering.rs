@@ -1,4 +1,4 @@
-//! Lowers a PTX file in this process and measures what comes out.
+//! Lowers a PTX file in this process and measures the result.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -17,25 +17,25 @@ use crate::exec::TOO_OLD;
 use crate::listing::Listing;
 use crate::settings::Settings;
 
-/// What a kernel's code comes to.
+/// The figures of a kernel's code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Measures {
     /// Its instructions.
     #[serde(flatten)]
     pub(crate) code: Listing,
-    /// General registers a thread: the highest one named plus one.
+    /// General registers per thread: the highest register named plus one.
     pub(crate) registers: u32,
-    /// Registers stored to local memory for want of registers.
+    /// Registers that are spilled to local memory.
     pub(crate) spills: u32,
     /// Cycles that a warp spends issuing, weighted by block frequency.
     pub(crate) static_cycles: u64,
 }
 
-/// Why a kernel has no code.
+/// The kind of reason why a kernel has no code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Reason {
-    /// It needs what is not there yet.
+    /// It needs something that is not implemented yet.
     Unsupported,
     /// The architecture is too old for it.
     NewerArch,
@@ -73,28 +73,28 @@ impl Reason {
     }
 }
 
-/// A kernel without code, and why.
+/// A kernel without code, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Missing {
     /// The kind of reason.
     pub(crate) reason: Reason,
-    /// The first diagnostic: code and sentence.
+    /// The first diagnostic: code and message.
     pub(crate) message: String,
 }
 
 /// A kernel of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Kernel {
-    /// The entry's name; empty for what concerns the file as a whole.
+    /// The entry's name; empty for a finding about the file as a whole.
     pub(crate) entry: String,
-    /// Its measures, or why there are none.
+    /// Its measures, or the reason why there are none.
     pub(crate) result: Result<Measures, Missing>,
-    /// How long the stages from its text to its code took.
+    /// The time of the stages from its text to its code.
     pub(crate) time: Duration,
 }
 
-/// Lowers every kernel of a file. Findings outside of the kernels, such as in a device function, are a
-/// line of their own without an entry if no kernel is without code for another reason.
+/// Lowers every kernel of a file. A finding outside of the kernels, such as in a device function,
+/// gets a separate line without an entry, if no kernel lacks code for another reason.
 pub(crate) fn lower(path: &Path, settings: &Settings) -> Vec<Kernel> {
     let start = Instant::now();
     let of_file = |reason, message: String| {
@@ -148,7 +148,7 @@ fn lower_text(path: &Path, text: String, settings: &Settings) -> Vec<Kernel> {
     report
 }
 
-/// The program of one kernel of a text, which is shown as a file of this name.
+/// The program of one kernel of a text; messages show `name` as the text's file.
 pub(crate) fn program(
     file: &str,
     text: String,

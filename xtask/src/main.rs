@@ -1,5 +1,5 @@
-//! Chores of the project: `cargo xtask bench`, `beside`, `bits`, `corpus`, `compare`, `exec`, `families`, `fuzz`, `licences`, `mine`,
-//! `mutate`, `profile`, `shapes`, `verify`.
+//! Development tasks: `cargo xtask bench`, `beside`, `bits`, `corpus`, `compare`, `exec`,
+//! `families`, `fuzz`, `licences`, `mine`, `mutate`, `profile`, `shapes`, `verify`.
 
 mod bench;
 mod beside;
@@ -46,7 +46,7 @@ use crate::mutate::Mutate;
 use crate::settings::Settings;
 use crate::shapes::Shapes;
 
-/// Chores of the project.
+/// Development tasks of ptxc.
 #[derive(Debug, Parser)]
 #[command(name = "xtask")]
 struct Cli {
@@ -54,64 +54,70 @@ struct Cli {
     command: Command,
 }
 
-/// The chores.
+/// The tasks.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Lower a folder of PTX and print what comes of each kernel: the compiler's checks, instructions,
-    /// registers, spills, cycles, time.
+    /// Lower a folder of PTX and print the result for each kernel: the compiler's checks,
+    /// instructions, registers, spills, cycles, time.
     Corpus {
-        /// A folder, searched whole, or a file.
+        /// A folder, searched recursively, or a file.
         path: PathBuf,
         #[command(flatten)]
         settings: Settings,
-        /// Print a JSON object a kernel.
+        /// Print a JSON object for each kernel.
         #[arg(long)]
         json: bool,
     },
-    /// Write the page that shows what ptxas and ptxc say of broken kernels.
+    /// Write the page that shows the messages of ptxas and ptxc for broken kernels.
     Beside(BrokenKernels),
-    /// Compare instructions, registers and CPU time with ptxas; or with `--cycles` execution cases in the simulator with time.
+    /// Compare instructions, registers and CPU time with ptxas; or with `--cycles` execution cases
+    /// in the simulator with time.
     Compare(Compare),
-    /// Build the program that is given away into `target/dist`: optimized across packages, with a profile of how often each part runs.
+    /// Build the distributed program into `target/dist`: optimized across packages, with a profile
+    /// of how often each part runs.
     Dist(Dist),
     /// Run execution cases on both engines with the code of many settings.
     Exec {
         /// The folder with `ptx/` and `exec/`.
         #[arg(long, default_value = "../shared/corpus")]
         corpus: PathBuf,
-        /// Which settings are tried.
+        /// The settings to try.
         #[arg(long, value_enum, default_value = "tiered")]
         product: Product,
         /// Only these cases: files, folders, or parts of their names.
         only: Vec<String>,
     },
-    /// Run the execution cases on an NVIDIA GPU, our code beside ptxas's.
+    /// Run the execution cases on an NVIDIA GPU, with the compiler's code and with ptxas's.
     Gpu(gpu::Cases),
-    /// Every figure of speed in one page, and a plot of time against size.
+    /// Write a page with every figure of speed, and a plot of time against size.
     Bench(Bench),
     /// Run a command; print its CPU time in seconds and its memory in bytes.
     #[command(hide = true)]
     Measure(Measure),
-    /// Compare random programs before and after the compiler. For many of them build it with `--release`.
+    /// Compare random programs before and after the compiler. For long runs build it with
+    /// `--release`.
     Fuzz(Fuzz),
-    /// Every form of barriers, atomics and warp operations beside ptxas.
+    /// Compare every form of barriers, atomics and warp operations with ptxas.
     Families(Families),
-    /// Run what must pass before a change lands, or with `--fast` the part of it that takes minutes less.
+    /// Run the checks that must pass before a change lands, or with `--fast` only the quick ones.
     Ci(Ci),
     /// Run the checks that take too long for every change.
     Nightly(Nightly),
-    /// Every package that is needed has an allowed licence, and a line in docs/dependencies.md.
+    /// Check that every package has an allowed licence, and a line in docs/dependencies.md.
     Licences,
     /// Mine the distances that NVIDIA's assembler keeps between dependent instructions.
     Mine(Mine),
-    /// Put mutated kernels, and inputs of extreme sizes, through `ptxc`. For many of them build it with `--release`.
+    /// Run `ptxc` on mutated kernels, and on inputs of extreme sizes. For long runs build it with
+    /// `--release`.
     Mutate(Mutate),
-    /// Every instruction that NVIDIA's assembler makes, to text and back, and beside its disassembler.
+    /// Convert every instruction that NVIDIA's assembler makes to text and back, and compare the
+    /// text with its disassembler.
     Bits(Bits),
-    /// Every shape of instruction in our code has a witness that the architecture has it.
+    /// Check that every shape of instruction in the compiler's code has a witness that the
+    /// architecture has it.
     Shapes(Shapes),
-    /// What has to hold before a change lands and needs the corpus or NVIDIA's tools: `corpus` on all of it,
-    /// `exec`, `shapes`, and `compare` on tier 1.
+    /// Run the checks before a change lands that need the corpus or NVIDIA's tools: `corpus` on all
+    /// of it, `exec`, `shapes`, and `compare` on tier 1.
     Verify {
         /// The folder with `ptx/` and `exec/`.
         #[arg(long, default_value = "../shared/corpus")]
@@ -124,16 +130,18 @@ enum Command {
     },
 }
 
-/// What is compared, and how.
+/// The options of `xtask compare`.
 #[derive(Debug, Args)]
 struct Compare {
-    /// A folder of PTX, searched whole, or a file. With `--cycles`: cases by file, folder or a part of their names (default: all).
+    /// A folder of PTX, searched recursively, or a file. With `--cycles`: cases by file, folder or
+    /// a part of their names (default: all).
     #[arg(required_unless_present = "cycles")]
     what: Vec<String>,
-    /// Run the execution cases in the simulator with time, our code beside ptxas's.
+    /// Run the execution cases in the simulator with time, with the compiler's code and with
+    /// ptxas's.
     #[arg(long)]
     cycles: bool,
-    /// Print a JSON object a case.
+    /// Print a JSON object for each case.
     #[arg(long, requires = "cycles")]
     json: bool,
     /// Fail if lanes per issue, or the cycles of the cases that `xtask/src/cycles/limits.txt` names, are too far from ptxas's.
@@ -156,12 +164,12 @@ impl Compare {
         }
         match what.as_slice() {
             [path] => beside.compare(Path::new(path), &settings),
-            _ => Err("without --cycles one folder or file is compared".to_string()),
+            _ => Err("without --cycles, name exactly one folder or file".to_string()),
         }
     }
 }
 
-/// What is compared with what.
+/// The programs that a comparison uses.
 #[derive(Clone, Debug, Args)]
 struct Beside {
     /// The folder with ptxas and nvdisasm (default: ORACLE).
@@ -170,7 +178,7 @@ struct Beside {
     /// The compiler's program for the comparison of CPU time (default: built in release mode).
     #[arg(long, value_name = "FILE")]
     ptxc: Option<PathBuf>,
-    /// How often each file is compiled for its CPU time, of which the least counts.
+    /// How often each file is compiled for its CPU time; the least time counts.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
 }
@@ -208,7 +216,7 @@ fn program(folder: &Path) -> PathBuf {
     folder.join("ptxc").with_extension(std::env::consts::EXE_EXTENSION)
 }
 
-/// The folder of what cargo builds.
+/// The folder that cargo builds into.
 fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }

@@ -1,11 +1,12 @@
-//! Ratios of our figures to ptxas's, and their geometric means.
+//! Ratios of the compiler's figures to ptxas's, and their geometric means.
 
-/// A figure of ours over one of ptxas's. Figures below 1 count as 1, so that nothing is infinitely better or worse.
+/// The compiler's figure divided by ptxas's. Figures below 1 count as 1, so that no ratio is zero
+/// or infinite.
 pub(crate) fn ratio(ours: f64, theirs: f64) -> f64 {
     ours.max(1.0) / theirs.max(1.0)
 }
 
-/// Ratios in short: their geometric mean, and the worst of them with its name.
+/// A summary of ratios: their geometric mean, and the worst of them with its name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Summary<'a> {
     pub(crate) mean: f64,
@@ -13,12 +14,12 @@ pub(crate) struct Summary<'a> {
 }
 
 impl<'a> Summary<'a> {
-    /// Of ratios of which the highest is the worst.
+    /// Summarizes ratios of which the highest is the worst.
     pub(crate) fn of(ratios: impl IntoIterator<Item = (f64, &'a str)>) -> Summary<'a> {
         Summary::by(ratios, |ratio, worst| ratio > worst)
     }
 
-    /// Of ratios of which the lowest is the worst.
+    /// Summarizes ratios of which the lowest is the worst.
     pub(crate) fn of_gains(ratios: impl IntoIterator<Item = (f64, &'a str)>) -> Summary<'a> {
         Summary::by(ratios, |ratio, worst| ratio < worst)
     }

@@ -1,5 +1,5 @@
-//! NVIDIA's assembler and disassembler, where they are installed. They check; they are never part of the
-//! product.
+//! NVIDIA's assembler and disassembler, if they are installed. They only check; they are never part
+//! of the product.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,23 +15,23 @@ use crate::listing::Listing;
 /// The folder of the programs.
 pub(crate) struct Oracle(PathBuf);
 
-/// What ptxas made of a kernel.
+/// ptxas's result for a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Theirs {
     /// Its code.
     pub(crate) code: Listing,
-    /// Registers a thread as ptxas reports them.
+    /// Registers per thread as ptxas reports them.
     pub(crate) registers: u32,
-    /// Registers that it stores to local memory for want of registers: the bytes of spill stores that ptxas
-    /// reports, in words.
+    /// Registers that it spills to local memory: the bytes of spill stores that ptxas reports, in
+    /// words.
     pub(crate) spilled_words: u32,
 }
 
 impl Oracle {
-    /// The given folder, or else the one that `ORACLE` names, if it holds the programs.
+    /// The given folder, otherwise the folder that `ORACLE` names, if it holds the programs.
     pub(crate) fn find(folder: Option<&Path>) -> Option<Oracle> {
         let folder = folder.map(Path::to_path_buf).or_else(|| Some(std::env::var_os("ORACLE")?.into()))?;
-        // Some programs run in folders of their own, from where a relative path leads elsewhere.
+        // Some programs run in other folders, where a relative path would be wrong.
         let folder = folder.canonicalize().ok()?;
         folder.join("ptxas").is_file().then_some(Oracle(folder))
     }
@@ -70,19 +70,19 @@ impl Oracle {
     }
 }
 
-/// Why there is no program of ptxas's.
+/// The reason why there is no program of ptxas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// ptxas does not take the text: its first message.
+    /// ptxas refuses the text: its first message.
     Refused(String),
-    /// Its cubin can't be read.
+    /// Its cubin cannot be read.
     Unreadable(String),
-    /// It can't be run.
+    /// It cannot be run.
     Unusable(String),
 }
 
 impl Oracle {
-    /// What ptxas makes of a kernel's text, read from the cubin.
+    /// The program that ptxas makes of a kernel's text, read from the cubin.
     pub(crate) fn program(
         &self,
         text: &str,
@@ -95,7 +95,7 @@ impl Oracle {
         read.map_err(|error| Refusal::Unreadable(error.to_string()))
     }
 
-    /// The same, and the registers that the kernel stores to local memory for want of registers.
+    /// The program, and the number of registers that it spills to local memory.
     pub(crate) fn program_and_spills(
         &self,
         text: &str,
@@ -119,7 +119,8 @@ impl Oracle {
     fn assemble(&self, text: &str, target: &str, options: &[&str]) -> Result<(Vec<u8>, String), Refusal> {
         let unusable = |error: std::io::Error| Refusal::Unusable(format!("ptxas: {error}"));
         let folder = tempfile::tempdir().map_err(unusable)?;
-        // In the folder itself, so that messages do not name it: each run has another.
+        // Run in the folder itself, so that messages do not contain its name, which differs in each
+        // run.
         std::fs::write(folder.path().join("k.ptx"), text).map_err(unusable)?;
         let mut ptxas = Command::new(self.0.join("ptxas"));
         ptxas.arg(format!("-arch={target}")).args(options).args(["-o", "k.cubin", "k.ptx"]);
@@ -142,7 +143,7 @@ impl Oracle {
         release.map(str::to_string).ok_or_else(|| "ptxas does not say its version".to_string())
     }
 
-    /// All that ptxas says of a text, which it is shown as a file of this name.
+    /// All messages of ptxas about a text, which it gets as a file of this name.
     pub(crate) fn messages(&self, file: &str, text: &str, target: &str) -> Result<String, String> {
         let unusable = |error: std::io::Error| format!("ptxas: {error}");
         let folder = tempfile::tempdir().map_err(unusable)?;
@@ -158,7 +159,7 @@ fn first_line(messages: &[u8]) -> String {
     String::from_utf8_lossy(messages).lines().next().unwrap_or("no message").to_string()
 }
 
-/// The kernels in nvdisasm's text: a section each.
+/// The kernels in nvdisasm's text: one per section.
 fn kernels_of(text: &str) -> HashMap<String, Theirs> {
     let parts = text.split("//--------------------- .text.").skip(1);
     parts
@@ -169,7 +170,8 @@ fn kernels_of(text: &str) -> HashMap<String, Theirs> {
         .collect()
 }
 
-/// Takes registers and spills from what `ptxas -v` says. Functions that it lists after a kernel count for that kernel.
+/// Reads registers and spills from the output of `ptxas -v`. A function that it lists after a
+/// kernel counts for that kernel.
 fn read_report(report: &str, kernels: &mut HashMap<String, Theirs>) {
     let mut current = String::new();
     for line in report.lines() {

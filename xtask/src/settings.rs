@@ -1,23 +1,23 @@
-//! The options that decide what code comes out, as the command line gives them.
+//! The command-line options that determine the generated code.
 
 use clap::Args;
 use ptxc_codegen::schedule::{HEURISTICS, heuristic_by_name};
 use ptxc_compiler::{Database, Options};
 use ptxc_machine::Arch;
 
-/// How kernels are lowered.
+/// The options for lowering kernels.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Settings {
-    /// The architecture (default: what each file's .target maps to).
+    /// The architecture (default: that of each file's .target).
     #[arg(long, value_parser = arch)]
     pub(crate) arch: Option<Arch>,
-    /// How much to optimise, 0 to 3.
+    /// The optimization level, 0 to 3.
     #[arg(long, value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
     pub(crate) opt: u8,
     /// The scheduling heuristic.
     #[arg(long, value_name = "NAME", default_value = "balanced", value_parser = heuristic)]
     pub(crate) heuristic: String,
-    /// The most general registers that a thread may use.
+    /// The greatest number of general registers that a thread may use.
     #[arg(long, value_name = "N", default_value_t = 255, value_parser = clap::value_parser!(u32).range(16..=255))]
     pub(crate) max_regs: u32,
 }

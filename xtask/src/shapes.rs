@@ -1,32 +1,33 @@
-//! Holds the shapes of instructions in our code against the list of witnesses, and that list against NVIDIA's tools.
+//! Compares the shapes of instructions in the compiler's code with the list of witnesses, and that
+//! list with NVIDIA's tools.
 
 use ptxc_families::Oracle;
 use ptxc_shapes::{Source, campaign, list, list_path, theirs};
 
-/// What stands in front of the list.
+/// The text before the list.
 const HEAD: &str = "\
 # Every shape of instruction in our code, with a witness that the architecture has it: what ptxas makes of a file, or an
 # encoding that nvdisasm reads so. Made by `cargo xtask shapes --observe`; encodings are added by hand. See docs/tests.md.
 ";
 
-/// What is done.
+/// The options of `xtask shapes`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Shapes {
     /// Compile everything with ptxas, and write a new list.
     #[arg(long)]
     observe: bool,
-    /// Compile only every so-manieth of the witnesses with ptxas.
+    /// Compile only one of this many witnesses with ptxas.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     stride: u32,
 }
 
 impl Shapes {
-    /// What has to hold before a change lands: all of our code, a sample of the witnesses.
+    /// The checks before a change lands: all code of the compiler, and a sample of the witnesses.
     pub(crate) fn sample() -> Shapes {
         Shapes { observe: false, stride: 4 }
     }
 
-    /// Compares; a shape without witness is an error, and a wrong witness.
+    /// Compares; a shape without a witness and a wrong witness are errors.
     pub(crate) fn run(&self) -> Result<(), String> {
         let sources = Source::all();
         let old = list()?;

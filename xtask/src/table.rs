@@ -1,6 +1,6 @@
 //! A table of text whose columns are as wide as their widest cell.
 
-/// How a column's cells stand in it.
+/// The alignment of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
     /// Names and sentences.
@@ -22,7 +22,7 @@ impl Table {
         Table { columns: columns.to_vec(), rows: Vec::new() }
     }
 
-    /// Adds a row; cells that are left out are empty.
+    /// Adds a row; missing cells are empty.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().collect());
     }

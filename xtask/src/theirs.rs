@@ -1,9 +1,12 @@
-//! The execution cases on what ptxas makes of them, for each architecture: a third answer, which owes nothing to our compiler.
+//! Runs the execution cases on ptxas's code, for each architecture: a third answer that does not
+//! depend on the compiler.
 //!
-//! Its cubin is read by us and runs with its control codes, in program order and in time, by the order of returns that it relies
-//! on. It must compute the expected values, and neither `verify` nor the engines may find a hazard. Of each program that is short
-//! enough a sample is weakened, one control field at a time ([`ptxc_tests::weaken`]): what the engine then finds the static check
-//! must find too, within a function, and a program without a finding must still compute what it should.
+//! `ptxc-object` reads the cubin. The program runs with its control codes, in program order and in
+//! time, with the order of returns that it relies on. It must compute the expected values, and
+//! neither `verify` nor the engines may find a hazard. A sample of the programs that are short
+//! enough is weakened, one control field at a time ([`ptxc_tests::weaken`]). The static check must
+//! find every hazard within a function that the engine finds then, and a program without a finding
+//! must still compute the expected values.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -20,21 +23,22 @@ use crate::cases::stem;
 use crate::exec::{Trouble, passed};
 use crate::oracle::{Oracle, Refusal};
 
-/// Weakened programs of a program.
+/// The number of weakened programs per program.
 const SAMPLE: usize = 2;
-/// Warp instructions of a run whose program is weakened.
+/// A program is weakened only if its run has at most this many warp instructions.
 const LONGEST: u64 = 10_000;
 
-/// What became of ptxas's code for a case and an architecture.
+/// The result of ptxas's code for a case and an architecture.
 enum Theirs {
     Holds(Weakened),
-    /// ptxas does not take it for this architecture.
+    /// ptxas refuses it for this architecture.
     LeftOut,
     NotRun(String),
     Wrong(String),
 }
 
-/// Weakened programs, and those of them that have a hazard by `verify`, and that the run met.
+/// The number of weakened programs, of those with a hazard by `verify`, and of those with a hazard
+/// in the run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Weakened {
     tried: usize,
@@ -42,7 +46,8 @@ struct Weakened {
     met: usize,
 }
 
-/// Runs the cases on what ptxas makes of them for each architecture, says what became of them, and counts what is wrong.
+/// Runs the cases on ptxas's code for each architecture, prints the results, and returns the number
+/// of failures.
 pub(crate) fn beside_ptxas(oracle: &Oracle, paths: &[PathBuf]) -> usize {
     let jobs: Vec<(&Path, Arch)> =
         paths.iter().flat_map(|path| Arch::ALL.map(|arch| (path.as_path(), arch))).collect();
@@ -107,12 +112,12 @@ fn theirs(oracle: &Oracle, path: &Path, arch: Arch) -> Theirs {
     }
 }
 
-/// How ptxas's code is run.
+/// The options of the simulator for ptxas's code.
 pub(crate) fn simulator() -> Options {
     Options { hazards: true, order: Order::InOrder, holds_uniform: true, ..Options::default() }
 }
 
-/// By the static check, by a run and by a run in time; and what becomes of weakened programs.
+/// Checks a program statically, by a run and by a run in time; and checks weakened programs.
 fn holds(case: &Case, program: &Program) -> Result<Weakened, Trouble> {
     if let Err(hazards) = check_with(program, Order::InOrder) {
         let first = hazards.first().map(ToString::to_string).unwrap_or_default();
@@ -122,7 +127,7 @@ fn holds(case: &Case, program: &Program) -> Result<Weakened, Trouble> {
     let result = run_sass(case, program, &options);
     let steps = result.as_ref().map_or(0, |report| report.steps);
     passed("SASS", result)?;
-    // Clusters have no model of time.
+    // The model of time has no clusters.
     match run_timed(case, program, &options, &TimingOptions::default()) {
         Err(SimError::Unsupported { .. }) | Err(SimError::Case(_)) => {}
         result => passed("timed", result.map(|(report, _)| report))?,
@@ -134,7 +139,7 @@ fn holds(case: &Case, program: &Program) -> Result<Weakened, Trouble> {
     weakened(case, program, &options).map_err(Trouble::Wrong)
 }
 
-/// Whether a call or a return may lie on the way between the two instructions.
+/// Whether a call or a return may be on the path between the two instructions.
 fn crosses_boundary(program: &Program, hazard: &Hazard) -> bool {
     let (from, to) = (hazard.what.producer as usize, hazard.what.consumer as usize);
     let boundary = |coded: &Coded| coded.inst.row().effects.boundary;
@@ -144,7 +149,7 @@ fn crosses_boundary(program: &Program, hazard: &Hazard) -> bool {
     }
 }
 
-/// Weakens the program, and holds the engine against the static check.
+/// Weakens the program, and compares the engine with the static check.
 fn weakened(case: &Case, program: &Program, options: &Options) -> Result<Weakened, String> {
     let mut counts = Weakened::default();
     let mut weak = program.clone();
@@ -165,7 +170,7 @@ fn weakened(case: &Case, program: &Program, options: &Options) -> Result<Weakene
             Err(SimError::AfterHazards { hazards, .. }) => (hazards, false),
             Err(error) => return Err(format!("{name}: {error}")),
         };
-        // The static check knows nothing of what is under way behind a call or a return.
+        // The static check does not know the outstanding operations after a call or a return.
         let unknown =
             |hazard: &&Hazard| !found.contains(&hazard.what.consumer) && !crosses_boundary(program, hazard);
         if let Some(hazard) = met.iter().find(unknown) {
@@ -182,8 +187,8 @@ fn weakened(case: &Case, program: &Program, options: &Options) -> Result<Weakene
     Ok(counts)
 }
 
-/// A module's text for another architecture, and the target that it then has: what is for a variant of that
-/// architecture stays so.
+/// A module's text for another architecture, and the resulting target. A target with a suffix keeps
+/// its suffix.
 pub(crate) fn retargeted(text: &str, arch: Arch) -> (String, String) {
     let mut target = arch.to_string();
     let mut lines = String::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! Whole processes beside ptxas.
+//! Compares whole processes with ptxas.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,25 +11,25 @@ use crate::cpu_time;
 /// A program's CPU time for a command, in seconds; `None` if it fails.
 fn time(command: &mut Command) -> Result<Option<f64>, String> {
     let (output, time) = cpu_time::run(command)?;
-    let time = time.ok_or("this system does not tell what a process takes")?.as_secs_f64();
+    let time = time.ok_or("this system does not report the CPU time of a process")?.as_secs_f64();
     Ok(output.status.success().then_some(time))
 }
 
-/// The architecture that ptxas is told for a file: its `.target`.
+/// The architecture that ptxas gets for a file: its `.target`.
 fn target(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let line = text.lines().find_map(|line| line.trim().strip_prefix(".target"));
     line.and_then(|line| line.split(',').next()).map_or("sm_90".into(), |name| name.trim().to_string())
 }
 
-/// The CPU times of a file: our two builds, and ptxas.
+/// The CPU times of a file: two builds of the compiler, and ptxas.
 struct Times {
     plain: f64,
     dist: f64,
     theirs: f64,
 }
 
-/// All programs on a file, in turns; `None` if one of them refuses it.
+/// Runs all programs on a file, in turns; `None` if one of them refuses it.
 fn times([plain, dist]: [&Path; 2], ptxas: &Path, path: &Path, runs: u32) -> Result<Option<Times>, String> {
     let mut least = Times { plain: f64::INFINITY, dist: f64::INFINITY, theirs: f64::INFINITY };
     let lower = |ptxc: &Path| time(Command::new(ptxc).arg("lower").arg(path).args(["-o", "/dev/null"]));
@@ -48,7 +48,7 @@ fn times([plain, dist]: [&Path; 2], ptxas: &Path, path: &Path, runs: u32) -> Res
     Ok(Some(least))
 }
 
-/// The table: an empty file, the first tier a file a process, all tiers in one process.
+/// The table: an empty file, the first tier with a process for each file, all tiers in one process.
 pub(super) fn table(builds: [&Path; 2], ptxas: &Path, corpus: &Path, runs: u32) -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let empty = folder.path().join("empty.ptx");

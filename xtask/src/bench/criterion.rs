@@ -1,4 +1,4 @@
-//! What cargo's benchmarks found.
+//! The results of cargo's benchmarks.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Runs them.
+/// Runs the benchmarks.
 pub(super) fn run() -> Result<(), String> {
     for (package, bench) in [
         ("ptxc-syntax", "parse"),
@@ -32,7 +32,7 @@ pub(super) fn run() -> Result<(), String> {
     Ok(())
 }
 
-/// A table of all that was found last.
+/// A table of the latest results.
 pub(super) fn table() -> Result<String, String> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let mut rows = Vec::new();

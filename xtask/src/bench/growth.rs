@@ -7,7 +7,7 @@ use super::milliseconds;
 use super::process::{Measured, measure};
 use super::shapes::SHAPES;
 
-/// The figures of a shape: instructions, and what they took.
+/// The figures of a shape: numbers of instructions, and the time and memory for each.
 pub(super) struct Curve {
     pub(super) shape: &'static str,
     pub(super) points: Vec<(usize, Measured)>,

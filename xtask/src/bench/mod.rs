@@ -1,7 +1,8 @@
 //! `xtask bench`: every figure of speed in one page, `docs/benchmarks.md`, and a plot of time against size.
 //!
-//! Programs are compared as whole processes in one run, in turns, as machines differ and are busy with other things at times;
-//! what says most are the ratios. Memory is the greatest resident set that the system saw.
+//! Programs are compared as whole processes in one run, in turns, because machines differ and may
+//! be busy with other work. The ratios are therefore the most reliable figures. Memory is the
+//! greatest resident set that the system saw.
 
 mod beside;
 mod criterion;
@@ -28,28 +29,28 @@ pub(crate) struct Bench {
     /// The plain build of the compiler (default: built with `cargo build --release`).
     #[arg(long, value_name = "FILE")]
     plain: Option<PathBuf>,
-    /// The build that is given away (default: built as by `cargo xtask dist`).
+    /// The distributed build (default: built as by `cargo xtask dist`).
     #[arg(long, value_name = "FILE")]
     dist: Option<PathBuf>,
     /// The folder with PTX of several tiers.
     #[arg(long, default_value = "../shared/corpus/ptx")]
     corpus: PathBuf,
-    /// Run cargo's benchmarks, too; else what they left the last time is taken.
+    /// Also run cargo's benchmarks; otherwise their last results are used.
     #[arg(long)]
     criterion: bool,
-    /// How often each program runs, of which the least time counts.
+    /// How often each program runs; the least time counts.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
-    /// The greatest kernel of the growth's, in instructions.
+    /// The greatest kernel for time against size, in instructions.
     #[arg(long, default_value_t = 300_000)]
     largest: usize,
-    /// Where to write: the page, and the plot beside it.
+    /// Where to write the page; the plot is written next to it.
     #[arg(long, default_value = "docs/benchmarks.md")]
     page: PathBuf,
 }
 
-/// `xtask measure`: runs one command and says what it took; a process of its own each time, since the system tells only the greatest
-/// memory of all children.
+/// `xtask measure`: runs one command and prints its CPU time and memory. Each measurement needs a
+/// separate process, because the system reports only the greatest memory of all children.
 #[derive(Debug, Args)]
 pub(crate) struct Measure {
     /// The command.
@@ -74,8 +75,9 @@ impl Bench {
             Some(program) => program.clone(),
             None => Dist::default().run()?,
         };
-        // As `cargo install` leaves them: what the linker has just written lies in the system's cache page by page, and each start
-        // takes a seventh longer than that of a copy.
+        // Copies, as `cargo install` makes them: a file that the linker has just written is
+        // scattered over the system's cache, and each start takes a seventh longer than that of a
+        // copy.
         let installed = tempfile::tempdir().map_err(|error| error.to_string())?;
         let copy = |program: &Path, name: &str| {
             let copy = installed.path().join(name);
@@ -124,7 +126,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Milliseconds with three digits that count.
+/// Milliseconds with three significant digits.
 fn milliseconds(seconds: f64) -> String {
     let value = seconds * 1000.0;
     match value {

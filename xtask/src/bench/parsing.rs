@@ -1,11 +1,12 @@
-//! The parser alone, as a process.
+//! Measures the parser alone, as a process.
 
 use std::path::Path;
 
 use super::process::measure;
 use super::shapes;
 
-/// Speed and memory of `ptxc check --syntax` on one file with kernels of all shapes, less what the program takes for an empty file.
+/// Speed and memory of `ptxc check --syntax` on one file with kernels of all shapes, minus the
+/// figures for an empty file.
 pub(super) fn table(ptxc: &Path, runs: u32) -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let (path, empty) = (folder.path().join("k.ptx"), folder.path().join("empty.ptx"));

@@ -1,10 +1,11 @@
-//! The curves of growth as a picture.
+//! Plots the curves of growth.
 
 use plotters::prelude::*;
 
 use super::growth::Curve;
 
-/// Time against size, both logarithmic: what is proportional is a line with the slope of the dotted one.
+/// Time against size, both logarithmic: proportional growth is a line with the slope of the dotted
+/// one.
 pub(super) fn svg(curves: &[Curve]) -> Result<String, String> {
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let bounds = |of: &dyn Fn(&(usize, super::Measured)) -> f64| {

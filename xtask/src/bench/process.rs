@@ -1,11 +1,11 @@
-//! What a process takes: CPU time and memory.
+//! Measures the CPU time and memory of a process.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::cpu_time;
 
-/// What a process took.
+/// The figures of a process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Measured {
     /// User and system time, in seconds.
@@ -19,12 +19,13 @@ pub(super) fn measure_here(command: &[String]) -> Result<String, String> {
     let (program, words) = command.split_first().ok_or("no command")?;
     let status = Command::new(program).args(words).stdout(Stdio::null()).stderr(Stdio::null()).status();
     let status = status.map_err(|error| format!("{program}: {error}"))?;
-    let usage = cpu_time::of_children().ok_or("this system does not tell what a process takes")?;
+    let usage =
+        cpu_time::of_children().ok_or("this system does not report the CPU time and memory of a process")?;
     let (cpu, memory) = (usage.cpu.as_secs_f64(), usage.memory as f64 * 1024.0);
     if status.success() { Ok(format!("{cpu} {memory}")) } else { Err(format!("{program}: {status}")) }
 }
 
-/// Runs a command several times; the least it took.
+/// Runs a command several times; returns the least figures.
 pub(super) fn measure(program: &Path, words: &[&str], runs: u32) -> Result<Measured, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut least: Option<Measured> = None;

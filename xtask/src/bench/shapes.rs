@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// A shape: its name, and how a kernel of so many instructions is made.
+/// A shape: its name, and the function that makes a kernel of that many instructions.
 pub(super) type Shape = (&'static str, fn(usize) -> String);
 
 /// The shapes.
@@ -29,12 +29,12 @@ pub(super) fn straight(instructions: usize) -> String {
             "\tld.global.f32 %f3, [%rd1+{at}];\n\tfma.rn.f32 %f1, %f1, %f2, %f3;\n\tfma.rn.f32 %f2, %f2, %f3, %f1;\n\
              \tst.global.f32 [%rd1+{at}], %f2;"
         );
-        part.expect("a string takes all");
+        part.expect("writing to a string does not fail");
     }
     kernel(0, &body)
 }
 
-/// Divergent branches, one in five instructions: two blocks each.
+/// Divergent branches, one per five instructions: two blocks each.
 pub(super) fn branches(instructions: usize) -> String {
     let count = instructions / 5;
     let mut body = String::new();
@@ -45,12 +45,12 @@ pub(super) fn branches(instructions: usize) -> String {
              \tst.global.u32 [%rd1+{}], %r1;\nL{number}:\n\txor.b32 %r1, %r1, {number};",
             number * 4 % 4096
         );
-        part.expect("a string takes all");
+        part.expect("writing to a string does not fail");
     }
     kernel(count, &body)
 }
 
-/// Divergent ifs, each in the one before it, one in seven instructions, with code before and after what is inside.
+/// Nested divergent ifs, one per seven instructions, each with code before and after the next.
 pub(super) fn nest(instructions: usize) -> String {
     let count = instructions / 7;
     let mut body = String::new();
@@ -61,7 +61,7 @@ pub(super) fn nest(instructions: usize) -> String {
              \tst.global.u32 [%rd1+{}], %r3;",
             number * 4 % 4096
         );
-        part.expect("a string takes all");
+        part.expect("writing to a string does not fail");
     }
     for number in (0..count).rev() {
         let part = writeln!(
@@ -69,12 +69,12 @@ pub(super) fn nest(instructions: usize) -> String {
             "N{number}:\n\txor.b32 %r3, %r3, {number};\n\tst.global.u32 [%rd1+{}], %r3;",
             number * 4 % 4096
         );
-        part.expect("a string takes all");
+        part.expect("writing to a string does not fail");
     }
     kernel(count, &body)
 }
 
-/// Loops, each around the next, twenty deep, one nest after another.
+/// Nests of loops, twenty deep, one nest after another.
 pub(super) fn loops(instructions: usize) -> String {
     let nests = instructions.div_ceil(100);
     let mut body = String::new();
@@ -82,7 +82,7 @@ pub(super) fn loops(instructions: usize) -> String {
         for level in 0..20 {
             let part =
                 writeln!(body, "N{nest}_{level}:\n\tadd.s32 %r1, %r1, {level};\n\txor.b32 %r1, %r1, %r3;");
-            part.expect("a string takes all");
+            part.expect("writing to a string does not fail");
         }
         for level in (0..20).rev() {
             let predicate = nest * 20 + level;
@@ -90,7 +90,7 @@ pub(super) fn loops(instructions: usize) -> String {
                 body,
                 "\tmul.lo.s32 %r1, %r1, 5;\n\tsetp.lt.s32 %p{predicate}, %r1, %r3;\n\t@%p{predicate} bra N{nest}_{level};"
             );
-            part.expect("a string takes all");
+            part.expect("writing to a string does not fail");
         }
     }
     kernel(nests * 20, &body)

@@ -1,24 +1,26 @@
-//! `--limits`: how far our code may fall behind ptxas's in the simulator with time.
+//! `--limits`: how much worse than ptxas's the compiler's code may be in the simulator with time.
 //!
-//! Lanes per issue are limited in every case: they say whether the compiler keeps the lanes of a warp together, which no other check
-//! does. Cycles are limited only in the cases that `limits.txt` names.
+//! Lanes per issue are limited in every case: they show whether the compiler keeps the lanes of a
+//! warp together, which no other check does. Cycles are limited only in the cases that `limits.txt`
+//! names.
 
 use std::collections::BTreeSet;
 
 use super::report::{Pair, Report};
 
-/// The least lanes per issue, as a part of ptxas's.
+/// The least lanes per issue, as a fraction of ptxas's.
 const LEAST_LANES: f64 = 0.9;
-/// The most cycles, as a multiple of ptxas's, of the cases that are named.
+/// The most cycles of the named cases, as a multiple of ptxas's.
 const MOST_CYCLES: f64 = 1.3;
 
-/// The cases whose cycles are limited: one a line; what follows a `#` is a comment.
+/// The cases whose cycles are limited, one per line; text after a `#` is a comment.
 pub(crate) const NAMES: &str = include_str!("limits.txt");
 
-/// The limits that do not hold, a sentence each. A case that is named, and was meant to be compared but was not, breaks its limit.
+/// The limits that are broken, a sentence each. A named case that was selected but could not be
+/// compared breaks its limit.
 ///
 /// # Errors
-/// A name that stands twice.
+/// A name that occurs twice.
 pub(crate) fn broken(report: &Report, names: &str) -> Result<Vec<String>, String> {
     let names = names_in(names)?;
     let mut broken = Vec::new();

@@ -1,13 +1,15 @@
-//! `xtask compare --cycles`: our code beside ptxas's in the simulator with time.
+//! `xtask compare --cycles`: compares the compiler's code with ptxas's in the simulator with time.
 //!
 //! ```text
 //! cases ──▶ sides: both programs of each case, run and checked ──▶ report: worst first, and means ──▶ limits, if asked for
 //! ```
 //!
-//! Both programs run with their control codes on the model of one SM (`ptxc_sim::timing`), with typical latencies: ours by the
-//! waits that it writes, ptxas's by the order of returns that it relies on, as in `exec`. A program that leaves other values than
-//! the case promises, faults, hangs, or reads a result too early is a failure. Of a case that promises nothing, both programs
-//! must leave the same. A case of which one program can't be compiled, read or run yet is listed with the reason.
+//! Both programs run with their control codes on the model of one SM (`ptxc_sim::timing`), with
+//! typical latencies. The compiler's program is run by the waits that it writes, ptxas's by the
+//! order of returns that it relies on, as in `exec`. A program fails if its values differ from the
+//! case's expectation, or if it faults, hangs, or reads a result too early. If a case has no
+//! expectation, both programs must leave the same values. If one of the programs cannot be
+//! compiled, read or run yet, the case is listed with the reason.
 //!
 //! ptxas compiles at its own default level, whatever `--opt` says.
 
@@ -28,13 +30,13 @@ use crate::settings::Settings;
 use report::Report;
 use sides::both;
 
-/// What is compared, and how it is printed.
+/// The options of the comparison.
 pub(crate) struct Cycles<'a> {
     /// The folder with `exec/`.
     pub(crate) corpus: PathBuf,
-    /// The cases that are meant; none: all.
+    /// The selected cases; all cases if empty.
     pub(crate) names: &'a [String],
-    /// How our code is compiled.
+    /// The options of the compiler.
     pub(crate) settings: Settings,
     /// The folder of ptxas, if not `ORACLE`.
     pub(crate) oracle: Option<PathBuf>,
@@ -48,7 +50,7 @@ impl Cycles<'_> {
     /// Runs the cases in parallel and prints the comparison.
     ///
     /// # Errors
-    /// A program that does something else than its case says, and limits that do not hold.
+    /// A program that does not meet its case's expectation, and limits that are broken.
     pub(crate) fn run(mut self) -> Result<(), String> {
         let Some(oracle) = Oracle::find(self.oracle.as_deref()) else {
             eprintln!("SKIPPED: cycles beside ptxas; neither --oracle nor ORACLE names a folder with ptxas");
@@ -57,7 +59,7 @@ impl Cycles<'_> {
         let arch = *self.settings.arch.get_or_insert(Arch::Sm90);
         let paths = cases::find(&self.corpus, self.names);
         if paths.is_empty() {
-            return Err("there is no case of that name".to_string());
+            return Err("no case has that name".to_string());
         }
         let rows = paths
             .par_iter()
@@ -73,7 +75,7 @@ impl Cycles<'_> {
         match (report.failures(), broken.len()) {
             (0, 0) => Ok(()),
             (0, broken) => Err(format!("{broken} limits are broken")),
-            (failures, _) => Err(format!("{failures} programs do not do what their case says")),
+            (failures, _) => Err(format!("{failures} programs do not meet the expectation of their case")),
         }
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Our figures over ptxas's.
+    /// The compiler's figures divided by ptxas's.
     pub(crate) fn ratios(&self) -> Ratios {
         let (ours, theirs) = (self.ours, self.theirs);
         Ratios {
@@ -32,7 +32,8 @@ impl Pair<'_> {
     }
 }
 
-/// Our figures over ptxas's. Of lanes and warps more is better, of the others less.
+/// The compiler's figures divided by ptxas's. More is better for lanes and warps, less for the
+/// others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Ratios {
     pub(crate) cycles: f64,
@@ -42,7 +43,8 @@ pub(crate) struct Ratios {
     pub(crate) warps: f64,
 }
 
-/// All cases: first those that both programs ran, by the ratio of cycles, the worst first; then the others by name.
+/// All cases: first those that both programs ran, by the ratio of cycles, the worst first; then the
+/// others by name.
 pub(crate) struct Report(Vec<Row>);
 
 impl Row {
@@ -51,7 +53,7 @@ impl Row {
         Some(Pair { name: &self.name, ours, theirs })
     }
 
-    /// Both sides, and whose each is.
+    /// Both sides, each with the name of its compiler.
     fn sides(&self) -> [(&'static str, &Side); 2] {
         [("our", &self.ours), ("ptxas's", &self.theirs)]
     }
@@ -74,12 +76,12 @@ impl Report {
         self.0.iter().filter_map(Row::pair)
     }
 
-    /// Whether a case is one of them all.
+    /// Whether the report has a case of that name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|row| row.name == name)
     }
 
-    /// How many programs do something else than their case says.
+    /// The number of programs that do not meet their case's expectation.
     pub(crate) fn failures(&self) -> usize {
         let sides = self.0.iter().flat_map(Row::sides);
         sides.filter(|(_, side)| matches!(side, Side::Wrong(_))).count()
@@ -134,7 +136,8 @@ impl Report {
         table
     }
 
-    /// The means of the cases that both programs ran: what is compared, and its ratios in short.
+    /// The means of the cases that both programs ran: the name of each figure, and a summary of its
+    /// ratios.
     pub(crate) fn means(&self) -> [(&'static str, Summary<'_>); 5] {
         let of =
             |measure: fn(Ratios) -> f64| self.pairs().map(move |pair| (measure(pair.ratios()), pair.name));
@@ -147,7 +150,7 @@ impl Report {
         ]
     }
 
-    /// An object a case, a line each.
+    /// A JSON object for each case, one per line.
     pub(crate) fn json(&self, arch: Arch, opt: u8) -> Result<String, String> {
         let mut text = String::new();
         for row in &self.0 {
@@ -199,7 +202,7 @@ struct Line<'a> {
     failed: Vec<String>,
 }
 
-/// The table, then what was not run and what failed, then the means.
+/// The table, then the cases that were not run and those that failed, then the means.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.table())?;

@@ -1,4 +1,4 @@
-//! Both programs of a case: compiled, run in time, and held against the case.
+//! Both programs of a case: compiled, run in time, and compared with the case.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::oracle::{Oracle, Refusal};
 use crate::settings::Settings;
 use crate::{exec, theirs};
 
-/// What a program's run came to.
+/// The figures of a program's run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Figures {
     /// From the first instruction to the end of the last warp.
@@ -24,24 +24,24 @@ pub(crate) struct Figures {
     pub(crate) lanes_per_issue: f64,
     /// The mean number of active lanes whose guard holds.
     pub(crate) effective_lanes_per_issue: f64,
-    /// Registers of a thread that a launch sets aside.
+    /// Registers per thread that a launch reserves.
     pub(crate) registers: u32,
     /// Warps of this kernel that an SM has room for, whatever the size of the grid.
     pub(crate) warps: u32,
-    /// What allows no more of them.
+    /// The resource that limits the number of warps.
     pub(crate) limited_by: &'static str,
-    /// Registers stored to local memory for want of registers.
+    /// Registers that are spilled to local memory.
     pub(crate) spills: u32,
 }
 
-/// What became of one program.
+/// The result of one program.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Side {
-    /// It did what the case says.
+    /// It met the case's expectation.
     Ran(Figures),
-    /// It can't be compiled, read or run yet.
+    /// It cannot be compiled, read or run yet.
     NotRun(String),
-    /// It did something else.
+    /// It did not meet the case's expectation.
     Wrong(String),
 }
 
@@ -55,18 +55,18 @@ impl Side {
     }
 }
 
-/// A case on both programs.
+/// The results of a case with both programs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
     /// The name of the case.
     pub(crate) name: String,
-    /// On our code.
+    /// The result of the compiler's code.
     pub(crate) ours: Side,
-    /// On ptxas's.
+    /// The result of ptxas's code.
     pub(crate) theirs: Side,
 }
 
-/// A program and the registers that it spills, or what became of it instead.
+/// A program and the number of registers that it spills, or the reason why there is no program.
 type Compiled = Result<(Program, u32), Side>;
 
 /// Compiles and runs both programs of a case.
@@ -77,7 +77,8 @@ pub(crate) fn both(name: String, path: &Path, arch: Arch, settings: &Settings, o
     };
     let (theirs, left) = run(&case, their_program(&text, &case, arch, oracle), &theirs::simulator());
     let case = match left {
-        // The case promises nothing: what ptxas's program leaves is the yardstick.
+        // The case has no expectation: the values that ptxas's program leaves become the
+        // expectation.
         Some(left) if case.buffers().all(|buffer| buffer.expect.is_none()) => case.expecting(&left),
         _ => case,
     };
@@ -114,7 +115,7 @@ fn their_program(text: &str, case: &Case, arch: Arch, oracle: &Oracle) -> Compil
     })
 }
 
-/// Runs a program: what became of it, and what it left if it came to its end.
+/// Runs a program; returns its result, and its report if it ran to its end.
 pub(super) fn run(case: &Case, compiled: Compiled, options: &Options) -> (Side, Option<Report>) {
     let (program, spills) = match compiled {
         Ok(compiled) => compiled,

@@ -87,7 +87,7 @@ fn json_has_an_object_for_each_case() {
 }
 
 #[test]
-fn lanes_are_limited_everywhere_and_cycles_where_a_name_says_so() {
+fn lanes_are_limited_everywhere_and_cycles_in_named_cases() {
     let report = report();
     let of = |names| broken(&report, names).unwrap();
     assert_eq!(of(""), ["apart: 16.0 lanes per issue are less than 0.9 of ptxas's 32.0"]);
@@ -117,7 +117,7 @@ fn the_list_names_cases_that_exist() {
 }
 
 #[test]
-fn a_wrong_value_is_no_figure() {
+fn a_wrong_value_gives_no_figures() {
     let mut case = Case::load(saxpy()).unwrap();
     let text = std::fs::read_to_string(&case.ptx).unwrap();
     let right = run(&case, our_program(text.clone(), &case, &settings()), &simulator()).0;

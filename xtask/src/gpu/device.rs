@@ -1,7 +1,7 @@
-//! A GPU, reached by a Python program that this one starts for each launch: a kernel that leaves the driver in an error, or never
-//! ends, takes nothing else with it.
+//! Launches kernels on a GPU. Each launch starts a Python program, so that a kernel that leaves the
+//! driver in an error state, or never ends, does not affect other launches.
 //!
-//! The program is `launch.py`, which says what goes in and out.
+//! The program is `launch.py`, which documents its input and output.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,33 +17,33 @@ use ptxc_sim::case::Argument;
 /// The program.
 const LAUNCH: &str = include_str!("launch.py");
 
-/// How often a process is asked whether it has ended.
+/// The interval for checking whether a process has ended.
 const TICK: Duration = Duration::from_millis(5);
 
-/// How the GPU is reached.
+/// How to reach the GPU.
 pub(super) struct Gpu {
-    /// Python.
+    /// The Python interpreter.
     pub(super) python: PathBuf,
     /// Variables of its environment.
     pub(super) environment: Vec<(String, String)>,
-    /// How long a launch may take, with the start of Python.
+    /// The time limit of a launch, including the start of Python.
     pub(super) timeout: Duration,
 }
 
-/// What the GPU is.
+/// The properties of the GPU.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct Device {
     /// Its name.
     pub(super) device: String,
     /// Its compute capability, as 9 and 0.
     pub(super) capability: (u32, u32),
-    /// The version of CUDA that the driver knows, as 13000.
+    /// The version of CUDA that the driver supports, as 13000.
     pub(super) driver: u32,
-    /// By what Python reaches it.
+    /// The library by which Python reaches it.
     pub(super) by: String,
 }
 
-/// What a launch left.
+/// The result of a launch.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(super) struct Launched {
     /// The buffers in hexadecimal, in the order of the arguments.
@@ -66,10 +66,10 @@ impl Launched {
     }
 }
 
-/// What a case says of its launch beyond what the simulator needs.
+/// The facts of a case about its launch that the simulator does not need.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Extra {
-    /// The CTAs of a cluster, where the kernel does not say it.
+    /// The CTAs of a cluster, if the kernel does not state them.
     pub(super) cluster: Option<[u32; 3]>,
     /// Whether all CTAs must run at once.
     #[serde(default)]
@@ -77,12 +77,12 @@ pub(super) struct Extra {
 }
 
 impl Gpu {
-    /// What the GPU is.
+    /// Asks for the properties of the GPU.
     pub(super) fn device(&self) -> Result<Device, String> {
         read(self.ask(&json!({}))?)
     }
 
-    /// Launches a kernel of a cubin as a case says, so many times.
+    /// Launches a kernel of a cubin as the case says, that many times.
     pub(super) fn launch(
         &self,
         case: &Case,
@@ -97,10 +97,10 @@ impl Gpu {
         }))?)
     }
 
-    /// Gives the program a job; its answer.
+    /// Gives the program a job; returns its answer.
     fn ask(&self, job: &Value) -> Result<Value, String> {
         let named = |error: std::io::Error| format!("{}: {error}", self.python.display());
-        // Files, and not pipes, which would have to be read and written at once.
+        // Files instead of pipes, because pipes would have to be read and written at the same time.
         let folder = tempfile::tempdir().map_err(named)?;
         let [program, input, output, errors] =
             ["launch.py", "in", "out", "err"].map(|name| folder.path().join(name));
@@ -113,7 +113,7 @@ impl Gpu {
         python.stderr(Stdio::from(File::create(&errors).map_err(named)?));
         let status = self.wait(python.spawn().map_err(named)?)?;
         let output = std::fs::read(&output).map_err(named)?;
-        // Libraries may print something of their own in front.
+        // Libraries may print lines before the answer.
         let line = String::from_utf8_lossy(&output).lines().last().unwrap_or_default().to_string();
         match serde_json::from_str::<Value>(&line) {
             Ok(answer) => match answer.get("error").and_then(Value::as_str) {

@@ -1,8 +1,8 @@
-"""A driver without a GPU, in place of cuda.bindings.driver.
+"""A driver without a GPU, which replaces cuda.bindings.driver.
 
-Device memory is memory of this process. A launch looks for the case that FAKE_CASES names, demands the launch, the
-arguments and the inputs that it describes, and writes what the case expects. FAKE_DO changes that: "wrong" turns a bit,
-"fault" leaves an error as a fault on a GPU does, "crash" ends the process, "hang" never ends.
+Device memory is memory of this process. A launch reads the case that FAKE_CASES names, checks that the launch, the
+arguments and the inputs are those of the case, and writes the buffers that the case expects. FAKE_DO changes that:
+"wrong" flips a bit, "fault" leaves an error like a fault on a GPU, "crash" ends the process, "hang" never ends.
 """
 
 import ctypes

@@ -1,6 +1,6 @@
-"""Runs one launch on a GPU, or says which GPU there is.
+"""Runs one launch on a GPU, or reports which GPU is present.
 
-In, on standard input: a JSON object. {} asks for the GPU. Else:
+In, on standard input: a JSON object. {} asks for the GPU. A launch is:
 
     {"cubin": FILE, "entry": NAME, "grid": [x, y, z], "block": [x, y, z], "cluster": null or [x, y, z],
      "cooperative": false, "smem": BYTES, "runs": N,
@@ -8,9 +8,9 @@ In, on standard input: a JSON object. {} asks for the GPU. Else:
 
 Out, on standard output: a JSON line. {"device", "capability": [major, minor], "driver", "by"}, or
 {"buffers": [HEX, ...], "times": [MILLISECONDS, ...]}: the buffers after the first launch, and the time of each. Each
-launch begins with the same content of all buffers. {"error": TEXT} where something fails.
+launch begins with the same content of all buffers. {"error": TEXT} if something fails.
 
-Everything goes through the CUDA driver: by cuda-bindings, or else by ctypes on libcuda in the context of PyTorch or CuPy.
+Everything goes through the CUDA driver: with cuda-bindings, or else with ctypes on libcuda in the context of PyTorch or CuPy.
 """
 
 import ctypes
@@ -50,7 +50,7 @@ class Config(ctypes.Structure):
 
 
 class LibCuda:
-    """The driver by ctypes, with functions as those of cuda-bindings: a tuple of the result and the values."""
+    """The driver through ctypes. As in cuda-bindings, functions return a tuple of the result and the values."""
 
     def __init__(self):
         self.lib = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
@@ -151,7 +151,7 @@ class LibCuda:
 
 
 class Bindings:
-    """The driver by cuda-bindings."""
+    """The driver through cuda-bindings."""
 
     def __init__(self, driver):
         self.driver = driver
@@ -191,7 +191,7 @@ class Bindings:
 
 
 def driver():
-    """The driver, and by what it is reached."""
+    """The driver, and the library by which it is reached."""
     missing = []
     try:
         from cuda.bindings import driver as bindings

@@ -1,8 +1,9 @@
-//! `xtask gpu`: the execution cases on a GPU, with our code and with ptxas's.
+//! `xtask gpu`: runs the execution cases on a GPU, with the compiler's code and with ptxas's.
 //!
-//! Each case is compiled for the GPU's architecture, loaded and launched through the CUDA driver, and its buffers are compared with
-//! what they must hold. The time of a launch is the median of several, each with the same inputs, by events of the driver: of
-//! kernels as small as these mostly the launch itself, so that ratios far from 1 say something and others do not.
+//! Each case is compiled for the GPU's architecture, loaded and launched through the CUDA driver,
+//! and its buffers are compared with the expected contents. The time of a launch is the median of
+//! several, each with the same inputs, measured by events of the driver. For such small kernels it
+//! is mostly the time of the launch itself, so only ratios far from 1 are significant.
 
 mod device;
 #[cfg(test)]
@@ -30,7 +31,7 @@ use device::{Device, Extra, Gpu, Launched};
 /// The first version of CUDA whose driver loads cubins of layout 8.
 const CUDA_13: u32 = 13_000;
 
-/// What is run, and how.
+/// The options of `xtask gpu`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Cases {
     /// The folder with `ptx/` and `exec/`.
@@ -42,26 +43,26 @@ pub(crate) struct Cases {
     /// How often each kernel is launched; times are medians.
     #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
-    /// How many seconds a kernel may take with all its launches and the start of Python.
+    /// The time limit of a kernel in seconds, including all its launches and the start of Python.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
-    /// How much to optimise, 0 to 3.
+    /// The optimization level, 0 to 3.
     #[arg(long, value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
     opt: u8,
     /// Only these cases: files, folders, or parts of their names.
     only: Vec<String>,
 }
 
-/// What became of one program for a case.
+/// The result of one program for a case.
 #[derive(Clone, Debug, PartialEq)]
 enum Outcome {
     /// The buffers are right; the time of a launch in microseconds.
     Right(f64),
     /// The kernel needs a newer GPU.
     LeftOut,
-    /// There was nothing to run it with.
+    /// The program could not be made.
     Absent,
-    /// What is wrong.
+    /// The failure.
     Wrong(String),
 }
 
@@ -87,7 +88,7 @@ impl Cases {
     /// Runs the cases of the corpus and of this repository.
     ///
     /// # Errors
-    /// If there is no GPU, or something is wrong.
+    /// If there is no GPU, or a case fails.
     pub(crate) fn run(&self) -> Result<(), String> {
         let gpu = Gpu {
             python: self.python.clone(),
@@ -108,17 +109,17 @@ impl Cases {
     }
 }
 
-/// What became of all cases.
+/// The results of all cases.
 struct Report {
     text: String,
-    /// How many launches are wrong, of either code.
+    /// The number of wrong launches, of either code.
     wrong: usize,
 }
 
-/// Runs cases on a GPU, one after the other.
+/// Runs cases on a GPU, one after another.
 ///
 /// # Errors
-/// If there is no GPU, or none that code is made for, or no case.
+/// If there is no GPU, if the compiler has no code for it, or if there is no case.
 fn check(
     gpu: &Gpu,
     paths: &[PathBuf],
@@ -129,7 +130,7 @@ fn check(
     let device = gpu.device().map_err(|why| format!("no GPU can be used: {why}"))?;
     let arch = arch_of(&device)?;
     if paths.is_empty() {
-        return Err("there is no case of that name".to_string());
+        return Err("no case has that name".to_string());
     }
     let mut table = Table::new(&[
         ("case", Align::Left),
@@ -183,7 +184,8 @@ fn check(
     Ok(Report { text, wrong })
 }
 
-/// The newest architecture whose code the GPU runs: one of its own generation that is not newer than it is.
+/// The newest architecture whose code the GPU runs: one of the GPU's generation that is not newer
+/// than the GPU.
 fn arch_of(device: &Device) -> Result<Arch, String> {
     let (major, minor) = device.capability;
     let number = major * 10 + minor;
@@ -248,7 +250,7 @@ fn launched(gpu: &Gpu, path: &Path, cubin: &[u8], runs: u32) -> Result<(Case, La
     Ok((case, launched))
 }
 
-/// Compares what a launch left with what the case promises.
+/// Compares the buffers after a launch with those that the case expects.
 fn judge(case: &Case, launched: &Launched) -> Outcome {
     let contents = launched.contents().filter(|contents| {
         let sizes = case.buffers().map(|buffer| buffer.init.len());

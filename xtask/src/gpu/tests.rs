@@ -1,5 +1,5 @@
-//! Without a GPU: a module takes the place of `cuda.bindings.driver`, which demands what a case describes and answers what it
-//! expects.
+//! Tests without a GPU: a module replaces `cuda.bindings.driver`. It checks that the launch is the
+//! one that the case describes, and answers with the expected buffers.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use ptxc_machine::Arch;
 use super::{Report, arch_of, check};
 use crate::gpu::device::{Device, Gpu};
 
-/// Python with the fake driver, and what it shall do with the case.
+/// Python with the fake driver, and the driver's instructions for the case.
 struct Fake {
     _folder: tempfile::TempDir,
     gpu: Gpu,
@@ -20,7 +20,7 @@ fn cases() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/cases")
 }
 
-/// `None` where there is no Python.
+/// `None` if there is no Python.
 fn fake(case: &Path, settings: &[(&str, &str)]) -> Option<Fake> {
     let python = PathBuf::from("python3");
     if Command::new(&python).arg("--version").output().is_err() {
@@ -63,8 +63,8 @@ fn right_answers_hold() {
 }
 
 #[test]
-fn what_goes_wrong_is_said() {
-    for (what, said) in [
+fn failures_are_reported() {
+    for (what, message) in [
         ("wrong", "instead of"),
         ("fault", "CUDA error 700: CUDA_ERROR_ILLEGAL_ADDRESS"),
         ("crash", "Python ended with"),
@@ -72,7 +72,7 @@ fn what_goes_wrong_is_said() {
         let Some(report) = run(&cases().join("saxpy.json"), &[("FAKE_DO", what)]) else { return };
         assert_eq!(report.wrong, 1, "{}", report.text);
         assert!(
-            report.text.contains("FAILED saxpy, our code: ") && report.text.contains(said),
+            report.text.contains("FAILED saxpy, our code: ") && report.text.contains(message),
             "{}",
             report.text
         );
@@ -90,7 +90,8 @@ fn a_kernel_that_never_ends_is_given_up() {
     assert!(report.text.contains("no answer after 3 s"), "{}", report.text);
 }
 
-/// A case that says more of its launch, and needs more shared memory than a kernel has without asking.
+/// A case with more facts about its launch, which needs more shared memory than a kernel has by
+/// default.
 #[test]
 fn clusters_cooperation_and_much_shared_memory_are_asked_for() {
     let folder = tempfile::tempdir().unwrap();

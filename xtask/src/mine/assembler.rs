@@ -1,26 +1,27 @@
-//! NVIDIA's assembler and disassembler at work: PTX in, listing with encodings out.
+//! Runs NVIDIA's assembler and disassembler: PTX in, listing with encodings out.
 //!
-//! Listings are kept in a folder, so that a second look at them costs nothing. An empty one stands for PTX that the
-//! assembler does not take for this architecture.
+//! Listings are kept in a folder, so that they are made only once. An empty listing means that the
+//! assembler refuses the PTX for this architecture.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use ptxc_machine::Arch;
 
-/// Ways of compiling: at full optimisation, with few registers, so that they are soon written again, and
-/// hardly optimised, so that dependent instructions stay neighbours.
+/// Ways of compiling: with full optimization; with few registers, so that registers are soon
+/// written again; and with little optimization, so that dependent instructions stay adjacent.
 pub(super) const WAYS: &[(&str, &[&str])] =
     &[("o3", &["-O3"]), ("tight", &["-O3", "-maxrregcount=32"]), ("o1", &["-O1"])];
 
-/// The tools, if listings are made, and where they are kept.
+/// The tools, if listings are made, and the folder of the listings.
 pub(super) struct Assembler {
     pub(super) tools: Option<PathBuf>,
     pub(super) listings: PathBuf,
 }
 
 impl Assembler {
-    /// The listing of PTX that lies in a file, compiled in one of the [`WAYS`]; `None` if it is not taken.
+    /// The listing of a PTX file, compiled in one of the [`WAYS`]; `None` if the assembler refuses
+    /// it.
     pub(super) fn listing(
         &self,
         ptx: &Path,

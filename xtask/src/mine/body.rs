@@ -1,4 +1,4 @@
-//! The text of a generated kernel: registers, what they hold at first, and steps one behind another.
+//! The text of a generated kernel: registers, their initial values, and a sequence of steps.
 
 use std::fmt::Write as _;
 
@@ -6,15 +6,17 @@ use ptxc_machine::Arch;
 
 use super::forms::{Form, Kind};
 
-/// Vector registers that hold what was loaded, behind which everything waits once.
+/// Sets vector registers to loaded values; the first use waits for all of them.
 pub(super) const LOADED: &str = "mov.u32 %t,%tid.x; mul.wide.u32 %T,%t,128; add.u64 %A,%A,%T;\n\
      ld.global.v4.u32 {%a,%b,%c,%t},[%A]; ld.global.v2.u64 {%la,%lb},[%A+16];\n";
-/// The same of clocks, for which no scoreboard is taken; a barrier keeps them apart from what follows.
+/// Sets vector registers to values of clocks, which need no scoreboard; a barrier separates them
+/// from the steps.
 pub(super) const CLOCKS: &str = "mov.u32 %a,%clock; mov.u32 %b,%clock_hi; mov.u64 %la,%clock64; mov.u64 %lb,%clock64;\n\
      shl.b32 %c,%a,3; xor.b32 %t,%b,%a; st.shared.v4.u32 [%k+512],{%a,%b,%c,%t}; st.shared.v2.u64 [%k+528],{%la,%lb};\n\
      bar.sync 15;\n";
 
-/// A deterministic source of choices: the linear congruence of Knuth, "The Art of Computer Programming", volume 2.
+/// A deterministic source of choices: Knuth's linear congruential generator, "The Art of Computer
+/// Programming", volume 2.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
@@ -24,7 +26,7 @@ impl Random {
     }
 }
 
-/// What a module begins with.
+/// The start of a module.
 pub(super) fn opening(arch: Arch) -> String {
     format!(
         ".version 9.0\n.target {arch}\n.address_size 64\n.const .align 16 .b8 cc[4096];\n\
@@ -32,7 +34,7 @@ pub(super) fn opening(arch: Arch) -> String {
     )
 }
 
-/// The text of a kernel as it grows.
+/// The text of a kernel under construction.
 #[derive(Default)]
 pub(super) struct Body {
     lines: String,
@@ -46,7 +48,7 @@ impl Body {
         format!("{prefix}{}", self.next)
     }
 
-    /// Appends a step; the register of what it makes.
+    /// Appends a step; returns the register of its result.
     pub(super) fn step(&mut self, form: &Form, value: &str) -> String {
         let result = match form.makes {
             Kind::Word | Kind::UniformWord => self.fresh("%w"),
@@ -81,7 +83,7 @@ impl Body {
         result
     }
 
-    /// Keeps the last value from being dropped.
+    /// Stores the last value, so that it is not removed as unused.
     pub(super) fn store(&mut self, kind: Kind, value: &str) {
         let line = match kind {
             Kind::Word | Kind::UniformWord => format!("st.global.b32 [%A+120],{value};\n"),
@@ -94,16 +96,16 @@ impl Body {
         self.lines.push_str(&line);
     }
 
-    /// Appends text of its own.
+    /// Appends text as it is given.
     pub(super) fn raw(&mut self, text: &str) {
         self.lines.push_str(text);
         self.lines.push('\n');
     }
 
-    /// The kernel, once all steps are there; `prelude` fills the vector registers.
+    /// The kernel with all its steps; `prelude` fills the vector registers.
     pub(super) fn kernel(&self, name: &str, prelude: &str) -> String {
         let mut text = String::new();
-        // Writing to a string can't fail.
+        // Writing to a string cannot fail.
         let _ = write!(
             text,
             ".visible .entry {name}(.param .u64 p,.param .u32 ua,.param .u32 ub,.param .u32 uc,.param .u64 ul){{\n\

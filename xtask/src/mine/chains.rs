@@ -1,9 +1,10 @@
-//! Directed kernels: chains in which each step reads what the step before made, and nothing else is there to do in
-//! the meantime, so that the assembler keeps the steps as close as it dares.
+//! Directed kernels: chains in which each step reads the result of the previous step. There is no
+//! other work in the meantime, so the assembler keeps the steps as close as it can.
 //!
-//! A walk over the [forms](super::forms): behind a form comes the one that follows it least often so far, so that
-//! every pair of forms is next to each other after about as many steps as there are pairs. The result is a few
-//! hundred kernels of [`STEPS`] steps, the same for the same seed.
+//! The generator walks over the [forms](super::forms): after a form it chooses the form that has
+//! followed it least often so far. Every pair of forms is therefore adjacent after about as many
+//! steps as there are pairs. The result is a few hundred kernels of [`STEPS`] steps, the same for
+//! the same seed.
 
 use std::collections::HashMap;
 
@@ -12,13 +13,14 @@ use ptxc_machine::Arch;
 use super::body::{self, Body, LOADED, Random};
 use super::forms::{FORMS, Form, Kind};
 
-/// Steps a kernel.
+/// Steps per kernel.
 const STEPS: usize = 40;
-/// Kernels a file: enough that the assembler's start does not count, few enough that a kernel which it does not take
-/// costs little.
+/// Kernels per file: enough that the assembler's start does not matter, few enough that a kernel
+/// which it refuses costs little.
 const KERNELS: usize = 24;
 
-/// Modules whose kernels hold each pair of the wanted forms that the architecture has about `repeats` times.
+/// Modules whose kernels contain each pair of the wanted forms that the architecture has about
+/// `repeats` times.
 pub(super) fn modules(arch: Arch, wanted: impl Fn(&Form) -> bool, repeats: usize) -> Vec<String> {
     let forms: Vec<&Form> = FORMS.iter().filter(|form| form.since <= arch.number() && wanted(form)).collect();
     let pairs = forms.iter().map(|form| followers(&forms, form.makes).count()).sum::<usize>();
@@ -34,7 +36,7 @@ fn followers<'a>(forms: &'a [&Form], made: Kind) -> impl Iterator<Item = usize> 
 
 struct Walk<'a> {
     forms: Vec<&'a Form>,
-    /// How often a form followed another.
+    /// How often a form followed another form.
     seen: HashMap<(usize, usize), u32>,
     random: Random,
 }
@@ -66,8 +68,9 @@ impl Walk<'_> {
         text.push_str(&body.kernel(&format!("chain{name}"), LOADED));
     }
 
-    /// The form that follows least often so far, one of those at random. Three times of four a uniform value stays one:
-    /// most forms would end that, and the few that would not hardly come up.
+    /// A random one of the forms that have followed `last` least often. In three of four cases a
+    /// uniform value stays uniform: most forms would end that, so the few that keep it would hardly
+    /// occur.
     fn choose(&mut self, last: Option<usize>, kind: Kind) -> usize {
         let forms = &self.forms;
         let can_stay = followers(forms, kind).any(|next| forms[next].takes.is_uniform());

@@ -1,7 +1,8 @@
-//! A listing with encodings, read into straight lines of code.
+//! Reads a listing with encodings as straight lines of code.
 //!
-//! A straight line ends at a label, at an instruction that goes elsewhere or gathers lanes, at one that the table
-//! has no row for, and at a stall of 0, which lasts until all is done.
+//! A straight line ends at a label, at an instruction that branches or joins lanes, at an
+//! instruction without a row in the table, and at a stall of 0, which lasts until everything is
+//! done.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +18,13 @@ pub(super) struct Issued {
     pub(super) time: u32,
 }
 
-/// What a listing holds.
+/// The contents of a listing.
 #[derive(Default)]
 pub(super) struct Code {
     pub(super) functions: usize,
     pub(super) instructions: usize,
     pub(super) lines: Vec<Vec<Issued>>,
-    /// Instructions that can't be read, by their first word: how many, and one of them.
+    /// Instructions that cannot be read, by their first word: their number, and an example.
     pub(super) unread: BTreeMap<String, (usize, String)>,
 }
 
@@ -85,7 +86,8 @@ impl Code {
     }
 }
 
-/// A function that an instruction names gets a number, as instructions by themselves have it.
+/// Replaces the name of a function in an instruction by a number, because a single instruction
+/// refers to functions by number.
 fn number_function(line: &str) -> String {
     match line.split_once("`(") {
         Some((front, name)) if !name.starts_with(".L_x_") => format!("{front}`($0)"),

@@ -1,9 +1,11 @@
-//! How results are announced: whether the instruction table and the assembler agree on which instructions take a
-//! scoreboard.
+//! How results are announced: checks whether the instruction table and the assembler agree on the
+//! instructions that use a scoreboard.
 //!
-//! For each result in a straight line, its first reader: was there a wait for the scoreboard that the producer sets, for
-//! another one, or none? What the table calls of fixed latency must set none, and what it calls of variable latency must
-//! never be read without a wait. A wait for another scoreboard is one of a later instruction that returns behind it.
+//! For each result in a straight line, the check looks at the first reader: was there a wait for
+//! the scoreboard that the producer sets, a wait for another scoreboard, or no wait? An instruction
+//! of fixed latency in the table must set no scoreboard, and a result of variable latency must
+//! never be read without a wait. A wait for another scoreboard is a wait for a later instruction
+//! that returns after the producer.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +15,20 @@ use ptxc_sass::{AccessRole, Completion, Op, PReg};
 use super::code::Issued;
 use super::observe::are_complementary;
 
-/// Of one row of the instruction table.
+/// The counts of one row of the instruction table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Announced {
     /// Instructions with a write scoreboard, and without.
     pub(super) set: [u32; 2],
-    /// First readers behind a wait for the producer's scoreboard, behind another wait, behind none.
+    /// First readers after a wait for the producer's scoreboard, after another wait, and without a
+    /// wait.
     pub(super) read: [u32; 3],
-    /// A producer and its reader where the two disagree with the table.
+    /// A producer and its reader that disagree with the table.
     pub(super) example: String,
 }
 
 impl Announced {
-    /// Whether the assembler does what the table does not expect.
+    /// Whether the assembler's code contradicts the table.
     pub(super) fn disagrees(&self, completion: Completion) -> bool {
         match completion {
             Completion::Fixed | Completion::LateRead | Completion::LateUniformRead => self.set[0] > 0,
@@ -34,9 +37,10 @@ impl Announced {
     }
 }
 
-/// Adds what a line has.
+/// Adds the counts of a line.
 pub(super) fn observe(arch: Arch, line: &[Issued], found: &mut BTreeMap<Op, Announced>) {
-    // The last producer of each register that nobody has read yet, and the last wait for each scoreboard.
+    // The last producer of each register that has not been read yet, and the last wait for each
+    // scoreboard.
     let mut unread: BTreeMap<PReg, usize> = BTreeMap::new();
     let mut waits: [Option<usize>; 8] = [None; 8];
     for (index, here) in line.iter().enumerate() {
@@ -53,9 +57,9 @@ pub(super) fn observe(arch: Arch, line: &[Issued], found: &mut BTreeMap<Op, Anno
         for reg in registers(false) {
             let Some(at) = unread.remove(&reg) else { continue };
             let from = &line[at];
-            let behind = |wait: Option<usize>| wait.is_some_and(|wait| wait > at);
-            let own = from.control.write_barrier.is_some_and(|own| behind(waits[usize::from(own)]));
-            let kind = if own { 0 } else { 2 - usize::from(waits.iter().any(|&wait| behind(wait))) };
+            let is_later = |wait: Option<usize>| wait.is_some_and(|wait| wait > at);
+            let own = from.control.write_barrier.is_some_and(|own| is_later(waits[usize::from(own)]));
+            let kind = if own { 0 } else { 2 - usize::from(waits.iter().any(|&wait| is_later(wait))) };
             if are_complementary(&from.inst, &here.inst) {
                 continue;
             }
@@ -103,7 +107,7 @@ mod tests {
             .collect();
         let mut found = BTreeMap::new();
         observe(Arch::Sm80, &line, &mut found);
-        // The second load is waited for by the first one's scoreboard alone.
+        // The only wait for the second load is a wait for the first load's scoreboard.
         assert_eq!((found[&Op::LDS].set, found[&Op::LDS].read), ([2, 0], [1, 1, 0]));
         let mut found = BTreeMap::new();
         let bare: Vec<Issued> = line

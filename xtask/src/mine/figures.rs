@@ -1,23 +1,29 @@
-//! Figures from distances.
+//! Computes figures from distances.
 //!
 //! In: the distances of every pair of instructions. Out: a [`Figure`] for every cell of the latency table that two
 //! instructions of the architecture can meet in.
 //!
-//! The rules, where `least` is the least distance in the cell and `usual` the least that was seen [`FEW`] times:
+//! The rules, where `least` is the least distance in the cell and `usual` the least distance that
+//! was seen [`FEW`] times:
 //!
-//! - `least` is `usual`, or the cell was seen [`ENOUGH`] times: `safe` is `usual`, or for a result that is read the greatest of what the
-//!   members need. A member is an instruction of either class, with all of the other class; it has shown what it needs
-//!   where it was seen [`ENOUGH`] times, [`FEW`] of them at its own least distance.
-//! - Seen there less often: `safe` is a bound, see below, or `least` where that is more and the cell was seen [`SOME`]
-//!   times.
-//! - `legal` is `least`. A cell that was seen fewer than [`ENOUGH`] times may have been kept apart by something
-//!   else: there it is the least of the producer, and of an anti- or output dependence one cycle.
-//! - Not seen: `safe` is a bound, `legal` as in a cell that was seen too seldom.
+//! - If `least` is `usual`, or the cell was seen [`ENOUGH`] times, `safe` is `usual`. For a result
+//!   that is read, `safe` is instead the greatest need of the members. A member is an instruction
+//!   of either class, combined with all instructions of the other class. It has shown its need if
+//!   it was seen [`ENOUGH`] times, [`FEW`] of them at its own least distance.
+//! - If the cell was seen less often, `safe` is a bound, see below, or `least` if that is more and
+//!   the cell was seen [`SOME`] times.
+//! - `legal` is `least`. In a cell that was seen fewer than [`ENOUGH`] times, something else may
+//!   have kept the instructions apart: there `legal` is the least distance of the producer, and one
+//!   cycle for an anti- or output dependence.
+//! - If the cell was not seen, `safe` is a bound, and `legal` is as in a cell that was seen too
+//!   seldom.
 //!
-//! The bound of a cell is the greatest figure of its producer for that dependence, over the cells that were seen
-//! [`SOME`] times and [`FEW`] times at their least, and the greatest of its consumer for what comes from the two most common pipes; for a predicate, too,
-//! the greatest to a guard. Below sm_90 it is not less than the figure of sm_90, which is mined best, and what the
-//! consumer needs more than there of a result of the integer pipe.
+//! The bound of a cell is the maximum of the following. The first is the greatest figure of its
+//! producer for that dependence, over the cells that were seen [`SOME`] times and [`FEW`] times at
+//! their least. The second is the greatest figure of its consumer for results of the two most
+//! common pipes. For a predicate, the greatest figure to a guard also counts. Below sm_90, the
+//! figure of sm_90, which is mined best, also counts, plus the cycles that the consumer needs more
+//! than on sm_90 for a result of the integer pipe.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,11 +33,11 @@ use ptxc_sass::{Completion, Inst, Kinds, LatencyClass, Op, PReg, RegFile, Role};
 
 use super::observe::{FARTHEST, Pair, Pairs};
 
-/// A distance that is seen so often is no accident.
+/// A distance that is seen this often is not an accident.
 const FEW: u32 = 3;
-/// A cell that is seen so often says something of its least distance.
+/// A cell that is seen this often says something about its least distance.
 const SOME: u32 = 10;
-/// A cell that is seen so often has shown its least distance.
+/// A cell that is seen this often has shown its least distance.
 const ENOUGH: u32 = 30;
 
 /// A cell of the table.
@@ -45,7 +51,8 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// The cell of a pair of instructions. Only an operand that is read knows the two words of a wide one.
+    /// The cell of a pair of instructions. Only an operand that is read distinguishes the two words
+    /// of a wide result.
     pub(super) fn of(pair: &Pair) -> Cell {
         let (producer, consumer) = (pair.producer.0, pair.consumer.0);
         let whole = pair.dependence != Dependence::Raw || pair.guard;
@@ -70,18 +77,18 @@ impl Cell {
         }
     }
 
-    /// What the producer's figures for other consumers are compared over.
+    /// The key of the cells that have the same producer.
     fn row(&self) -> (Dependence, bool, RegFile, Port) {
         (self.dependence, self.guard, self.file, self.producer)
     }
 
-    /// The same for a guard.
+    /// The key of the cells that have the same producer and a guard as the consumer.
     fn guard_row(&self) -> (Dependence, bool, RegFile, Port) {
         (self.dependence, true, self.file, self.producer)
     }
 }
 
-/// What is known of a cell.
+/// The figures of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Figure {
     pub(super) latency: Latency,
@@ -91,13 +98,14 @@ pub(super) struct Figure {
     pub(super) at_minimum: u32,
 }
 
-/// What is known of every cell.
+/// The figures of every cell.
 pub(super) type Figures = BTreeMap<Cell, Figure>;
 
 /// How often each distance was seen.
 type Counts = [u32; FARTHEST as usize + 1];
 
-/// The distances of a cell, and of each of its members: whether it produces, and which it is.
+/// The distances of a cell, and of each of its members. A member is identified by whether it
+/// produces, and by its operation.
 #[derive(Debug)]
 pub(super) struct Seen {
     counts: Counts,
@@ -133,25 +141,25 @@ impl Seen {
         self.counts[self.least() as usize]
     }
 
-    /// The least distance that is no accident.
+    /// The least distance that is not an accident.
     fn usual(&self) -> Option<u32> {
         self.counts.iter().position(|&count| count >= FEW).map(|distance| distance as u32)
     }
 
-    /// Whether its least distance would have shown.
+    /// Whether the cell was seen often enough to show its least distance.
     pub(super) fn is_shown(&self) -> bool {
         self.total() >= ENOUGH
     }
 
-    /// Whether it has shown its least distance.
+    /// Whether the cell has shown its least distance.
     fn is_known(&self) -> bool {
         self.total() >= SOME && self.at_least() >= FEW
     }
 
-    /// What each member has shown to need.
+    /// The distance that each member has shown to need.
     ///
-    /// What reads a predicate beside the result is no witness: the predicate may be the carry of the result's other
-    /// half, and come later.
+    /// An instruction that also reads a predicate with the result is not a witness: the predicate
+    /// may be the carry of the result's other half, and may be written later.
     pub(super) fn needs(&self) -> impl Iterator<Item = (bool, Op, u32)> + '_ {
         self.members.iter().filter_map(|(&(produces, op), counts)| {
             let least = least(counts);
@@ -163,14 +171,14 @@ impl Seen {
         })
     }
 
-    /// What all members need, as far as they have shown it.
+    /// The greatest need of the members, as far as they have shown it.
     fn most(&self, dependence: Dependence) -> u32 {
         let needs = self.needs().filter(|_| dependence == Dependence::Raw).map(|(_, _, need)| need);
         needs.max().unwrap_or(0).max(self.least())
     }
 }
 
-/// Whether it continues what another instruction began, by a predicate of that.
+/// Whether an operation continues another one by its predicate, such as a carry.
 fn reads_carry(op: Op) -> bool {
     let name = format!("{op:?}");
     let continues = name.split('_').any(|part| matches!(part, "X" | "EX"));
@@ -189,7 +197,8 @@ fn least(counts: &Counts) -> u32 {
 /// The figures of every cell.
 pub(super) fn figures(arch: Arch, pairs: &Pairs) -> Figures {
     let seen = Seen::gather(pairs);
-    // The least of each producer, and the greatest of each over what was seen enough.
+    // The least figure of each producer, and its greatest figure over the cells that were seen
+    // often enough.
     let mut rows: BTreeMap<_, (u32, u32)> = BTreeMap::new();
     for (cell, seen) in &seen {
         let row = rows.entry(cell.row()).or_insert((seen.least(), 0));
@@ -203,7 +212,7 @@ pub(super) fn figures(arch: Arch, pairs: &Pairs) -> Figures {
         Arch::Sm90 => BTreeMap::new(),
         _ => entries(Arch::Sm90).iter().map(|e| (Cell::of_entry(e), u32::from(e.latency.safe))).collect(),
     };
-    // How much later than on sm_90 a consumer may read a result of the integer pipe.
+    // How many cycles later than on sm_90 a consumer may read a result of the integer pipe.
     let later = |consumer| {
         let (dependence, file, producer) = (Dependence::Raw, RegFile::Gpr, Port::Alu);
         let cell = Cell { dependence, guard: false, file, producer, consumer };
@@ -244,8 +253,9 @@ pub(super) fn figures(arch: Arch, pairs: &Pairs) -> Figures {
     cells(arch).into_iter().map(|cell| (cell, figure(&cell))).collect()
 }
 
-/// Puts figures that are in use back where they rest on more observations, or nothing was seen. What is safe is no more
-/// than what either has shown to be, what is legal no more than the least distance of either.
+/// Restores the figures in use for cells where these are based on more observations, or where
+/// nothing was seen. The safe distance is at most what either has shown to be safe; the legal
+/// distance is at most the least distance of either.
 pub(super) fn merge(arch: Arch, figures: &mut Figures) {
     for entry in entries(arch) {
         let cell = Cell::of_entry(&entry);
@@ -271,7 +281,7 @@ pub(super) fn merge(arch: Arch, figures: &mut Figures) {
     }
 }
 
-/// Every cell that two instructions of an architecture can meet in.
+/// Every cell that two instructions of an architecture can have.
 fn cells(arch: Arch) -> BTreeSet<Cell> {
     let mut cells = BTreeSet::new();
     for file in RegFile::ALL {
@@ -300,7 +310,8 @@ fn cells(arch: Arch) -> BTreeSet<Cell> {
     cells
 }
 
-/// The ports of the operations that hold, for registers of a file, words of wide products together.
+/// The ports of the operations for which `holds` is true, for registers of a file, with one port
+/// for both words of a wide product.
 fn ports(file: RegFile, holds: impl Fn(Op) -> bool) -> BTreeSet<Port> {
     let port = |op: &Op| match (op, file) {
         (Op::ELECT, RegFile::Ugpr) => Port::Umov,
@@ -309,13 +320,13 @@ fn ports(file: RegFile, holds: impl Fn(Op) -> bool) -> BTreeSet<Port> {
     Op::ALL.iter().filter(|&&op| holds(op)).map(port).collect()
 }
 
-/// The same with the high words of wide products by themselves.
+/// The same ports, with a separate port for the high words of wide products.
 fn halves(ports: &BTreeSet<Port>, wanted: bool) -> BTreeSet<Port> {
     let high = (wanted && ports.contains(&Port::ImadWide)).then_some(Port::ImadWideHigh);
     ports.iter().copied().chain(high).collect()
 }
 
-/// The same with the results of products of small matrices by themselves.
+/// The same ports, with separate ports for the results of products of small matrices.
 fn sizes(ports: &BTreeSet<Port>, wanted: bool) -> BTreeSet<Port> {
     let small = (wanted && ports.contains(&Port::Mma)).then_some([Port::MmaOf2, Port::MmaOf1]);
     ports.iter().copied().chain(small.into_iter().flatten()).collect()
@@ -342,7 +353,8 @@ fn reads(arch: Arch, op: Op, file: RegFile) -> bool {
     slots.flat_map(|slot| all.map(|kind| slot.accepts(kind, arch))).any(|takes| takes)
 }
 
-/// Whether a predicate of the file may be the guard: uniform ones guard what is done once a warp.
+/// Whether a predicate of the file may be the guard: a uniform predicate guards operations that are
+/// done once per warp.
 fn is_guarded(op: Op, file: RegFile) -> bool {
     match file {
         RegFile::Pred => true,

@@ -1,19 +1,20 @@
-//! The steps that directed chains are made of: short pieces of PTX that take one value and make the next.
+//! The steps of directed chains: short pieces of PTX that take one value and make the next.
 
-/// What a step takes and makes.
+/// The kind of value that a step takes or makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Kind {
-    /// 32 bits, one value a thread.
+    /// 32 bits, one value per thread.
     Word,
-    /// 64 bits, one value a thread.
+    /// 64 bits, one value per thread.
     Double,
     /// A predicate.
     Predicate,
-    /// 32 bits that depend on parameters alone, so that the assembler may keep them in a uniform register.
+    /// 32 bits that depend only on parameters, so that the assembler may keep them in a uniform
+    /// register.
     UniformWord,
-    /// 64 such bits.
+    /// 64 bits that depend only on parameters.
     UniformDouble,
-    /// A predicate of them.
+    /// A predicate that depends only on parameters.
     UniformPredicate,
 }
 
@@ -23,7 +24,7 @@ impl Kind {
         matches!(self, Kind::UniformWord | Kind::UniformDouble | Kind::UniformPredicate)
     }
 
-    /// Whether a step that takes `wanted` may be given this.
+    /// Whether a value of this kind may be given to a step that takes `wanted`.
     pub(super) fn serves(self, wanted: Kind) -> bool {
         let as_vector = match self {
             Kind::UniformWord => Kind::Word,
@@ -38,13 +39,15 @@ impl Kind {
 /// A step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Form {
-    /// The least architecture that has it, as a number.
+    /// The number of the first architecture that has it.
     pub(super) since: u32,
     pub(super) takes: Kind,
     pub(super) makes: Kind,
-    /// PTX with `$y` for what it takes (`$x` for a copy of it that the step overwrites), `$z` for what it makes, and `$t $s` (32 bits), `$l $m` (64 bits), `$p $q`
-    /// (predicates), `$h` (16 bits) for registers of its own. `%a %b %c` hold loaded words, `%la %lb` 64-bit ones, `%pa
-    /// %pb` predicates of them, `%ua %ub %uc`, `%ul` parameters, `%A` a global address, `%k` is a shared array.
+    /// PTX with `$y` for the value that it takes (`$x` for a copy of it that the step overwrites),
+    /// `$z` for the value that it makes, and `$t $s` (32 bits), `$l $m` (64 bits), `$p $q`
+    /// (predicates), `$h` (16 bits) for its own registers. `%a %b %c` hold loaded words, `%la %lb`
+    /// loaded 64-bit values, `%pa %pb` predicates of them, `%ua %ub %uc`, `%ul` parameters, `%A` a
+    /// global address; `%k` is a shared array.
     pub(super) text: &'static str,
 }
 
@@ -54,7 +57,8 @@ impl Form {
         self.text.starts_with("mma.")
     }
 
-    /// Whether it is one of a few forms that stand for their pipes: one instruction that takes a word and makes one.
+    /// Whether it is one of a few forms that represent their pipes: one instruction that takes a
+    /// word and makes one.
     pub(super) fn is_plain(&self) -> bool {
         const PLAIN: [&str; 12] = [
             "add.u32 $z,$y,%b;",
@@ -269,7 +273,7 @@ forms! {
     75 D D "mov.u64 $l,%clock64; fma.rn.f64 $z,$l,$y,%la;"
     75 W W "mov.u64 $l,%clock64; st.global.u64 [%A+96],$l; mov.b32 $z,$y;"
     75 W W "mov.u32 $t,%ctaid.y; mad.lo.u32 $z,$t,$y,%b;"
-    // Results that are overwritten unread, where a predicate holds.
+    // Results that are overwritten before they are read, if a predicate holds.
     75 W W "mov.b32 $z,$y; @%pa add.u32 $z,%b,%c;"
     75 W W "mov.b32 $z,$y; @%pa fma.rn.f32 $z,%b,%c,%a;"
     75 W W "mov.b32 $z,$y; @%pa mul.hi.u32 $z,%b,%c;"
@@ -286,7 +290,7 @@ forms! {
     75 P P "mov.pred $z,$y; @%pa setp.lt.s32 $z,%a,%b;"
     75 P P "mov.pred $z,$y; @%pa setp.lt.f64 $z,%la,%lb;"
     75 P P "mov.pred $z,$y; @%pa setp.lt.f16x2 $z|$q,%a,%b;"
-    // Values that are overwritten once they are read, where a predicate holds.
+    // Values that are overwritten after they are read, if a predicate holds.
     75 W W "add.u32 $t,$x,%b; @%pa mad.lo.u32 $x,%a,%b,%c; xor.b32 $z,$t,$x;"
     75 W W "fma.rn.f32 $t,$x,%b,%c; @%pa add.u32 $x,%a,%b; xor.b32 $z,$t,$x;"
     75 W W "mul.hi.u32 $t,$x,%b; @%pa min.u32 $x,%a,%b; xor.b32 $z,$t,$x;"

@@ -1,16 +1,17 @@
-//! `xtask mine`: how far apart NVIDIA's assembler keeps dependent instructions, and what follows for the latency
-//! tables.
+//! `xtask mine`: finds the distances that NVIDIA's assembler keeps between dependent instructions,
+//! and derives the latency tables from them.
 //!
 //! In: an architecture, a corpus of PTX, NVIDIA's tools. Out: `machine/data/sm_XX/latency.csv`, and
 //! reports.
 //!
 //! 1. [`sources`] gathers PTX: the corpus, directed [`chains`] and [`trees`] of [`forms`], the fuzzer's random kernels.
 //! 2. [`assembler`] compiles it in three ways and keeps the listings.
-//! 3. [`code`] reads the listings with the instruction table; what it has no row for ends a straight line.
-//! 4. [`observe`](mod@observe) adds up stalls between dependent instructions, [`spacing`] looks at instructions by
-//!    themselves.
-//!    [`completion`] at which results are waited for.
-//! 5. [`figures`] makes figures of the distances, class by class, and [`report`] prints what they rest on.
+//! 3. [`code`] reads the listings with the instruction table; an instruction without a row ends a
+//!    straight line.
+//! 4. [`observe`](mod@observe) adds up stalls between dependent instructions, [`spacing`] looks at
+//!    instructions by themselves, and [`completion`] at the waits for results.
+//! 5. [`figures`] computes figures from the distances, class by class, and [`report`] prints their
+//!    basis.
 
 mod assembler;
 mod body;
@@ -41,7 +42,7 @@ use self::figures::Figures;
 use self::observe::Pairs;
 use self::spacing::Spacing;
 
-/// What is mined, and what is made of it.
+/// The options of `xtask mine`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Mine {
     /// The architecture.
@@ -50,28 +51,28 @@ pub(crate) struct Mine {
     /// The folder with ptxas and nvdisasm (default: ORACLE).
     #[arg(long, value_name = "DIR")]
     oracle: Option<PathBuf>,
-    /// A folder of PTX, searched whole.
+    /// A folder of PTX, searched recursively.
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
-    /// How many of the fuzzer's programs.
+    /// The number of the fuzzer's programs.
     #[arg(long, default_value_t = 200)]
     random: u64,
-    /// Only files whose name begins so: chains, matrices, predicates, trees, random.
+    /// Only files whose names start with this: chains, matrices, predicates, trees, random.
     #[arg(long, default_value = "")]
     only: String,
     /// Where listings and generated PTX are kept.
     #[arg(long, value_name = "DIR", default_value = "target/mine")]
     listings: PathBuf,
-    /// Look at the listings that are there, make no others.
+    /// Use only existing listings, make no others.
     #[arg(long)]
     kept: bool,
-    /// Which files: one half to mine and the other to check what was mined, or all.
+    /// The files to use: one half to mine and the other half to check the result, or all.
     #[arg(long, value_enum, default_value = "all")]
     half: Half,
-    /// Keep figures that are in use where they rest on more observations, or nothing was seen.
+    /// Keep figures in use that are based on more observations, or for which nothing was seen.
     #[arg(long)]
     merge: bool,
-    /// What to do with what is found.
+    /// The output.
     #[arg(long, value_enum, default_value = "figures")]
     output: Output,
 }
@@ -90,16 +91,17 @@ enum Half {
 enum Output {
     /// The data file.
     Figures,
-    /// Where the figures differ from those that are in use.
+    /// The differences between the figures and those in use.
     Differences,
     /// Pairs of instructions whose least distance is not that of their classes.
     Members,
-    /// Mine every other file and check the rest: pairs that come closer than what was mined calls legal, and least
-    /// distances that differ.
+    /// Mine every other file and check the rest: pairs that are closer than the mined legal
+    /// distance, and least distances that differ.
     Holdout,
     /// Stalls, scoreboards and distances from barriers, instruction by instruction.
     Spacing,
-    /// Which instructions take scoreboards and which results are waited for, and where the table says otherwise.
+    /// The instructions that set scoreboards, the results that are waited for, and contradictions
+    /// with the table.
     Scoreboards,
     /// The hazard check over the listings.
     Check,
@@ -110,7 +112,7 @@ fn arch(name: &str) -> Result<Arch, String> {
     name.parse().map_err(|()| format!("there are {known}"))
 }
 
-/// Everything that was found.
+/// All findings.
 #[derive(Default)]
 struct Found {
     files: usize,
@@ -149,7 +151,7 @@ impl Found {
 }
 
 impl Mine {
-    /// Mines; prints what was asked for, and on the error stream what it rests on.
+    /// Mines; prints the requested output, and its basis on the error stream.
     pub(crate) fn run(&self) -> Result<(), String> {
         let tools = self.oracle.clone().or_else(|| Some(std::env::var_os("ORACLE")?.into()));
         let tools = tools.filter(|_| !self.kept);
@@ -159,7 +161,7 @@ impl Mine {
         let assembler = Assembler { tools, listings: self.listings.clone() };
         let mut sources = sources::sources(self.arch, self.corpus.as_deref(), self.random, &self.listings)?;
         sources.retain(|source| source.name.starts_with(&self.only));
-        // The second is for what is held out.
+        // The second element is for the files held out.
         let mut halves = [Found::default(), Found::default()];
         let mut claims = 0;
         for (index, source) in sources.iter().enumerate() {
@@ -214,7 +216,7 @@ impl Mine {
         figures
     }
 
-    /// Runs the hazard check over a listing; how many hazards it claims.
+    /// Runs the hazard check over a listing; returns the number of hazards that it reports.
     fn check(&self, name: &str, listing: &str) -> usize {
         let options = ReadOptions { arch: Some(self.arch), ..ReadOptions::default() };
         match parse_programs(listing, &options) {

@@ -1,21 +1,23 @@
 //! Distances between dependent instructions of straight lines.
 //!
-//! In: a straight line. Out: for every two instructions that depend on each other through a register, the sum of the
-//! stalls from the first to the second, counted under what the two are. Left out are pairs whose distance says
-//! nothing:
+//! In: a straight line. Out: for every two instructions that depend on each other through a
+//! register, the sum of the stalls from the first to the second, counted by the classes of the two.
+//! Pairs whose distance has no meaning are omitted:
 //!
-//! - with a wait for a scoreboard behind the first, up to and in the second: the time is longer than the stalls;
-//! - where a scoreboard announces the end of the first one's access;
-//! - where the first writes and the second reads under complementary guards, of which only one has an effect; results
-//!   that overwrite each other so are counted, since the hazard check can't tell them from others;
-//! - where the second, of variable latency, reads what the first writes and overwrites it: the output dependence
-//!   keeps them apart.
+//! - pairs with a wait for a scoreboard after the first instruction, up to and in the second: the
+//!   time is longer than the stalls;
+//! - pairs where a scoreboard announces the end of the first instruction's access;
+//! - pairs where the first writes and the second reads under complementary guards, so that only one
+//!   has an effect. Results that overwrite each other in this way are counted, because the hazard
+//!   check cannot distinguish them from others;
+//! - pairs where the second, of variable latency, reads the first's result and overwrites it: the
+//!   output dependence keeps them apart.
 //!
-//! A guarded write leaves the write before it visible, so a reader depends on both; but how far the older one is says
-//! nothing of what its reader needs, since the younger one lies between.
+//! A guarded write leaves the previous write visible, so a reader depends on both. The distance to
+//! the older write does not show the reader's need, because the younger write is between them.
 //!
-//! Cost: linear in the instructions; a register remembers its accesses back to its last write without a guard, and
-//! at most [`FARTHEST`] cycles.
+//! Cost: linear in the instructions; a register remembers its accesses back to its last write
+//! without a guard, for at most [`FARTHEST`] cycles.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -25,21 +27,21 @@ use ptxc_sass::{Access, AccessRole, Completion, Inst, Op, PReg, RegFile, Registe
 
 use super::code::Issued;
 
-/// Pairs that are farther apart, in cycles, are not counted.
+/// Pairs with a greater distance, in cycles, are not counted.
 pub(super) const FARTHEST: u32 = 40;
 
-/// What a pair of instructions is.
+/// The key of a pair of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Pair {
     pub(super) dependence: Dependence,
-    /// Whether the second reads it as a guard.
+    /// Whether the second reads the register as a guard.
     pub(super) guard: bool,
     pub(super) file: RegFile,
     pub(super) producer: (Port, Op),
     pub(super) consumer: (Port, Op),
 }
 
-/// How often a pair was seen at each distance, and an example of the least.
+/// How often a pair was seen at each distance, and an example of the least distance.
 #[derive(Clone, Debug)]
 pub(super) struct Distances {
     pub(super) counts: [u32; FARTHEST as usize + 1],
@@ -52,7 +54,7 @@ impl Distances {
         self.counts.iter().position(|&count| count > 0).unwrap_or(FARTHEST as usize) as u32
     }
 
-    /// How many pairs there are.
+    /// The number of pairs.
     pub(super) fn total(&self) -> u32 {
         self.counts.iter().sum()
     }
@@ -67,7 +69,7 @@ struct Touch {
     index: usize,
     slot: u8,
     component: u8,
-    /// Whether another write came behind it, under a guard.
+    /// Whether a later write under a guard followed.
     is_covered: bool,
 }
 
@@ -139,7 +141,7 @@ pub(super) fn observe(arch: Arch, line: &[Issued], pairs: &mut Pairs) {
     }
 }
 
-/// Appends an access and drops those that are too far back.
+/// Appends an access and drops accesses that are too far back.
 fn remember(line: &[Issued], list: &mut Vec<Touch>, now: Touch) {
     let time = line[now.index].time;
     list.retain(|old| time - line[old.index].time <= FARTHEST);
@@ -160,7 +162,7 @@ fn touches(
     })
 }
 
-/// Whether an instruction of variable latency overwrites what the other writes.
+/// Whether an instruction of variable latency overwrites the other's result.
 fn overwrites(arch: Arch, inst: &Inst<PReg>, other: &Inst<PReg>) -> bool {
     let registers = |inst: &Inst<PReg>| {
         inst.defs()
@@ -171,8 +173,8 @@ fn overwrites(arch: Arch, inst: &Inst<PReg>, other: &Inst<PReg>) -> bool {
         && registers(inst).iter().any(|reg| registers(other).contains(reg))
 }
 
-/// Whether the guards of two instructions can't both hold. That the predicate may be written between them makes
-/// no pair wrong, it loses some.
+/// Whether the guards of two instructions cannot both hold. If the predicate is written between
+/// them, a pair is only skipped, not judged wrongly.
 pub(super) fn are_complementary(a: &Inst<PReg>, b: &Inst<PReg>) -> bool {
     match (a.guard, b.guard) {
         (Some(a), Some(b)) => a.reg == b.reg && a.negated != b.negated,
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_or_is_waited_for_says_nothing() {
+    fn pairs_with_waits_are_not_counted() {
         assert_eq!(seen(&[("FADD R2, R3, R4", 4, 0), ("FADD R5, R2, R2", 1, 1)]), []);
         assert_eq!(seen(&[("LDS R2, [R3]", 4, 0), ("FADD R5, R2, R2", 1, 0)]), []);
         assert_eq!(seen(&[("@P0 FADD R2, R3, R4", 1, 0), ("@!P0 FADD R5, R2, R2", 1, 0)]), []);

@@ -1,4 +1,4 @@
-//! What is printed of what was found.
+//! Prints the findings.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -47,7 +47,7 @@ pub(super) fn file(arch: Arch, figures: &Figures) -> String {
     );
     for (cell, figure) in figures {
         let latency = figure.latency;
-        // Writing to a string can't fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(
             text,
             "{},{},{},{},{},{}",
@@ -62,7 +62,7 @@ pub(super) fn file(arch: Arch, figures: &Figures) -> String {
     text
 }
 
-/// Where the figures differ from those that are in use.
+/// The differences between the figures and those in use.
 pub(super) fn differences(arch: Arch, found: &Figures) -> String {
     let mut text = String::new();
     let mut known = BTreeMap::new();
@@ -94,7 +94,7 @@ pub(super) fn differences(arch: Arch, found: &Figures) -> String {
     text
 }
 
-/// The instructions that need more than the least of their cell.
+/// The instructions that need more than the least distance of their cell.
 pub(super) fn members(pairs: &Pairs) -> String {
     let mut text = String::new();
     for (cell, seen) in Seen::gather(pairs).iter().filter(|(cell, _)| cell.dependence == Dependence::Raw) {
@@ -116,8 +116,8 @@ pub(super) fn members(pairs: &Pairs) -> String {
     text
 }
 
-/// How figures from some files hold on others: pairs of the others that come closer than what is legal, and cells with
-/// another least distance, of those that either half saw often enough to show it.
+/// How well figures from some files predict others: pairs of the others that are closer than legal,
+/// and cells with another least distance, among those that both halves saw often enough.
 pub(super) fn holdout(figures: &Figures, mined: &Pairs, held_out: &Pairs) -> String {
     let mut text = String::new();
     let (mut pairs, mut below) = (0, 0);
@@ -166,8 +166,8 @@ pub(super) fn scoreboards(arch: Arch, found: &BTreeMap<Op, Announced>) -> String
         let ([set, unset], [own, other, none]) = (announced.set, announced.read);
         let _ = write!(
             text,
-            "{}{op:?} {completion:?}: {set} with a write scoreboard, {unset} without; read behind a wait for it {own}, \
-             behind another {other}, behind none {none}",
+            "{}{op:?} {completion:?}: {set} with a write scoreboard, {unset} without; read after a wait for it {own}, \
+             after another {other}, after none {none}",
             if announced.disagrees(completion) { "! " } else { "  " }
         );
         let _ = match announced.example.as_str() {
@@ -189,11 +189,11 @@ pub(super) fn spacing(found: &BTreeMap<Op, Spacing>) -> String {
         let [write, read, both] = spacing.scoreboards;
         let _ = writeln!(
             text,
-            "{op:?}: {} seen; scoreboards: {write} write, {read} read, {both} both; stalls {}; behind BAR {}; first \
+            "{op:?}: {} seen; scoreboards: {write} write, {read} read, {both} both; stalls {}; after BAR {}; first \
              wait {}",
             spacing.seen,
             list(&spacing.stalls),
-            list(&spacing.behind_barrier),
+            list(&spacing.after_barrier),
             list(&spacing.first_wait)
         );
     }

@@ -12,12 +12,12 @@ use ptxc_words::ptx_files;
 use super::forms::{Form, Kind};
 use super::{chains, trees};
 
-/// How often each pair of forms is in the chains, and each pair that a predicate joins beyond that: there are few of them, and
-/// other things than the predicate often keep the two apart.
+/// How often each pair of forms is in the chains. Pairs that a predicate joins get additional
+/// repeats: they are rare, and often something other than the predicate keeps the two apart.
 const REPEATS: usize = 1;
 const REPEATS_OF_PREDICATES: usize = 4;
-/// How often products of matrices and [plain](Form::is_plain) forms follow each other beyond that: a result of four
-/// registers is seldom overwritten, and there are three sizes.
+/// How often products of matrices and [plain](Form::is_plain) forms follow each other in addition:
+/// a result of four registers is seldom overwritten, and there are three sizes.
 const REPEATS_OF_MATRICES: usize = 3;
 
 /// A file of PTX and a name for its listings.
@@ -26,7 +26,7 @@ pub(super) struct Source {
     pub(super) name: String,
 }
 
-/// Everything for an architecture; what is generated is written below `folder`.
+/// All sources for an architecture; generated sources are written below `folder`.
 pub(super) fn sources(
     arch: Arch,
     corpus: Option<&Path>,
@@ -45,7 +45,7 @@ pub(super) fn sources(
     let wrong = |error: std::io::Error| format!("{}: {error}", generated.display());
     std::fs::create_dir_all(&generated).map_err(wrong)?;
     let mut write = |name: String, text: String| {
-        // Listings are kept by name.
+        // Listings are stored by name.
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
         let name = format!("{name}-{:016x}", hasher.finish());
@@ -76,8 +76,9 @@ pub(super) fn sources(
     Ok(found)
 }
 
-/// Of files that differ in the architecture at the end of their names, as `add.sm_75.ptx` and `add_80.ptx`, the newest
-/// that an architecture may take: ptxas makes much the same of the others.
+/// If files differ in the architecture at the end of their names, as `add.sm_75.ptx` and
+/// `add_80.ptx`, the newest one that an architecture may use: ptxas makes nearly the same code of
+/// the others.
 fn newest(files: Vec<PathBuf>, arch: Arch) -> Vec<PathBuf> {
     let mut found: BTreeMap<PathBuf, (u32, PathBuf)> = BTreeMap::new();
     for path in files {

@@ -1,5 +1,5 @@
-//! What holds for an instruction by itself: the stalls behind it, the scoreboards that it sets, and how soon it
-//! follows a CTA barrier.
+//! Counts for single instructions: the stalls after them, the scoreboards that they set, and how
+//! soon they follow a CTA barrier.
 
 use std::collections::BTreeMap;
 
@@ -7,24 +7,24 @@ use ptxc_sass::Op;
 
 use super::code::Issued;
 
-/// Cycles behind a `BAR` that are looked at.
-const BEHIND_BARRIER: u32 = 12;
+/// The number of cycles after a `BAR` that are examined.
+const AFTER_BARRIER: u32 = 12;
 
-/// Of one row of the instruction table.
+/// The counts of one row of the instruction table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spacing {
     pub(super) seen: u32,
     /// How often each stall count was seen.
     pub(super) stalls: [u32; 16],
-    /// How many set a write scoreboard alone, a read scoreboard alone, both.
+    /// How many set only a write scoreboard, only a read scoreboard, both.
     pub(super) scoreboards: [u32; 3],
-    /// How often it came that many cycles behind a `BAR`, as the first of its kind.
-    pub(super) behind_barrier: [u32; BEHIND_BARRIER as usize],
-    /// How often the first wait for a scoreboard that it sets came that many cycles behind it.
+    /// How often it was issued that many cycles after a `BAR`, as the first of its kind.
+    pub(super) after_barrier: [u32; AFTER_BARRIER as usize],
+    /// How often the first wait for a scoreboard that it sets followed after that many cycles.
     pub(super) first_wait: [u32; 8],
 }
 
-/// Adds what a line has.
+/// Adds the counts of a line.
 pub(super) fn observe(line: &[Issued], found: &mut BTreeMap<Op, Spacing>) {
     let mut barrier: Option<u32> = None;
     let mut setters: [Option<(Op, u32)>; 8] = [None; 8];
@@ -54,7 +54,7 @@ pub(super) fn observe(line: &[Issued], found: &mut BTreeMap<Op, Spacing>) {
             barrier = None;
         }
         if let Some(distance) = barrier.map(|time| here.time - time)
-            && let Some(count) = spacing.behind_barrier.get_mut(distance as usize)
+            && let Some(count) = spacing.after_barrier.get_mut(distance as usize)
         {
             *count += 1;
         }

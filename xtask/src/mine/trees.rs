@@ -1,9 +1,10 @@
 //! Directed kernels for the uniform datapath: short trees of uniform steps, each with one use.
 //!
-//! Chains hardly keep ptxas on the uniform datapath: it goes there for a few steps whose result one vector
-//! instruction takes as its uniform operand, and not for a value that is soon needed in a vector register. Nor does it
-//! keep the steps close to the use: what depends on parameters alone is computed at the very start. So each
-//! tree grows from `activemask`, which must stay where it is, in a block behind a uniform branch and a barrier, with nothing else to do:
+//! Chains hardly keep ptxas on the uniform datapath. ptxas uses it for a few steps whose result is
+//! the uniform operand of one vector instruction, but not for a value that is soon needed in a
+//! vector register. Nor does ptxas keep the steps close to the use: values that depend only on
+//! parameters are computed at the start of the kernel. Each tree therefore grows from `activemask`,
+//! which cannot be moved, in a block after a uniform branch and a barrier, with no other work:
 //!
 //! ```text
 //! @%p0 bra.uni DONE; bar.sync 14;
@@ -11,28 +12,28 @@
 //! fma.rn.f32 %w3,%a,%w2,%b;                  // FFMA with a uniform operand, as early as the assembler dares
 //! ```
 //!
-//! Uniform steps that end a tree and uses meet each other ([`pairs`]), and some kernels have several trees, which
-//! overwrite each other's uniform registers.
+//! Every uniform step that can end a tree is paired with every use ([`pairs`]), and some kernels
+//! have several trees, which overwrite each other's uniform registers.
 
 use ptxc_machine::Arch;
 
 use super::body::{self, Body, CLOCKS, Random};
 use super::forms::{FORMS, Form, Kind};
 
-/// Kernels a file: they are short.
+/// Kernels per file: they are short.
 const KERNELS: usize = 64;
-/// Kernels with several trees, and how many these have.
+/// The number of kernels with several trees, and the number of trees in each.
 const GROVES: usize = 192;
 const TREES: usize = 4;
 
-/// What a tree grows from.
+/// The first step of a tree.
 const ROOT: Form = Form {
     since: 75,
     takes: Kind::UniformWord,
     makes: Kind::UniformWord,
     text: "activemask.b32 $t; xor.b32 $z,$t,$y;",
 };
-/// From a word to what the last step of a tree takes.
+/// Convert a word to the operand of a tree's last step.
 const DOUBLE: Form =
     Form { since: 75, takes: Kind::UniformWord, makes: Kind::UniformDouble, text: "mov.b64 $z,{$y,%ub};" };
 const PREDICATE: Form = Form {
@@ -42,7 +43,8 @@ const PREDICATE: Form = Form {
     text: "setp.lt.s32 $z,$y,%ub;",
 };
 
-/// Steps under a uniform guard. What they leave be must be in a uniform register already, or the assembler selects instead.
+/// Steps under a uniform guard. The value that a step may leave unchanged must already be in a
+/// uniform register; otherwise the assembler uses a selection instead.
 const GUARDED: &[Form] = &[
     guarded("activemask.b32 $t; mov.b32 $z,$t; @$y add.u32 $z,$t,%uc;"),
     guarded("activemask.b32 $t; mov.b32 $z,$t; @!$y shl.b32 $z,$t,9;"),
@@ -75,8 +77,8 @@ pub(super) fn modules(arch: Arch) -> Vec<String> {
     kernels.chunks(KERNELS).enumerate().map(module).collect()
 }
 
-/// The last steps and the uses that may follow them. Most of what makes a word is of one latency class: there, each use
-/// follows every third.
+/// The last steps and the uses that may follow them. Most steps that make a word are of one latency
+/// class: of these, each use follows every third.
 fn pairs<'a>(forms: &[&'a Form]) -> Vec<(&'a Form, &'a Form)> {
     let last =
         forms.iter().filter(|form| form.takes.is_uniform() && form.makes.is_uniform() && is_pure(form));
@@ -95,7 +97,7 @@ fn reads_constants(form: &Form) -> bool {
     form.text.contains("ld.const")
 }
 
-/// Whether it neither goes elsewhere nor touches memory that is written.
+/// Whether it neither branches nor touches memory that is written.
 fn is_pure(form: &Form) -> bool {
     !["bra", "st.", "red."].iter().any(|word| form.text.contains(word))
 }

@@ -6,17 +6,17 @@ use super::kernels::{self, Kernel};
 use super::ways::{ALWAYS, SOMETIMES};
 use super::{extremes, mutation};
 
-/// One input out of so many is an extreme of a random size; the others are mutated kernels.
+/// One input of this many is an extreme of a random size; the others are mutated kernels.
 const EXTREMES_APART: u32 = 200;
-/// One kernel out of so many goes through one more way.
+/// One kernel of this many goes through one more way.
 const WAYS_APART: u32 = 4;
 
-/// What inputs are made of.
+/// The source of inputs.
 #[derive(Debug)]
 pub(super) struct Source {
     /// The kernels.
     pub(super) kernels: Vec<Kernel>,
-    /// What the random choices depend on.
+    /// The seed of all random choices.
     pub(super) seed: u64,
 }
 
@@ -25,13 +25,14 @@ pub(super) struct Source {
 pub(super) struct Input {
     seed: u64,
     number: u64,
-    /// What it is.
+    /// A description.
     what: String,
-    /// Whether one thing in it is large, and its name says which: nothing to reduce.
+    /// Whether it is an extreme. Its name tells the extreme property, so there is nothing to
+    /// reduce.
     pub(super) is_extreme: bool,
     /// Its bytes.
     pub(super) text: Vec<u8>,
-    /// The ways it goes, by number.
+    /// The numbers of the ways that it goes through.
     pub(super) ways: Vec<u8>,
 }
 
@@ -39,7 +40,7 @@ impl Source {
     /// The input of a number. The first ones are the extremes at their full size.
     pub(super) fn input(&self, number: u64) -> Input {
         let mut first = Rng::with_seed(self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number);
-        // Neighbouring seeds begin alike.
+        // The generators of adjacent seeds start with similar numbers.
         let mut rng = first.fork();
         let always = 0..ALWAYS.len() as u8;
         let sometimes = always.end + rng.u8(..SOMETIMES.len() as u8);
@@ -64,12 +65,12 @@ impl Source {
 }
 
 impl Input {
-    /// The number, and what the input is.
+    /// The number and the description of the input.
     pub(super) fn label(&self) -> String {
         format!("input {} ({})", self.number, self.what)
     }
 
-    /// A name for a file with it.
+    /// The name of a file for the input.
     pub(super) fn file_name(&self, addition: &str) -> String {
         format!("{}-{}{addition}.ptx", self.seed, self.number)
     }
@@ -82,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_stands_for_an_input() {
+    fn a_number_determines_an_input() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/lit/kernels");
         let source = Source { kernels: kernels::read(&[folder]).expect("there are kernels"), seed: 5 };
         let first = extremes::count() as u64;

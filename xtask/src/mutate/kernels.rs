@@ -1,4 +1,4 @@
-//! The kernels that are mutated: files of a folder, whole or with some of their functions.
+//! The kernels to mutate: files of a folder, whole or with some of their functions.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use ptxc_words::ptx_files;
 /// A file.
 #[derive(Debug)]
 pub(super) struct Kernel {
-    /// Its path below the folder that was asked for.
+    /// Its path below the given folder.
     pub(super) name: String,
     text: String,
-    /// Its items: whether each is a function, and where it is.
+    /// Its items: whether each is a function, and its place.
     items: Vec<(bool, std::ops::Range<usize>)>,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn read(folders: &[PathBuf]) -> Result<Vec<Kernel>, String> {
 }
 
 impl Kernel {
-    /// The text, of which every other time only some of the functions are taken.
+    /// The text; half of the time with only some of the functions.
     fn part(&self, rng: &mut Rng) -> Vec<u8> {
         let functions = self.items.iter().filter(|(function, _)| *function).count();
         if functions < 2 || rng.bool() {
@@ -54,7 +54,8 @@ impl Kernel {
     }
 }
 
-/// A kernel to mutate, and its name. Of two the smaller one, so that the many inputs are not all large ones.
+/// A kernel to mutate, and its name. The smaller of two random kernels is chosen, so that not too
+/// many inputs are large.
 pub(super) fn choose<'a>(kernels: &'a [Kernel], rng: &mut Rng) -> (&'a str, Vec<u8>) {
     let [one, other] = [(); 2].map(|()| &kernels[rng.usize(..kernels.len())]);
     let chosen = if one.text.len() <= other.text.len() { one } else { other };

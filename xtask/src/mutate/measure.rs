@@ -1,6 +1,6 @@
-//! How much time and memory a process has used, and a bound for the latter.
+//! Measures the time and memory of a process, and limits both.
 //!
-//! Where the system does not tell, figures are zero and nothing is bounded.
+//! If the system does not report them, the figures are zero and there are no limits.
 
 use std::time::Duration;
 
@@ -16,27 +16,28 @@ pub(super) fn of_children() -> (Duration, u64) {
     cpu_time::of_children().map_or((Duration::ZERO, 0), |usage| (usage.cpu, usage.memory))
 }
 
-/// Lets no allocation succeed that takes this process, or one that it starts, above so many bytes.
+/// Makes every allocation fail that would take this process, or one that it starts, above this many
+/// bytes.
 #[cfg(unix)]
 pub(super) fn limit_memory(bytes: u64) {
     use nix::sys::resource::{Resource, setrlimit};
-    // A system without this limit is one where the machine's memory is the limit.
+    // On a system without this limit, the machine's memory is the limit.
     let _ = setrlimit(Resource::RLIMIT_AS, bytes, bytes);
 }
 
-/// Ends this process, or one that it starts, after so much CPU time.
+/// Ends this process, or one that it starts, after this much CPU time.
 #[cfg(unix)]
 pub(super) fn limit_time(seconds: u64) {
     use nix::sys::resource::{Resource, setrlimit};
     let _ = setrlimit(Resource::RLIMIT_CPU, seconds, seconds);
 }
 
-/// Makes [`peak_memory`] begin anew.
+/// Restarts the measurement of [`peak_memory`].
 pub(super) fn restart_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
-/// The most memory that this process had since then, in KiB.
+/// The greatest memory of this process since then, in KiB.
 pub(super) fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,9 +1,11 @@
-//! `xtask mutate`: kernels with small changes, and inputs in which one thing is as large as it gets, through `ptxc`.
+//! `xtask mutate`: runs `ptxc` on kernels with small changes, and on inputs in which one property
+//! is extreme.
 //!
-//! Of no input may `ptxc` panic, overflow the stack or take more than the limits of time and memory, and its exit code is 0
-//! or 1. Workers try many inputs in one process ([`worker`]); what fails there is tried again as a whole process of `ptxc`,
-//! whose figures count, is reduced, and is written to a folder. A seed and a number stand for an input, as long as the
-//! kernels are the same; the number of threads does not matter.
+//! For no input may `ptxc` panic, overflow the stack or exceed the limits of time and memory, and
+//! its exit code must be 0 or 1. Workers try many inputs in one process ([`worker`]). An input that
+//! fails there is tried again in a whole process of `ptxc`, whose figures count; it is then reduced
+//! and written to a folder. A seed and a number determine an input, as long as the kernels are the
+//! same; the number of threads does not matter.
 
 mod extremes;
 mod input;
@@ -31,18 +33,18 @@ use self::reduce::reduced;
 use self::report::Report;
 use self::ways::{ALWAYS, SOMETIMES, Way};
 
-/// How often progress is told.
+/// The interval between progress reports.
 const TELL: Duration = Duration::from_secs(10);
-/// Where the corpus is, if it is anywhere.
+/// The folder of the corpus, if it exists.
 const CORPUS: &str = "../shared/corpus/ptx";
 
-/// What is tried.
+/// The options of `xtask mutate`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Mutate {
-    /// How many inputs, the largest ones first.
+    /// The number of inputs, the largest ones first.
     #[arg(long, default_value_t = 2000)]
     count: u64,
-    /// What all random choices depend on.
+    /// The seed of all random choices.
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Number of workers.
@@ -51,30 +53,32 @@ pub(crate) struct Mutate {
     /// Only the input of this number.
     #[arg(long, value_name = "NUMBER")]
     only: Option<u64>,
-    /// Begin with the input of this number.
+    /// Start with the input of this number.
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     from: u64,
-    /// The CPU time in seconds that an input may take.
+    /// The limit of CPU time for an input, in seconds.
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
-    /// The memory in MB that an input may take.
+    /// The limit of memory for an input, in MB.
     #[arg(long, default_value_t = 500)]
     megabytes: u64,
-    /// Where inputs that fail are written.
+    /// The folder for inputs that fail.
     #[arg(long, value_name = "DIR", default_value = "target/mutate")]
     failures: PathBuf,
-    /// The program that failures are tried again with (default: beside this one, else built in release mode).
+    /// The program to confirm failures with (default: next to this one, else built in release
+    /// mode).
     #[arg(long, value_name = "FILE")]
     ptxc: Option<PathBuf>,
-    /// Folders with kernels (default: the corpus if it is there, and the kernels of the repository's tests).
+    /// Folders with kernels (default: the corpus if it exists, and the kernels of the repository's
+    /// tests).
     folders: Vec<PathBuf>,
-    /// Be a worker.
+    /// Run as a worker.
     #[arg(long, hide = true)]
     worker: bool,
-    /// Be the process that runs this program with the words behind `--`, and measure it.
+    /// Run this program with the words after `--`, and measure it.
     #[arg(long, hide = true, value_name = "FILE")]
     measure: Option<PathBuf>,
-    /// These words.
+    /// The words after `--`.
     #[arg(last = true, hide = true)]
     words: Vec<String>,
 }
@@ -86,7 +90,7 @@ fn way(number: u8) -> &'static Way {
 }
 
 impl Mutate {
-    /// Does what the options say; the exit code.
+    /// Runs the task that the options describe; returns the exit code.
     pub(crate) fn run(&self) -> Result<ExitCode, String> {
         if self.worker {
             return Ok(worker::serve(Duration::from_secs_f64(self.seconds)));
@@ -98,7 +102,7 @@ impl Mutate {
     }
 
     fn limits(&self) -> Limits {
-        // A megabyte has a million bytes, as the requirement counts.
+        // A megabyte is a million bytes, as in the requirement.
         Limits { time: Duration::from_secs_f64(self.seconds), memory: self.megabytes * 1_000_000 / 1024 }
     }
 
@@ -182,7 +186,7 @@ impl Mutate {
             let mut answer = worker.ask(number, &input.text)?;
             let mut fault = answer.fault(self.limits());
             if let Some(found) = &fault {
-                // Inputs that fail like many before are counted, not studied.
+                // An input that fails like many before is counted, but not reduced.
                 if lock(report).is_known(found) {
                     lock(report).count(input, way(number), answer, fault);
                     continue;
@@ -200,8 +204,8 @@ impl Mutate {
         Ok(())
     }
 
-    /// Runs an input that failed as a whole process; the answer that counts. A panic or an end from outside counts
-    /// wherever it comes.
+    /// Runs an input that failed in a whole process; returns the answer that counts. A panic or a
+    /// death counts in either process.
     fn confirm(&self, input: &Input, number: u8, found: Answer) -> Result<(Answer, Option<String>), String> {
         let path = self.write(&input.file_name(""), &input.text)?;
         let again = whole(&self.program()?, way(number).words, &path, self.limits())?;
@@ -212,7 +216,8 @@ impl Mutate {
             return Ok((found, fault));
         }
         if fault.is_none() {
-            // The machine was busy, or the worker kept memory of earlier inputs.
+            // The failure did not repeat: the machine was busy, or the worker kept memory of
+            // earlier inputs.
             let _ = std::fs::remove_file(path);
         }
         Ok((again, fault))

@@ -1,4 +1,5 @@
-//! Small changes to a text, of which an input gets a few: bytes, tokens, numbers, lines, pieces of another text.
+//! Small changes to a text: bytes, tokens, numbers, lines, pieces of another text. An input gets a
+//! few of them.
 
 use std::ops::Range;
 
@@ -6,7 +7,7 @@ use fastrand::Rng;
 
 /// The most changes to an input.
 const MOST_CHANGES: u32 = 8;
-/// Numbers at which something ends.
+/// Numbers at the limits of something.
 const NUMBERS: &[&str] = &[
     "0",
     "1",
@@ -49,10 +50,10 @@ const NUMBERS: &[&str] = &[
     "1.5",
     "1e400",
 ];
-/// Bytes that mean something, or nothing at all.
+/// Bytes with a meaning, or with none at all.
 const BYTES: &[u8] = b"{}[]()<>;:,.@!%$-+*/|\"'\\#\n\r\t \0\x7f\x80\xc3\xe2\xf0\xff09aZ_";
 
-/// Changes a text; what was done, in words.
+/// Changes a text; returns a description of the changes.
 pub(super) fn mutate(text: &mut Vec<u8>, other: &[u8], rng: &mut Rng) -> String {
     let mut done = Vec::new();
     loop {
@@ -136,7 +137,7 @@ fn truncate(text: &mut Vec<u8>, rng: &mut Rng) -> &'static str {
 
 /// The token around a random byte: a word with its dots, or a single character; `None` between tokens.
 fn token(text: &[u8], rng: &mut Rng) -> Option<Range<usize>> {
-    // Spaces are many: a few attempts.
+    // Most bytes may be spaces, so several attempts are made.
     (0..16).find_map(|_| {
         let at = rng.usize(..text.len().max(1));
         let byte = *text.get(at)?;
@@ -246,7 +247,8 @@ fn splice(text: &mut Vec<u8>, other: &[u8], rng: &mut Rng) -> &'static str {
     "the end of another text"
 }
 
-/// Gives all uses of a word another word of the text: registers of wrong types, labels that are variables.
+/// Replaces all uses of a word by another word of the text: registers of wrong types, labels that
+/// are variables.
 fn rename(text: &mut Vec<u8>, rng: &mut Rng) -> &'static str {
     if let (Some(from), Some(to)) = (token(text, rng), token(text, rng))
         && from.len() > 1
@@ -276,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_stands_for_the_changes() {
+    fn a_seed_determines_the_changes() {
         let text = b".entry k() { add.s32 %r1, %r2, 17; ret; }\n".repeat(4);
         let of = |seed: u64| {
             let (mut changed, mut rng) = (text.clone(), Rng::with_seed(seed));

@@ -1,4 +1,5 @@
-//! Processes that try inputs: workers, which try many, and whole processes of `ptxc`, which confirm what a worker found.
+//! Processes that try inputs: workers, which try many, and whole processes of `ptxc`, which confirm
+//! a worker's finding.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -8,34 +9,35 @@ use std::time::Duration;
 use super::measure;
 use super::worker::{GAVE_UP, frame};
 
-/// A worker above so many KiB makes room for a new one, so that what it keeps does not count for the next input.
+/// A worker above this many KiB is replaced, so that memory that it keeps does not count for the
+/// next input.
 const LARGE_KIB: u64 = 128 << 10;
-/// The option that makes a process the one between.
+/// The option of the intermediate process that measures.
 pub(super) const MEASURE: &str = "--measure";
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// By itself, with that exit code.
+    /// Normally, with that exit code.
     Code(i32),
-    /// By a panic, which said that.
+    /// By a panic with that message.
     Panic(String),
-    /// From outside: a signal, or the process gave up.
+    /// By a signal, or because the process gave up.
     Died(String),
 }
 
-/// What came of an input.
+/// The result of an input.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
-    /// How it ended.
+    /// How the run ended.
     pub(super) end: End,
     /// The CPU time.
     pub(super) time: Duration,
-    /// The most memory in KiB.
+    /// The greatest memory in KiB.
     pub(super) memory: u64,
 }
 
-/// What an input may take.
+/// The limits of an input.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// CPU time.
@@ -45,19 +47,19 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// After how long nobody waits any longer.
+    /// The wall-clock time after which the run is abandoned.
     fn patience(self) -> Duration {
         4 * self.time + Duration::from_secs(2)
     }
 }
 
 impl Answer {
-    /// What is wrong with it, in words that are the same for the same fault; `None` if nothing is.
+    /// The fault, in words that are the same for the same fault; `None` if there is none.
     pub(super) fn fault(&self, limits: Limits) -> Option<String> {
         match &self.end {
-            End::Panic(said) => {
-                // Numbers in the message differ from input to input; the place says enough.
-                let place = said.split(": ").next().unwrap_or(said);
+            End::Panic(message) => {
+                // Numbers in the message differ from input to input, so only the place is used.
+                let place = message.split(": ").next().unwrap_or(message);
                 Some(format!("panic at {place}"))
             }
             End::Died(how) => Some(how.clone()),
@@ -68,13 +70,13 @@ impl Answer {
         }
     }
 
-    /// Whether only figures can be wrong with it, which another run may find smaller.
+    /// Whether only the figures can be wrong, which may be smaller in another run.
     pub(super) fn is_by_figures(&self, limits: Limits) -> bool {
         self.fault(limits).is_some_and(|fault| fault.starts_with("too ") || fault == "no end")
     }
 }
 
-/// A worker, started when the first input comes.
+/// A worker, which starts with the first input.
 #[derive(Debug)]
 pub(super) struct Worker {
     patience: Duration,
@@ -89,19 +91,19 @@ struct Running {
 }
 
 impl Worker {
-    /// A worker that gives up on an input after so long.
+    /// A worker that gives up on an input after a time.
     pub(super) fn new(limits: Limits) -> Worker {
         Worker { patience: limits.patience(), running: None }
     }
 
-    /// Tries an input in a way, by number.
+    /// Tries an input in the way of that number.
     pub(super) fn ask(&mut self, way: u8, input: &[u8]) -> Result<Answer, String> {
         let mut running = match self.running.take() {
             Some(running) => running,
             None => start(self.patience).map_err(|error| format!("a worker: {error}"))?,
         };
         let mut line = String::new();
-        // Of a worker that has died, the answer is missing.
+        // A worker that has died does not answer.
         let asked = running.frames.write_all(&frame(way, input)).and_then(|()| running.frames.flush());
         let _ = asked.and_then(|()| running.answers.read_line(&mut line));
         match parse(&line) {
@@ -177,8 +179,8 @@ fn died(status: ExitStatus) -> End {
     }
 }
 
-/// Tries the input of a file in a whole process of `ptxc`. One more process between the two sees the figures of that
-/// child alone.
+/// Tries the input of a file in a whole process of `ptxc`. An intermediate process measures only
+/// that child.
 pub(super) fn whole(ptxc: &Path, words: &[&str], input: &Path, limits: Limits) -> Result<Answer, String> {
     let trouble = |error: std::io::Error| format!("{}: {error}", input.display());
     let mut command = Command::new(std::env::current_exe().map_err(trouble)?);
@@ -190,7 +192,8 @@ pub(super) fn whole(ptxc: &Path, words: &[&str], input: &Path, limits: Limits) -
     parse(&line).ok_or_else(|| format!("{}: no answer but {line:?}", ptxc.display()))
 }
 
-/// Is the process between: runs a command on what it reads itself, for so much CPU time, and says what it took.
+/// Runs as the intermediate process: runs a command on its standard input with a limit of CPU time,
+/// and prints the child's figures.
 pub(super) fn measured(ptxc: &Path, words: &[String], seconds: u64) -> ExitCode {
     measure::limit_time(seconds);
     let mut command = Command::new(ptxc);
@@ -198,8 +201,9 @@ pub(super) fn measured(ptxc: &Path, words: &[String], seconds: u64) -> ExitCode 
         return ExitCode::FAILURE;
     };
     let (time, memory) = measure::of_children();
-    let said = String::from_utf8_lossy(&output.stderr);
-    let panicked = said.lines().find_map(|line| line.split_once("' panicked at ")).map(|(_, place)| place);
+    let messages = String::from_utf8_lossy(&output.stderr);
+    let panicked =
+        messages.lines().find_map(|line| line.split_once("' panicked at ")).map(|(_, place)| place);
     let (end, rest) = match (output.status.code(), panicked) {
         (_, Some(place)) => ("panic".to_string(), place.to_string()),
         (Some(code), None) => (code.to_string(), String::new()),

@@ -1,11 +1,11 @@
-//! Smaller inputs that fail in the same way: lines are left out as long as the fault stays.
+//! Reduces inputs that fail: removes lines as long as the fault stays the same.
 
 use std::time::{Duration, Instant};
 
-/// What is spent on one input.
+/// The time limit for one input.
 const TIME: Duration = Duration::from_secs(40);
 
-/// Leaves out what can be left out: halves of the lines first, single ones last.
+/// Removes all lines that are not needed: halves of the lines first, single lines last.
 pub(super) fn reduced(input: &[u8], fails: &mut dyn FnMut(&[u8]) -> bool) -> Vec<u8> {
     let start = Instant::now();
     let mut lines: Vec<&[u8]> = input.split_inclusive(|&byte| byte == b'\n').collect();
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_fault_needs_stays() {
+    fn lines_that_the_fault_needs_stay() {
         let input: String = (0..100).map(|line| format!("line {line}\n")).collect();
         let small = reduced(input.as_bytes(), &mut |input| {
             let text = String::from_utf8_lossy(input);

@@ -1,4 +1,4 @@
-//! What a campaign has come to: counts, faults, and the inputs that took most.
+//! The results of a campaign: counts, faults, and the inputs with the greatest figures.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,9 +7,9 @@ use super::input::Input;
 use super::process::{Answer, End};
 use super::ways::Way;
 
-/// So many inputs are named that took most.
+/// The number of inputs with the greatest figures that are named.
 const NAMED: usize = 8;
-/// Of one fault so many inputs are studied.
+/// The number of inputs per fault that are studied.
 const STUDIED: u64 = 1;
 
 /// The counts so far.
@@ -25,7 +25,7 @@ pub(super) struct Report {
 impl Report {
     /// Whether a fault has been studied often enough.
     pub(super) fn is_known(&self, fault: &str) -> bool {
-        // What takes too much does so for a reason of its own.
+        // Each input that exceeds a limit has its own reason.
         !fault.starts_with("too ") && self.faults.get(fault).is_some_and(|&count| count >= STUDIED)
     }
 
@@ -41,12 +41,12 @@ impl Report {
         keep(&mut self.largest, answer.memory * 1024 / 1_000_000, label);
     }
 
-    /// How many runs failed.
+    /// The number of failed runs.
     pub(super) fn failures(&self) -> u64 {
         self.faults.values().sum()
     }
 
-    /// A few words for progress.
+    /// A short text for progress reports.
     pub(super) fn state(&self) -> String {
         let most = |list: &[(u64, String)]| list.first().map_or(0, |(most, _)| *most);
         format!(

@@ -1,8 +1,10 @@
-//! The process that puts inputs through the compiler, many after another, and measures each.
+//! The process that compiles many inputs, one after another, and measures each.
 //!
-//! On its standard input it takes frames: the number of a way, the length of an input (both little-endian), the input. For
-//! each it answers a line: the exit code or `panic`, the CPU time in microseconds, the largest memory in KiB, and what a panic
-//! said. An input that ends the process, by an overflow of the stack or by an abort, has no answer, and that is one, too.
+//! Its standard input has frames: the number of a way, the length of an input (both little-endian),
+//! the input. For each frame it prints a line: the exit code or `panic`, the CPU time in
+//! microseconds, the greatest memory in KiB, and the message of a panic. An input that ends the
+//! process, by an overflow of the stack or by an abort, has no answer; the missing answer is a
+//! result, too.
 
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,30 +15,30 @@ use std::time::Duration;
 use super::measure::{cpu_time, limit_memory, peak_memory, restart_peak};
 use super::ways::Way;
 
-/// The stack of the thread that compiles: that of the main thread of a process, as a rule.
+/// The stack of the thread that compiles: as large as that of a process's main thread usually is.
 const STACK_BYTES: usize = 8 << 20;
-/// With this much memory in all an allocation fails, so that a test does not take that of the machine.
+/// Allocations above this total fail, so that a test does not exhaust the machine's memory.
 const MOST_BYTES: u64 = 6 << 30;
-/// The exit code of a process that has given up.
+/// The exit code of a process that gave up.
 pub(super) const GAVE_UP: i32 = 124;
 
-/// What the last panic said.
+/// The message of the last panic.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
-/// Serves until standard input ends, or until one input has taken that long by the clock.
+/// Serves until standard input ends, or until one input has taken `patience` of wall-clock time.
 pub(super) fn serve(patience: Duration) -> ExitCode {
     limit_memory(MOST_BYTES);
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(ToString::to_string).unwrap_or_default();
-        let message = info.payload_as_str().unwrap_or("something that is no text");
-        let said = format!("{place}: {message}").replace('\n', " ");
-        *PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = said;
+        let message = info.payload_as_str().unwrap_or("a message that is not text");
+        let report = format!("{place}: {message}").replace('\n', " ");
+        *PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = report;
     }));
     let (answered, answers) = mpsc::channel();
     let compiling = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
         let mut frames = std::io::stdin().lock();
         while let Some((way, input)) = next(&mut frames) {
-            // Two messages an input: it has begun, and the answer.
+            // Two messages per input: a start, and the answer.
             if answered.send(None).is_err() || answered.send(Some(answer(way, &input))).is_err() {
                 return;
             }
@@ -49,7 +51,7 @@ pub(super) fn serve(patience: Duration) -> ExitCode {
     while answers.recv().is_ok() {
         match answers.recv_timeout(patience) {
             Ok(Some(line)) if writeln!(out, "{line}").and_then(|()| out.flush()).is_ok() => {}
-            // Not by a return: the other thread goes on.
+            // Not by a return, because the other thread is still running.
             Err(mpsc::RecvTimeoutError::Timeout) => std::process::exit(GAVE_UP),
             _ => break,
         }
@@ -83,8 +85,8 @@ fn answer(way: &Way, input: &[u8]) -> String {
     match result {
         Ok(code) => format!("{code} {micros} {memory}"),
         Err(_) => {
-            let said = PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            format!("panic {micros} {memory} {said}")
+            let message = PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            format!("panic {micros} {memory} {message}")
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Many of a kind: declarations, functions, parameters, errors.
+//! Many of one kind: declarations, functions, parameters, errors.
 
 use super::{Extreme, each, kernel, module};
 

@@ -1,4 +1,4 @@
-//! Things in things: braces, parentheses, operators, initialisers.
+//! Deep nesting: braces, parentheses, operators, initialisers.
 
 use super::{Extreme, each, kernel, module};
 

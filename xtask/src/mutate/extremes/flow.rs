@@ -1,4 +1,4 @@
-//! Much code: chains, live registers, branches, loops, blocks that go anywhere.
+//! Much code: chains, live registers, branches, loops, blocks with arbitrary targets.
 
 use super::{Extreme, each, kernel};
 
@@ -76,7 +76,7 @@ pub(super) const ALL: &[Extreme] = &[
         });
         branching(&(inward + &each(n, |at| format!("L{at}:\nst.global.u32 [%a], %r;\n"))))
     }),
-    ("loops behind loops", 10_000, |n| {
+    ("loops after loops", 10_000, |n| {
         branching(&each(n, |at| {
             format!("L{at}:\nadd.s32 %r, %r, 1;\nsetp.lt.s32 %p, %r, {at};\n@%p bra L{at};\n")
         }))

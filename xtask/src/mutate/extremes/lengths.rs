@@ -1,4 +1,4 @@
-//! Long words, long texts between words, and bytes that are no text.
+//! Long words, long texts between words, and bytes that are not text.
 
 use super::{Extreme, HEADER, each, kernel, module};
 
@@ -13,7 +13,7 @@ pub(super) const ALL: &[Extreme] = &[
         let name = "%".to_string() + &"r".repeat(n);
         kernel(&format!(".reg .b32 %r; mov.b32 %r, {name}; mov.b32 {name}, 1;"))
     }),
-    ("names that end otherwise", 1000, |n| {
+    ("names that differ at the end", 1000, |n| {
         let name = |at: usize| "%".to_string() + &"r".repeat(1000) + &at.to_string();
         let declared = each(n, |at| format!(".reg .b32 {};\n", name(at)));
         kernel(&(declared + &each(n, |at| format!("mov.b32 {}x, {};\n", name(at), name(at)))))
@@ -34,9 +34,9 @@ pub(super) const ALL: &[Extreme] = &[
         let name = "f".repeat(n);
         module(&format!(".func {name}() {{ ret; }}\n.entry k() {{ call {name}; ret; }}\n"))
     }),
-    ("an instruction that is none", 1_000_000, |n| kernel(&format!("{} %r, %r;", "x".repeat(n)))),
+    ("an unknown instruction", 1_000_000, |n| kernel(&format!("{} %r, %r;", "x".repeat(n)))),
     ("modifiers", 1_000_000, |n| kernel(&format!("add{} %r, %r, %r;", ".s32".repeat(n / 4)))),
-    ("a directive that is none", 1_000_000, |n| module(&format!(".{} x;\n", "d".repeat(n)))),
+    ("an unknown directive", 1_000_000, |n| module(&format!(".{} x;\n", "d".repeat(n)))),
     ("target", 1_000_000, |n| format!(".version 8.5\n.target {}\n", "sm_90, ".repeat(n / 7)).into_bytes()),
     ("name of a target", 1_000_000, |n| format!(".version 8.5\n.target {}\n", "s".repeat(n)).into_bytes()),
     ("version", 1_000_000, |n| format!(".version {0}.{0}\n", "9".repeat(n / 2)).into_bytes()),
@@ -45,8 +45,8 @@ pub(super) const ALL: &[Extreme] = &[
     ("octal digits", 1_000_000, |n| value(&format!("0{}", "7".repeat(n)))),
     ("binary digits", 1_000_000, |n| value(&format!("0b{}", "1".repeat(n)))),
     ("digits of a float", 1_000_000, |n| float(&format!("1.{}", "3".repeat(n)))),
-    ("digits in front of a point", 1_000_000, |n| float(&format!("{}.5", "3".repeat(n)))),
-    ("zeros behind a point", 1_000_000, |n| float(&format!("0.{}1e{n}", "0".repeat(n)))),
+    ("digits before a point", 1_000_000, |n| float(&format!("{}.5", "3".repeat(n)))),
+    ("zeros after a point", 1_000_000, |n| float(&format!("0.{}1e{n}", "0".repeat(n)))),
     ("an exponent", 1_000_000, |n| float(&format!("1.0e{}", "9".repeat(n)))),
     ("digits of exact floats", 1_000_000, |n| float(&format!("0f{}", "3".repeat(n)))),
     ("a comment", 10_000_000, |n| module(&format!("/*{}*/ .entry k() {{ ret; }}\n", " * /".repeat(n / 4)))),
@@ -63,12 +63,12 @@ pub(super) const ALL: &[Extreme] = &[
     ("statements of nothing", 1_000_000, |n| kernel(&";".repeat(n))),
     ("guards", 1_000_000, |n| kernel(&"@%p ".repeat(n / 4))),
     ("empty lines", 10_000_000, |n| kernel(&"\n".repeat(n))),
-    ("returns in place of line ends", 1_000_000, |n| kernel(&"membar.gl;\r".repeat(n / 100))),
+    ("returns instead of line ends", 1_000_000, |n| kernel(&"membar.gl;\r".repeat(n / 100))),
     ("line ends of two characters", 1_000_000, |n| kernel(&"membar.gl;\r\n".repeat(n / 100))),
     ("zeros", 1_000_000, |n| vec![0; n]),
-    ("bytes that are no text", 1_000_000, |n| vec![0xff; n]),
+    ("bytes that are not text", 1_000_000, |n| vec![0xff; n]),
     ("zeros in a body", 1_000_000, |n| kernel(&"\0".repeat(n))),
-    ("bytes that are no text in a comment", 1_000_000, |n| {
+    ("bytes that are not text in a comment", 1_000_000, |n| {
         let mut text = module("// ");
         text.extend(std::iter::repeat_n(0xc3, n));
         text.extend(kernel("").split_off(HEADER.len()));
