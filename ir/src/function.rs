@@ -155,7 +155,7 @@ pub struct Param {
     pub offset: u32,
 }
 
-/// What a callee is.
+/// The kind of a callee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CalleeKind {
     /// A routine of the compiler's own, which touches no memory and nothing convergent: a pure function.
@@ -171,7 +171,7 @@ pub enum CalleeKind {
 pub struct Callee {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: CalleeKind,
     /// The types of its parameters.
     pub params: Vec<Type>,

@@ -1,7 +1,7 @@
 //! The SSA intermediate representation of ptxc.
 //!
 //! A [`Function`] is a control-flow graph of basic blocks in static single assignment form, with
-//! block parameters in place of phi nodes. Operations are those of PTX, with each piece of syntax
+//! block parameters instead of phi nodes. Operations are those of PTX, with each piece of syntax
 //! resolved: sizes, signedness, rounding, state space, memory order. Nothing here knows a target,
 //! the PTX grammar, or the incremental database.
 //!

@@ -176,7 +176,7 @@ spelled! {
 }
 
 spelled! {
-    /// What an atomic operation does to memory.
+    /// The update that an atomic operation makes.
     AtomicOp {
         /// Integer addition.
         Add = "add",

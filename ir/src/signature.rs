@@ -12,7 +12,7 @@ use crate::memory::{Access, AtomicOp, Space};
 use crate::op::{BarrierKind, MbarrierWait, Op};
 use crate::types::Type;
 
-/// What an argument must be, in terms of the controlling type `T`.
+/// The type that an argument must have, in terms of the controlling type `T`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arg {
     /// `T` itself.

@@ -3,7 +3,7 @@
 use crate::arch::Arch;
 
 /// A set of architectures. Its members are always listed: no set follows from an order, so that a
-/// new architecture is in a set only after somebody has put it there.
+/// new architecture is in a set only after it has been added there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Archs(u8);
 

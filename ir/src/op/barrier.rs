@@ -5,7 +5,7 @@ use crate::memory::spelled;
 use crate::types::Type;
 
 spelled! {
-    /// What a CTA barrier does.
+    /// The kind of a CTA barrier.
     BarrierKind {
         /// Arrive and wait.
         Sync = "sync",
@@ -57,7 +57,7 @@ macro_rules! barrier_operations {
         /// `packed`; the arguments are then `(packed: b32 [, p: pred])`, one word with the name in
         /// bits 3:0 and the count in bits 27:16. A count of 0 means all threads.
         Barrier {
-            /// What the thread does at the barrier.
+            /// The action of the thread at the barrier.
             kind: BarrierKind,
             /// Whether all threads of the warp execute it together (PTX `.aligned`).
             aligned: bool,

@@ -1,6 +1,6 @@
-//! What operations do besides computing.
+//! The effects of operations besides computing.
 
-/// What an operation does besides computing its results from its arguments.
+/// The effects of an operation besides computing its results from its arguments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
     /// It may read memory that others write.

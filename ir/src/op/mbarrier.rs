@@ -5,7 +5,7 @@ use crate::memory::{Space, spelled};
 use crate::types::Type;
 
 spelled! {
-    /// What an operation without a result does to an mbarrier.
+    /// The change of an mbarrier by an operation without a result.
     MbarrierUpdate {
         /// Makes an mbarrier that expects that many arrivals per phase.
         Init = "init",

@@ -148,7 +148,7 @@ macro_rules! enumeration {
                 }
             }
 
-            /// What the operation does besides computing.
+            /// The effects of the operation besides computing.
             #[allow(unused_variables)]
             pub const fn effects(&self) -> Effects {
                 match *self {

@@ -5,7 +5,7 @@ use crate::memory::spelled;
 use crate::types::Type;
 
 spelled! {
-    /// What a vote computes over the participating threads of the warp.
+    /// The function that a vote computes over the participating threads of the warp.
     VoteMode {
         /// Whether all hold.
         All = "all",
@@ -43,7 +43,7 @@ spelled! {
 }
 
 spelled! {
-    /// What a reduction over the lanes of a warp computes.
+    /// The function of a reduction over the lanes of a warp.
     ReduxOp {
         /// The sum.
         Add = "add",

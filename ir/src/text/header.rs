@@ -28,7 +28,7 @@ use crate::types::Type;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// What a kernel demands of a launch.
+    /// A kernel's requirements for a launch.
     pub bounds: LaunchBounds,
     /// The parameters.
     pub params: Vec<Param>,

@@ -197,7 +197,7 @@ pub(crate) fn quote(name: &str, out: &mut String) {
     out.push('"');
 }
 
-/// The name that a token with quotes stands for; `None` if an escape is malformed.
+/// The name in a token with quotes; `None` if an escape is malformed.
 pub(crate) fn unquote(token: &str) -> Option<String> {
     let mut rest = token.strip_prefix('"')?.strip_suffix('"')?;
     let mut name = String::new();

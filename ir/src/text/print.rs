@@ -10,7 +10,7 @@ use crate::text::lexer::{is_word, quote};
 use crate::text::operations::write_op;
 use crate::types::Type;
 
-/// What to print besides the function itself.
+/// The parts to print besides the function itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrintOptions {
     /// Source locations after the instructions, as `!17`.

@@ -17,8 +17,10 @@ use crate::tools::{Oracle, oracle};
 fn output(tool: &Path, args: &[&str], file: &Path) -> String {
     let output = Command::new(tool).args(args).arg(file).output().expect("the tool runs");
     let messages = String::from_utf8_lossy(&output.stderr);
-    let complaints: Vec<_> =
-        messages.lines().filter(|line| !line.contains("Unexpected value") && !line.trim().is_empty()).collect();
+    let complaints: Vec<_> = messages
+        .lines()
+        .filter(|line| !line.contains("Unexpected value") && !line.trim().is_empty())
+        .collect();
     let name = tool.file_name().unwrap_or_default();
     assert!(complaints.is_empty() && output.status.success(), "{name:?} {args:?} {file:?}: {complaints:?}");
     String::from_utf8_lossy(&output.stdout).into_owned()

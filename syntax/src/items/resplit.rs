@@ -6,7 +6,7 @@ use super::{ItemText, Splitter};
 use crate::lexer::Lexer;
 use crate::span::Span;
 
-/// What [`resplit`] changed in a list of items.
+/// The changes that [`resplit`] made in a list of items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resplit {
     /// The indices of the new items. The items before them are unchanged; the items after them have
