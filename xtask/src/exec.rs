@@ -387,8 +387,7 @@ fn check_setting(
         return Err(Trouble::Wrong("compiling again from nothing gives another program".into()));
     }
     let is_default = bench.options.heuristic(&bench.db) == HEURISTICS[0];
-    // An unknown callee, about which nothing is known before it is compiled, clobbers all
-    // registers.
+    // A callee about which nothing is known before it is compiled clobbers all registers.
     let short = bench.options.max_regs(&bench.db) < 255 || program.resources.open_stack != 0;
     if full && is_default && !short && program.resources.spills > 0 {
         return Err(Trouble::Wrong(format!("{} spills with 255 registers", program.resources.spills)));

@@ -23,8 +23,8 @@
 //! - **dominance**: A definition dominates each of its uses; an argument of an edge is used at the
 //!   end of the edge's source. Unreachable code is free to use any value.
 //! - **symbol**: Names of symbols are unique. The content of a symbol fits into it and names
-//!   symbols that exist. The address of a symbol exists and has the type of its space, and a
-//!   `param` reads bytes of a declared parameter.
+//!   symbols that exist. An address is that of a symbol that exists and has the type of the
+//!   symbol's space, and a `param` reads bytes of a declared parameter.
 //!
 //! - **call**: Names of callees are unique. The callee of a call exists and has the kind that the
 //!   call requires. A call has the arguments and results of its callee, and a `ret` has the results

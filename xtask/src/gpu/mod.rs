@@ -60,7 +60,7 @@ enum Outcome {
     Right(f64),
     /// The kernel needs a newer GPU.
     LeftOut,
-    /// The program could not be made.
+    /// The program's compiler is not installed.
     Absent,
     /// The failure.
     Wrong(String),
