@@ -11,6 +11,7 @@ mod contents;
 mod elf;
 mod error;
 mod frame;
+mod kernel_info;
 mod line;
 mod note;
 mod program;

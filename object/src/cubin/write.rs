@@ -8,10 +8,11 @@
 use ptxc_sass::variable::Section as Space;
 use rustc_hash::FxHashMap;
 
-use super::attribute::{self as eiattr, Attributes, compat};
+use super::attribute::{self as eiattr, Attributes};
 use super::contents::{Abi, Binding, Cubin, Function, GlobalVariable};
 use super::elf::{Data, Elf, Entry, Header, Reference, Section, SectionId, Segment, Symbol, SymbolId};
 use super::error::CubinError;
+use super::kernel_info::{compatibility, kernel_attributes, toolkit};
 use super::relocation::{Relocation, RelocationKind};
 use super::{frame, line, note};
 
@@ -56,9 +57,6 @@ const WEAK_OBJECT: u8 = object::elf::STB_WEAK << 4 | object::elf::STT_OBJECT;
 pub(super) const CODE_ALIGN: usize = 128;
 /// The alignment of a kernel's shared memory.
 const SHARED_ALIGN: u64 = 16;
-/// If the parameters have at least this many bytes, their attributes are of another kind.
-const LARGE_PARAM: u32 = 1 << 14;
-
 /// Writes a cubin.
 ///
 /// # Errors
@@ -101,14 +99,6 @@ fn header(cubin: &Cubin) -> Header {
         Abi::V8 => {
             Header { os_abi: cuda::NEW_OS_ABI, abi_version: 8, version: 1, flags: cuda::NEW_FLAGS | sm << 8 }
         }
-    }
-}
-
-/// The first toolkit of each layout that supports all architectures of this crate: 12.8 and 13.0.
-fn toolkit(abi: Abi) -> u32 {
-    match abi {
-        Abi::V7 => 0x80,
-        Abi::V8 => 0x82,
     }
 }
 
@@ -551,92 +541,4 @@ fn place(variable: &GlobalVariable) -> (Space, bool) {
         Space::Constant => (Space::Constant, true),
         Space::Global => (Space::Global, variable.has_content),
     }
-}
-
-/// `.nv.compat`.
-fn compatibility(cubin: &Cubin, version: u16) -> Attributes {
-    let mut list = Attributes::default();
-    list.byte(compat::ACCELERATOR_TARGET, u8::from(cubin.accelerated));
-    list.byte(compat::INTERNAL_TARGET, 0);
-    list.byte(compat::ISA_CLASS, 1);
-    list.half(compat::ISA_VERSION, version);
-    list.byte(compat::TENSORMAP_V1, 0);
-    list
-}
-
-/// The attributes of a kernel.
-fn kernel_attributes(
-    cubin: &Cubin,
-    facts: &ptxc_machine::Cubin,
-    function: &Function,
-    bank: Option<SymbolId>,
-) -> Attributes {
-    let mut list = Attributes::default();
-    if let Some(word) = facts.first_workaround {
-        list.words(eiattr::SW_WAR, &[word]);
-    }
-    list.words(eiattr::CUDA_API_VERSION, &[toolkit(cubin.abi)]);
-    if facts.has_workaround_2861232 {
-        list.flag(eiattr::SW2861232_WAR);
-    }
-    let end = function.params.iter().map(|param| param.offset.saturating_add(param.size)).max().unwrap_or(0);
-    for (ordinal, param) in function.params.iter().enumerate().rev() {
-        let place = param.offset << 16 | ordinal as u32;
-        if end >= LARGE_PARAM {
-            list.words(eiattr::KPARAM_INFO_V2, &[0, place, param.size]);
-        } else {
-            // The constant bank is not named, and all eight bits about pointer targets are clear.
-            list.words(eiattr::KPARAM_INFO, &[0, place, param.size << 18 | 0x1f000]);
-        }
-    }
-    let launch = &function.launch;
-    if launch.explicit_cluster {
-        list.flag(eiattr::EXPLICIT_CLUSTER);
-    }
-    if let Some(shape) = launch.cluster {
-        list.words(eiattr::CTA_PER_CLUSTER, &shape);
-    }
-    if let Some(rank) = launch.max_cluster_rank {
-        list.words(eiattr::MAX_CLUSTER_RANK, &[rank]);
-    }
-    if facts.has_sparse_mma_mask {
-        list.half(eiattr::SPARSE_MMA_MASK, 0);
-    }
-    list.half(eiattr::MAXREG_COUNT, function.max_registers.min(255) as u16);
-    if cubin.abi == Abi::V8 {
-        if function.barriers > 0 {
-            list.byte(eiattr::NUM_BARRIERS, function.barriers.min(255) as u8);
-        }
-        list.half(eiattr::MERCURY_ISA_VERSION, facts.mercury_version);
-    }
-    list.words(eiattr::EXIT_INSTR_OFFSETS, &function.exits);
-    for branch in &function.branches {
-        // An attribute holds at most this many words; the rest of a long table follows as if it
-        // were another table.
-        for targets in branch.targets.chunks(eiattr::MOST_WORDS - 3) {
-            let mut words = vec![branch.offset, 0, targets.len() as u32];
-            words.extend(targets);
-            list.words(eiattr::INDIRECT_BRANCH_TARGETS, &words);
-        }
-    }
-    if let Some(shape) = launch.threads {
-        list.words(eiattr::REQNTID, &shape);
-    }
-    if let Some(shape) = launch.max_threads {
-        list.words(eiattr::MAX_THREADS, &shape);
-    }
-    if let Some(bytes) = function.call_stack {
-        list.words(eiattr::CRS_STACK_SIZE, &[bytes]);
-    }
-    if !function.params.is_empty() {
-        list.half(eiattr::CBANK_PARAM_SIZE, end as u16);
-        if let Some(bank) = bank {
-            let place = end << 16 | cubin.arch.facts().banks.param_base;
-            list.symbol_word(eiattr::PARAM_CBANK, bank, place);
-        }
-    }
-    if let Some(word) = facts.last_workaround {
-        list.words(eiattr::SW_WAR, &[word]);
-    }
-    list
 }

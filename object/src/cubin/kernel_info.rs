@@ -1,0 +1,108 @@
+//! The attributes that describe a kernel to the driver: its parameters, launch bounds, exits and
+//! workarounds, and the attributes of the whole file.
+//!
+//! In: a [`Cubin`] and one of its functions. Out: the contents of `.nv.info.<kernel>` and
+//! `.nv.compat`.
+
+use super::attribute::{self as eiattr, Attributes, compat};
+use super::contents::{Abi, Cubin, Function};
+use super::elf::SymbolId;
+
+/// If the parameters have at least this many bytes, their attributes are of another kind.
+const LARGE_PARAM: u32 = 1 << 14;
+
+/// The first toolkit of each layout that supports all architectures of this crate: 12.8 and 13.0.
+pub(super) fn toolkit(abi: Abi) -> u32 {
+    match abi {
+        Abi::V7 => 0x80,
+        Abi::V8 => 0x82,
+    }
+}
+
+/// `.nv.compat`.
+pub(super) fn compatibility(cubin: &Cubin, version: u16) -> Attributes {
+    let mut list = Attributes::default();
+    list.byte(compat::ACCELERATOR_TARGET, u8::from(cubin.accelerated));
+    list.byte(compat::INTERNAL_TARGET, 0);
+    list.byte(compat::ISA_CLASS, 1);
+    list.half(compat::ISA_VERSION, version);
+    list.byte(compat::TENSORMAP_V1, 0);
+    list
+}
+
+/// The attributes of a kernel, in the order of NVIDIA's compiler.
+pub(super) fn kernel_attributes(
+    cubin: &Cubin,
+    facts: &ptxc_machine::Cubin,
+    function: &Function,
+    bank: Option<SymbolId>,
+) -> Attributes {
+    let mut list = Attributes::default();
+    if let Some(word) = facts.first_workaround {
+        list.words(eiattr::SW_WAR, &[word]);
+    }
+    list.words(eiattr::CUDA_API_VERSION, &[toolkit(cubin.abi)]);
+    if facts.has_workaround_2861232 {
+        list.flag(eiattr::SW2861232_WAR);
+    }
+    let end = function.params.iter().map(|param| param.offset.saturating_add(param.size)).max().unwrap_or(0);
+    for (ordinal, param) in function.params.iter().enumerate().rev() {
+        let place = param.offset << 16 | ordinal as u32;
+        if end >= LARGE_PARAM {
+            list.words(eiattr::KPARAM_INFO_V2, &[0, place, param.size]);
+        } else {
+            // The constant bank is not named, and all eight bits about pointer targets are clear.
+            list.words(eiattr::KPARAM_INFO, &[0, place, param.size << 18 | 0x1f000]);
+        }
+    }
+    let launch = &function.launch;
+    if launch.explicit_cluster {
+        list.flag(eiattr::EXPLICIT_CLUSTER);
+    }
+    if let Some(shape) = launch.cluster {
+        list.words(eiattr::CTA_PER_CLUSTER, &shape);
+    }
+    if let Some(rank) = launch.max_cluster_rank {
+        list.words(eiattr::MAX_CLUSTER_RANK, &[rank]);
+    }
+    if facts.has_sparse_mma_mask {
+        list.half(eiattr::SPARSE_MMA_MASK, 0);
+    }
+    list.half(eiattr::MAXREG_COUNT, function.max_registers.min(255) as u16);
+    if cubin.abi == Abi::V8 {
+        if function.barriers > 0 {
+            list.byte(eiattr::NUM_BARRIERS, function.barriers.min(255) as u8);
+        }
+        list.half(eiattr::MERCURY_ISA_VERSION, facts.mercury_version);
+    }
+    list.words(eiattr::EXIT_INSTR_OFFSETS, &function.exits);
+    for branch in &function.branches {
+        // An attribute holds at most this many words; the rest of a long table follows as if it
+        // were another table.
+        for targets in branch.targets.chunks(eiattr::MOST_WORDS - 3) {
+            let mut words = vec![branch.offset, 0, targets.len() as u32];
+            words.extend(targets);
+            list.words(eiattr::INDIRECT_BRANCH_TARGETS, &words);
+        }
+    }
+    if let Some(shape) = launch.threads {
+        list.words(eiattr::REQNTID, &shape);
+    }
+    if let Some(shape) = launch.max_threads {
+        list.words(eiattr::MAX_THREADS, &shape);
+    }
+    if let Some(bytes) = function.call_stack {
+        list.words(eiattr::CRS_STACK_SIZE, &[bytes]);
+    }
+    if !function.params.is_empty() {
+        list.half(eiattr::CBANK_PARAM_SIZE, end as u16);
+        if let Some(bank) = bank {
+            let place = end << 16 | cubin.arch.facts().banks.param_base;
+            list.symbol_word(eiattr::PARAM_CBANK, bank, place);
+        }
+    }
+    if let Some(word) = facts.last_workaround {
+        list.words(eiattr::SW_WAR, &[word]);
+    }
+    list
+}
