@@ -1,4 +1,5 @@
-//! Moves from special registers, from general to uniform ones, and between predicates and general registers.
+//! Moves from special registers, from general to uniform ones, and between predicates and general
+//! registers.
 
 use ptxc_machine::Archs;
 
@@ -15,7 +16,7 @@ const RD: Slot = Slot::def("d", Kinds::R).place(Place::D);
 const UD: Slot = Slot::def("d", Kinds::UR).place(Place::D);
 const SR: Slot = Slot::read("sr", Kinds::SPECIAL).at(72, 8);
 
-/// The predicates that are moved, a bit each from P0 on. ptxas sets no bit above.
+/// The predicates that are moved, a bit each from P0 on. ptxas sets no higher bit.
 const MASK: Slot = Slot::read("mask", Kinds::IMM).at(32, 7);
 
 pub(super) static P2R: Row = Row {
@@ -111,7 +112,7 @@ pub(super) static CS2R_32: Row = Row {
     ..MOVE
 };
 
-/// Which byte of the register the predicates are.
+/// The byte of the register that holds the predicates.
 const BYTES: &[&str] = &["", ".B1", ".B2", ".B3"];
 
 pub(super) static UP2UR: Row = Row {
@@ -140,7 +141,7 @@ pub(super) static UR2UP: Row = Row {
         Slot::read("a", Kinds::UR).at(24, 6),
     ],
     mods: &[Modifier::new(ModKind::Variant, BYTES).at(76, 2).stand(Stand::Operand("a"))],
-    // Of a mask that takes all, nothing is printed; ptxas has no other.
+    // A mask of all predicates is not printed; ptxas emits no other mask.
     fixed: &[UNIFORM, Fixed::new(32, 16, 0xff)],
     pipe: Pipe::Udp,
     latency: LatencyClass::Udp,
