@@ -355,7 +355,7 @@ pub(super) static NOP: Row = Row {
 
 pub(super) static BPT: Row = Row {
     mnemonic: "BPT",
-    summary: "call the trap handler, or a debugger, with that number",
+    summary: "call the trap handler, or a debugger, with the given number",
     slots: &[Slot::read("number", Kinds::IMM).hidden().at(34, 3)],
     mods: &[Modifier::new(ModKind::Mode, &[".PAUSE", ".TRAP", ".INT", ".DRAIN", ".PAUSE_QUIET"])
         .default_to(1)

@@ -83,7 +83,7 @@ const SOURCE_OF_ONE: Slot = Slot::read("a", Kinds::R).reuse(0).reuse_on(Archs::H
 
 pub(super) static R2UR: Row = Row {
     mnemonic: "R2UR",
-    summary: "d = a of the first active lane; pd = a of the lane is another one; ptxas also takes the predicate \
+    summary: "d = a of the first active lane; pd = whether a of the lane differs; ptxas also takes the predicate \
               alone, with URZ as d",
     slots: &[Slot::def("pd", Kinds::P).hidden().at(81, 3), UD, SOURCE_OF_ONE],
     pipe: Pipe::Alu,
@@ -95,7 +95,7 @@ pub(super) static R2UR: Row = Row {
 
 pub(super) static R2UR_OR: Row = Row {
     mnemonic: "R2UR.OR",
-    summary: "d = a of the first active lane; pd stays set, or a of the lane is another one",
+    summary: "d = a of the first active lane; pd = pd or whether a of the lane differs",
     slots: &[Slot::def("pd", Kinds::P).optional().at(81, 3), UD, SOURCE_OF_ONE],
     fixed: &[Fixed::new(84, 1, 1)],
     spellings: &[Spelling { archs: Archs::TURING_TO_ADA, mnemonic: "R2UR.OR", opcode: 0x3c2 }],

@@ -86,7 +86,7 @@ pub(super) static BAR_ARV: Row = Row {
 pub(super) static BAR_RED: Row = Row {
     mnemonic: "BAR.RED",
     fixed: &[RED_CODE],
-    summary: "as BAR.SYNC; how many threads have ps, or whether all or any do, becomes the warp's barrier result",
+    summary: "as BAR.SYNC; the warp's barrier result = the number of threads with ps, or whether all or any have it",
     slots: &[NAME, COUNT.hidden(), PREDICATE],
     mods: &[Modifier::new(ModKind::Reduction, &[".POPC", ".AND", ".OR"]).at(74, 2), DEFER],
     effects: Effects { barrier_result: BarrierResult::Set, ..BARRIER.effects },
@@ -96,7 +96,7 @@ pub(super) static BAR_RED: Row = Row {
 pub(super) static BAR_SCAN: Row = Row {
     mnemonic: "BAR.SCAN",
     fixed: &[SCAN_CODE],
-    summary: "as BAR.ARV; how many threads with ps have arrived before becomes the warp's barrier result",
+    summary: "as BAR.ARV; the warp's barrier result = the number of threads with ps that arrived before",
     slots: &[NAME, COUNT, PREDICATE],
     mods: &[],
     effects: Effects { release: true, barrier_result: BarrierResult::Set, ..BARRIER.effects },
