@@ -96,8 +96,7 @@ pub(super) trait Names {
     /// A function. `None` if the name cannot be one.
     fn function(&mut self, name: &str) -> Option<FunctionIndex>;
 
-    /// A place in the code that is written as its offset in bytes, `0x130`: as a rule a label of
-    /// that name. Whether an immediate may be a symbol that a loader replaces.
+    /// Whether an immediate may be a symbol that a loader replaces.
     fn has_symbols(&self) -> bool {
         true
     }
@@ -107,6 +106,8 @@ pub(super) trait Names {
         true
     }
 
+    /// A place in the code that is written as its offset in bytes, `0x130`: by default a label of
+    /// that name.
     fn offset(&mut self, name: &str) -> Option<Place> {
         hexadecimal(name).and_then(|_| self.label(name)).map(Place::Label)
     }
@@ -140,6 +141,8 @@ impl Names for Numbered {
         Some(FunctionIndex(name.strip_prefix('$')?.parse().ok()?))
     }
 
+    /// A place in the code that is written as its offset in bytes, `0x130`: by default a label of
+    /// that name.
     fn offset(&mut self, name: &str) -> Option<Place> {
         immediate(name, ImmFormat::Signed).map(|bits| Place::Distance(bits as i32))
     }
