@@ -1,7 +1,8 @@
 //! The basic blocks of a finished program.
 //!
-//! In: a [`Program`]. Out: its [blocks](Block) in the order of the code, each with the places where control goes on. A call comes
-//! back behind itself; where it goes in between is no edge.
+//! In: a [`Program`]. Out: its [blocks](Block) in the order of the code, each with the places where
+//! control continues. A call returns to the instruction after it; there is no edge to the function
+//! that it calls.
 //!
 //! ```
 //! use ptxc_sass::blocks::{Way, blocks};
@@ -32,27 +33,27 @@ pub enum Way {
     Taken,
     /// By one target of an indexed branch.
     Indexed,
-    /// From the instruction in front of it.
+    /// From the instruction before it.
     FallsThrough,
 }
 
-/// Where control goes behind a block.
+/// A place where control goes after a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Successor {
     /// The number of the block.
     pub block: u32,
-    /// How.
+    /// How control gets there.
     pub way: Way,
 }
 
-/// A basic block: it is entered at its first instruction alone, and left behind its last.
+/// A basic block: control enters only at its first instruction, and leaves only after its last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     /// The first instruction.
     pub start: u32,
-    /// The instruction behind the last.
+    /// The index after the last instruction.
     pub end: u32,
-    /// The blocks behind it, each way once.
+    /// The blocks after it, each way once.
     pub successors: SmallVec<[Successor; 2]>,
 }
 
@@ -77,8 +78,8 @@ fn targets(program: &Program, index: usize) -> SmallVec<[u32; 1]> {
     targets
 }
 
-/// The blocks of a program. Labels that nothing branches to divide blocks, too, and so do the beginnings of functions. Linear in the length of the
-/// program, and sorting the starts.
+/// The blocks of a program. Labels that nothing branches to divide blocks, too, and so do the
+/// starts of functions. Cost: linear in the length of the program, plus sorting the starts.
 pub fn blocks(program: &Program) -> Vec<Block> {
     let count = program.insts.len() as u32;
     let mut starts: Vec<u32> = vec![0];
@@ -106,8 +107,9 @@ pub fn blocks(program: &Program) -> Vec<Block> {
     starts.iter().zip(ends).map(block).collect()
 }
 
-/// The cycles that a warp takes for each block once, if it waits for no scoreboard and no data. Weighted with how often each
-/// block runs, they sum to [`Program::static_cycles`], which weights instructions. Linear in the length of the program.
+/// The cycles that a warp takes for one run of each block, if it waits for no scoreboard and no
+/// data. Weighted by how often each block runs, they sum to [`Program::static_cycles`], which
+/// weights instructions. Cost: linear in the length of the program.
 pub fn static_cycles(program: &Program, blocks: &[Block]) -> Vec<u64> {
     let cycles = issue::distances(program.arch, &program.insts);
     blocks.iter().map(|block| cycles[block.range()].iter().sum()).collect()
@@ -118,7 +120,7 @@ mod tests {
     use super::*;
     use crate::text::{ReadOptions, parse_programs};
 
-    /// The first instruction of a block, the one behind its last, and its ways.
+    /// The first instruction of a block, the index after its last, and its ways.
     type Shown = (u32, u32, Vec<(u32, Way)>);
 
     fn of(text: &str) -> Vec<Shown> {

@@ -1,16 +1,17 @@
-//! The control field of an instruction: bits 105 to 125, which the compiler, not the machine, fills.
+//! The control field of an instruction: bits 105 to 125, which the compiler fills.
 //!
 //! ```text
 //! bit 125 124‥‥‥‥‥122 121‥‥‥116 115‥113 112‥110  109  108‥105 104 103‥102
 //!    reuse reuse/batch wait mask read   write   go on  stall   –    PM
 //! ```
 //!
-//! Bit 109 is set where the scheduler may go on with the same warp: it is the complement of
-//! [`Control::yield_hint`]. Where it is clear, bits 122 to 124 are no reuse flags but a batch code. A scoreboard
-//! field of 7 means none. Two bits below, 102 and 103, count as a part of it: NVIDIA's disassembler calls them PM
-//! where it shows control fields at all (12.8, for sm_120). Its compiler was not seen to set them nor a batch code;
-//! they are kept so that nothing of an instruction gets lost. [`Control::check`] is what the disassembler (13.5, for
-//! sm_75 to sm_90) was seen to accept.
+//! Bit 109 is set if the scheduler may go on with the same warp: it is the complement of
+//! [`Control::yield_hint`]. If bit 109 is clear, bits 122 to 124 are a batch code instead of reuse
+//! flags. A scoreboard field of 7 means none. The two bits 102 and 103, below the field, count as a
+//! part of it: NVIDIA's disassembler calls them PM where it shows control fields at all (12.8, for
+//! sm_120). NVIDIA's compiler was never seen to set the PM bits or a batch code; they are kept so
+//! that no bit of an instruction gets lost. [`Control::check`] accepts the fields that the
+//! disassembler (13.5, for sm_75 to sm_90) was seen to accept.
 
 use std::fmt;
 
@@ -19,20 +20,21 @@ use std::fmt;
 pub struct Control {
     /// Cycles until the warp's next instruction may issue, 0 to 15.
     pub stall: u8,
-    /// Whether the scheduler should turn to another warp (printed `Y`; bit 109 clear). Stalls of 12 and
-    /// more need it, reuse forbids it.
+    /// Whether the scheduler should turn to another warp (printed `Y`; bit 109 clear). Stalls of 12
+    /// and more need the hint, reuse flags forbid it.
     pub yield_hint: bool,
-    /// The scoreboard that is released when the results are there, 0 to 5.
+    /// The scoreboard that is released when the results have been written, 0 to 5.
     pub write_barrier: Option<u8>,
     /// The scoreboard that is released when the operands have been read, 0 to 5.
     pub read_barrier: Option<u8>,
     /// The scoreboards that must be released before issue, a bit each.
     pub wait_mask: u8,
-    /// Operand slots a, b, c, and that of the places in a sparse matrix, whose register the next instruction reads in
-    /// the same slot, a bit each.
+    /// The operand slots whose register the next instruction reads in the same slot, a bit each: a,
+    /// b, c, and the slot of the places in a sparse matrix.
     pub reuse: u8,
-    /// How the instruction stands in a batch, 0 to 5: 0 in none, 1 at its start, 2 at the start of a tile, 4 at its end,
-    /// 5 exempt from barriers; 3 has no name. Only with the yield hint.
+    /// The place of the instruction in a batch, 0 to 5: 0 in no batch, 1 at the start of a batch, 2
+    /// at the start of a tile, 4 at its end, 5 exempt from barriers; 3 has no name. Only with the
+    /// yield hint.
     pub batch: u8,
     /// The two PM bits, 0 to 3.
     pub pm: u8,
@@ -59,17 +61,17 @@ pub enum Illegal {
     BatchNeedsStall(u8),
     /// PM bits above 3.
     PmRange(u8),
-    /// Bit 125 is set with the yield hint, which nothing gives a meaning.
+    /// Bit 125 is set together with the yield hint; this combination has no known meaning.
     Unused,
     /// Bit 126 or 127, above the field, is set.
     Above,
-    /// A scoreboard of results, of an instruction that can name none.
+    /// A scoreboard for results, on an instruction that cannot name one.
     WriteScoreboard(u8),
-    /// A scoreboard of operands, of an instruction that can name none.
+    /// A scoreboard for operands, on an instruction that cannot name one.
     ReadScoreboard(u8),
-    /// Scoreboards waited for, of an instruction that waits for none.
+    /// A wait mask on an instruction that cannot wait for scoreboards.
     Waits,
-    /// Reuse flags of operands that have none.
+    /// Reuse flags for operands that have none.
     ReuseFlags(u8),
 }
 
@@ -114,7 +116,8 @@ impl Control {
     /// All reuse flags.
     pub const MAX_REUSE: u8 = 15;
 
-    /// That of the places in a sparse matrix: bit 125 on sm_90; before, a bit of the instruction.
+    /// The reuse flag of the places in a sparse matrix: bit 125 on sm_90; on older architectures, a
+    /// bit of the instruction.
     pub const LAST_REUSE: u8 = 8;
 
     /// The greatest batch code.
@@ -146,8 +149,8 @@ impl Control {
         }
     }
 
-    /// Whether the machine takes it. Whether the instruction has the reuse flags, and the scoreboards a
-    /// use, is not looked at.
+    /// Checks that the machine takes the field. The check does not look at the instruction: it may
+    /// lack the operands for the reuse flags or a use for the scoreboards.
     #[inline]
     pub fn check(&self) -> Result<(), Illegal> {
         if self.stall > Self::MAX_STALL {
@@ -183,7 +186,7 @@ impl Control {
         Ok(())
     }
 
-    /// The 21 bits of the field, bit 105 lowest; without the PM bits.
+    /// The 21 bits of the field, with bit 105 as the lowest, without the PM bits.
     pub fn encode(&self) -> Result<u32, Illegal> {
         self.check()?;
         let barrier = |index: Option<u8>| u32::from(index.unwrap_or(7));
@@ -204,8 +207,8 @@ impl Control {
         Ok(field << (Self::LOWEST_BIT - 64) | u64::from(self.pm) << (Self::PM_BIT - 64))
     }
 
-    /// Reads the 21 bits of the field, which leaves the PM bits 0; `decode(encode(c)) == c` for those without, and the
-    /// other way round.
+    /// Reads the 21 bits of the field and leaves the PM bits 0. `decode(encode(c)) == c` for fields
+    /// without PM bits, and the other way round.
     #[inline]
     pub fn decode(field: u32) -> Result<Control, Illegal> {
         let bits = |lo: u32, len: u32| (field >> lo & ((1 << len) - 1)) as u8;
@@ -233,7 +236,8 @@ impl Control {
         Ok(control)
     }
 
-    /// Reads it out of the upper half, bits 64 to 127, of an instruction word, PM bits included.
+    /// Reads the field from the upper half, bits 64 to 127, of an instruction word, PM bits
+    /// included.
     ///
     /// # Errors
     /// If the field is not legal.
@@ -267,10 +271,10 @@ mod tests {
 
     #[test]
     fn samples_of_real_programs() {
-        // S2R R5: sets scoreboard 0, goes on after 7.
+        // S2R R5: sets scoreboard 0, stalls for 7 cycles.
         let load = Control::of_word(0x000e_2e00_0000_2100).unwrap();
         assert_eq!(load, Control { stall: 7, write_barrier: Some(0), ..Control::plain() });
-        // IMAD.WIDE after it: waits for scoreboard 0, yields for 5.
+        // IMAD.WIDE after it: waits for scoreboard 0, stalls for 5 cycles with the yield hint.
         let wide = Control::of_word(0x001f_ca00_078e_0002).unwrap();
         assert_eq!(wide, Control { stall: 5, yield_hint: true, wait_mask: 1, ..Control::plain() });
         // LDG: waits for 1, sets 2.
@@ -317,7 +321,7 @@ mod tests {
 
         #[test]
         fn words_survive(high: u64) {
-            // Bit 125 clear: else one of two is illegal at once.
+            // Bit 125 is clear: otherwise one of the two is illegal at once.
             let bits = high & 0x1fff_fec0_0000_0000;
             prop_assert_eq!(Control::of_word(bits | 1 << 62), Err(Illegal::Above));
             if let Ok(control) = Control::of_word(bits) {

@@ -1,7 +1,8 @@
-//! Which instruction depends on which, and what in the control fields keeps them apart.
+//! Dependences between instructions, and the parts of the control fields that protect them.
 //!
-//! In: a [`Program`] and its [blocks](crate::blocks). Out: the [edges](Edge), by their later instruction. For people and
-//! tools that look at finished code; the [hazard check](crate::verify) has its own eyes.
+//! In: a [`Program`] and its [blocks](crate::blocks). Out: the [edges](Edge), by their later
+//! instruction. This is for people and tools that look at finished code; the [hazard
+//! check](crate::verify) finds hazards on its own.
 //!
 //! ```
 //! use ptxc_sass::blocks::blocks;
@@ -18,14 +19,16 @@
 //! assert_eq!(edges[0].protection, Protection::Scoreboard { scoreboard: 0, wait: 1 });
 //! ```
 //!
-//! Within a block there is an edge from each access of a register to those that must come behind it, up to the next
-//! instruction that surely writes it. Into another block, or another turn of a loop, an edge comes only from what is *under way*
-//! where its block ends: younger than its fixed latency, or not waited for; what has settled needs nothing. Memory has
-//! edges within blocks, where [`may_swap`] forbids the other order.
+//! Within a block there is an edge from each access of a register to the accesses that must come
+//! after it, up to the next instruction that surely writes the register. An edge enters another
+//! block, or the next iteration of a loop, only from an access that is *under way* at the end of
+//! its block: younger than its fixed latency, or not waited for. Accesses that have settled need no
+//! edge. Memory has edges within blocks, where [`may_swap`] forbids the other order.
 //!
-//! Three bounds keep it linear for any input: [`CLOSE`] accesses that a guarded write, or a reading behind guarded writes, comes
-//! behind; [`CARRIED`] accesses under way at the end of a block; [`SWEEPS`] over the code until what blocks hand on no
-//! longer changes.
+//! Three bounds keep the cost linear for any input: [`CLOSE`] limits the earlier accesses that a
+//! guarded write, or a read after guarded writes, depends on; [`CARRIED`] limits the accesses under
+//! way at the end of a block; [`SWEEPS`] limits the passes over the code until the accesses at the
+//! ends of blocks no longer change.
 
 use std::collections::BTreeMap;
 
@@ -40,16 +43,17 @@ use crate::memory_order::may_swap;
 use crate::program::Program;
 use crate::register::PReg;
 
-/// Accesses of a register that are told apart where none of them hides the others, and accesses of memory that an instruction is compared with.
+/// The most accesses of a register that are kept apart if none of them hides the others, and the
+/// most memory accesses that an instruction is compared with.
 pub const CLOSE: usize = 32;
 
-/// Accesses that are under way at the end of a block.
+/// The most accesses that are under way at the end of a block.
 pub const CARRIED: usize = 512;
 
-/// The most times that the code is gone through.
+/// The most passes over the code.
 pub const SWEEPS: usize = 12;
 
-/// Above every fixed latency, in cycles.
+/// More than every fixed latency, in cycles.
 const HORIZON: i64 = 64;
 
 /// How an instruction depends on an earlier one.
@@ -86,26 +90,26 @@ impl Kind {
     }
 }
 
-/// What keeps two instructions apart.
+/// What protects a dependence of two instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Protection {
     /// Stall counts.
     Stall {
-        /// Cycles from issue to issue by the stall counts in between, on the shortest path.
+        /// Cycles between the two issues by the stall counts, on the shortest path.
         cycles: u32,
-        /// The least that is known to be legal.
+        /// The least distance that is known to be legal.
         legal: u8,
-        /// What the scheduler keeps.
+        /// The distance that the scheduler keeps.
         safe: u8,
     },
     /// A wait for a scoreboard that the earlier one sets.
     Scoreboard {
         /// Its number.
         scoreboard: u8,
-        /// The instruction that waits: the later one, or one in front of it.
+        /// The instruction that waits: the later one, or one before it.
         wait: u32,
     },
-    /// Their order alone.
+    /// Only their order.
     Order,
 }
 
@@ -122,7 +126,7 @@ pub struct Edge {
     pub registers: SmallVec<[PReg; 2]>,
     /// What keeps them apart.
     pub protection: Protection,
-    /// Whether it comes from another block, or from another turn of a loop.
+    /// Whether it comes from another block, or from another iteration of a loop.
     pub carried: bool,
 }
 
@@ -132,20 +136,21 @@ struct Access {
     inst: u32,
     slot: u8,
     component: u8,
-    /// When it was issued, in cycles of this block: below 0 in front of it.
+    /// Its issue, in cycles from the start of this block; negative if it issued before the block.
     time: i64,
 }
 
-/// What is known of a register in a block.
+/// The known accesses of a register in a block.
 #[derive(Clone, Debug, Default)]
 struct Accesses {
     /// The writes that may be the last.
     writes: SmallVec<[Access; 1]>,
-    /// The reads behind the last write that was sure.
+    /// The reads after the last write that surely happened.
     reads: SmallVec<[Access; 2]>,
 }
 
-/// An access that is under way at the end of a block: of this register, a write or a read, by this instruction, slot and component.
+/// An access that is under way at the end of a block: the register, whether it is a write, the
+/// instruction, the slot and the component.
 type Key = (u16, bool, u32, u8, u8);
 /// Those accesses, with their ages in cycles.
 type UnderWay = BTreeMap<Key, i64>;
@@ -186,7 +191,7 @@ pub fn dependences(program: &Program, blocks: &[Block]) -> Vec<Edge> {
     edges.unwrap_or_default()
 }
 
-/// Takes in what another path brings; whether that changed anything.
+/// Adds the accesses that another path brings; returns whether anything changed.
 fn join(entry: &mut UnderWay, left: &UnderWay) -> bool {
     let mut changed = false;
     for (&key, &age) in left {
@@ -207,12 +212,12 @@ fn join(entry: &mut UnderWay, left: &UnderWay) -> bool {
     changed
 }
 
-/// The way through a block.
+/// The state of a walk through a block.
 struct Walk<'p> {
     program: &'p Program,
     /// By [`PReg::dense`].
     registers: Vec<Accesses>,
-    /// The registers of which something is known.
+    /// The registers with known accesses.
     touched: Vec<u16>,
     /// For each scoreboard the instructions of the block that wait for it.
     waits: [Vec<u32>; Control::SCOREBOARDS as usize],
@@ -247,7 +252,7 @@ impl Walk<'_> {
         if write { accesses.writes.push(access) } else { accesses.reads.push(access) }
     }
 
-    /// An instruction issues: it depends on what is known, and is known itself.
+    /// Issues an instruction: adds edges from the known accesses, and makes its own accesses known.
     fn issue(&mut self, index: u32, edges: &mut Option<Vec<Edge>>) {
         let coded = &self.program.insts[index as usize];
         for scoreboard in coded.control.waits() {
@@ -284,7 +289,7 @@ impl Walk<'_> {
         self.time += i64::from(if coded.control.stall == 0 { DRAIN } else { coded.control.stall });
     }
 
-    /// Adds an edge from each access that this one must come behind.
+    /// Adds an edge from each access that this one must follow.
     fn depends(&self, own: Access, register: PReg, write: bool, guarded: bool, edges: &mut Vec<Edge>) {
         let known = &self.registers[register.dense()];
         let mut add = |kind: Kind, earlier: &[Access]| {
@@ -317,7 +322,8 @@ impl Walk<'_> {
         let Some(dependence) = kind.of_register() else { return Protection::Order };
         let found = latency(self.program.arch, dependence, self.side(earlier), self.side(own));
         if found.source != Source::Scoreboard {
-            // What was under way in front of the block is a cycle older here than its age, which keeps it below 0.
+            // The times of accesses from before the block are one cycle earlier than their ages
+            // say, which keeps them below 0.
             let before = i64::from(earlier.time < 0);
             let cycles = u32::try_from(own.time - earlier.time - before).unwrap_or(0);
             return Protection::Stall { cycles, legal: found.legal, safe: found.safe };
@@ -325,7 +331,8 @@ impl Walk<'_> {
         self.waited(earlier, kind == Kind::War).unwrap_or(Protection::Order)
     }
 
-    /// The first wait behind an access, if it is over: one for the scoreboard of its instruction's results or, if reading is enough, operands.
+    /// The first wait after an access that covers it: a wait for the scoreboard of its
+    /// instruction's results or, if the end of reading is enough, of its operands.
     fn waited(&self, access: &Access, reading: bool) -> Option<Protection> {
         let control = &self.program.insts[access.inst as usize].control;
         let scoreboards = [control.write_barrier, control.read_barrier.filter(|_| reading)];
@@ -368,7 +375,7 @@ impl Walk<'_> {
         self.memory.push(index);
     }
 
-    /// The accesses that are under way behind the last instruction.
+    /// The accesses that are under way after the last instruction.
     fn under_way(&mut self) -> UnderWay {
         self.touched.sort_unstable();
         self.touched.dedup();
@@ -409,7 +416,7 @@ fn reaches_memory(inst: &Inst<PReg>) -> bool {
     effects.reads_memory || effects.writes_memory || effects.fence
 }
 
-/// Makes one edge of those with the same instructions and kind, from the edge `first` on, and sorts them.
+/// Merges edges with the same instructions and kind, from the edge `first` on, and sorts them.
 fn merge(edges: &mut Vec<Edge>, first: usize) {
     let key = |edge: &Edge| (edge.from, edge.kind, edge.carried);
     let mut added = edges.split_off(first);
@@ -429,7 +436,7 @@ fn merge(edges: &mut Vec<Edge>, first: usize) {
     }
 }
 
-/// Of two protections of the same instructions, the one that more hangs on.
+/// The stricter of two protections of the same instructions.
 fn stricter(a: Protection, b: Protection) -> Protection {
     let slack = |protection: Protection| match protection {
         Protection::Stall { cycles, safe, .. } => i64::from(cycles) - i64::from(safe),

@@ -1,4 +1,4 @@
-//! Where control goes after an instruction, as far as the instruction itself says.
+//! The places where control can go after an instruction, as far as the instruction itself says.
 
 use crate::inst::Inst;
 use crate::operand::OperandKind;
@@ -6,20 +6,21 @@ use crate::register::Register;
 use crate::table::Op;
 
 impl<R: Register> Inst<R> {
-    /// Whether it may go elsewhere than to the next instruction, or ends the thread: only of such need [`jumps`](Self::jumps) and
-    /// [`falls_through`](Self::falls_through) be asked.
+    /// Whether control may go elsewhere than to the next instruction, or the thread ends. For other
+    /// instructions, [`jumps`](Self::jumps) and [`falls_through`](Self::falls_through) need not be
+    /// asked.
     #[inline]
     pub fn is_control_flow(&self) -> bool {
         let effects = &self.row().effects;
         effects.branch || effects.exit
     }
 
-    /// Whether it may go on at the places that it names.
+    /// Whether control may go to the places that the instruction names.
     pub fn jumps(&self) -> bool {
         self.op == Op::BRA || self.op.tests_lanes() || self.is_indexed_branch()
     }
 
-    /// Whether the next instruction may be what is executed after it. A call comes back; a collective ends where its
+    /// Whether control may go to the next instruction. A call returns; a collective ends where its
     /// program says.
     pub fn falls_through(&self) -> bool {
         let guarded = self.guard.is_some() || matches!(self.op, Op::EXIT_IF | Op::RET_IF);

@@ -12,7 +12,7 @@ use crate::table::{Kinds, ModKind, Op, Row};
 pub struct Guard<R> {
     /// The predicate register.
     pub reg: R,
-    /// Whether it must be false.
+    /// Whether the predicate must be false.
     pub negated: bool,
 }
 
@@ -74,7 +74,7 @@ pub struct Inst<R> {
 }
 
 impl<R: Copy> Clone for Inst<R> {
-    /// As the derived one, but that all operands are copied at once.
+    /// Like the derived implementation, except that it copies all operands at once.
     #[inline]
     fn clone(&self) -> Inst<R> {
         let operands = SmallVec::from_slice(&self.operands);
@@ -88,7 +88,7 @@ impl<R: Register> Inst<R> {
     #[inline]
     pub fn new(op: Op) -> Inst<R> {
         let facts = op.facts();
-        // It is filled where it is returned, and not copied there.
+        // Filling the returned value in place saves a copy.
         let mut inst = Inst { op, guard: None, mods: facts.defaults, operands: SmallVec::new() };
         facts.fillers().for_each(|operand| inst.operands.push(operand));
         inst
@@ -143,12 +143,12 @@ impl<R: Register> Inst<R> {
         self
     }
 
-    /// Whether it branches to one of several targets, which an address in a register chooses.
+    /// Whether it branches to one of several targets, chosen by an address in a register.
     pub fn is_indexed_branch(&self) -> bool {
         self.op.row().slots.last().is_some_and(|slot| slot.repeated)
     }
 
-    /// The places that it names: branch targets, where lanes go on.
+    /// The places that it names: branch targets, and places where lanes continue.
     pub fn labels(&self) -> impl Iterator<Item = Label> + '_ {
         let operands = if self.op.facts().names_code { &self.operands[..] } else { &[] };
         operands.iter().filter_map(|operand| match operand.kind {
@@ -157,7 +157,7 @@ impl<R: Register> Inst<R> {
         })
     }
 
-    /// The same, to be changed.
+    /// Like [`labels`](Self::labels), with mutable references.
     pub fn labels_mut(&mut self) -> impl Iterator<Item = &mut Label> + '_ {
         let operands = if self.op.facts().names_code { &mut self.operands[..] } else { &mut [] };
         operands.iter_mut().filter_map(|operand| match &mut operand.kind {
@@ -185,7 +185,7 @@ impl<R: Register> Inst<R> {
         self
     }
 
-    /// Chooses a modifier by its text; whether there is one.
+    /// Chooses a modifier by its text; returns whether the row has it.
     pub fn set_modifier(&mut self, text: &str) -> bool {
         for (position, modifier) in self.op.row().mods.iter().enumerate() {
             if let Some(value) = modifier.values.iter().position(|&value| value == text) {
@@ -196,7 +196,8 @@ impl<R: Register> Inst<R> {
         false
     }
 
-    /// Chooses the value of a modifier by kind and text, for texts that two modifiers share (`.F32`).
+    /// Chooses the value of a modifier by kind and text, for texts that two modifiers share
+    /// (`.F32`).
     ///
     /// # Panics
     /// If the row has no such modifier or value.
@@ -205,7 +206,7 @@ impl<R: Register> Inst<R> {
         self
     }
 
-    /// Chooses the value of a modifier by kind and text; whether there is one.
+    /// Chooses the value of a modifier by kind and text; returns whether the row has it.
     pub fn set_kind(&mut self, kind: ModKind, text: &str) -> bool {
         let mods = self.op.row().mods;
         let Some(position) = mods.iter().position(|modifier| modifier.kind == kind) else { return false };
@@ -214,7 +215,8 @@ impl<R: Register> Inst<R> {
         true
     }
 
-    /// The text of the modifier of that kind; empty where the row lacks it or the value prints nothing.
+    /// The text of the modifier of that kind; empty where the row lacks it or the value prints
+    /// nothing.
     pub fn modifier(&self, kind: ModKind) -> &'static str {
         match self.op.facts().position(kind) {
             Some(position) => self.row().mods[position].values[usize::from(self.mods.0[position])],
@@ -228,7 +230,7 @@ impl<R: Register> Inst<R> {
         row.mods.iter().enumerate().any(|(position, m)| m.values[self.mods.0[position] as usize] == text)
     }
 
-    /// Guards it.
+    /// Adds a guard.
     pub fn guarded(mut self, reg: R, negated: bool) -> Inst<R> {
         self.guard = Some(Guard { reg, negated });
         self
@@ -239,9 +241,9 @@ impl<R: Register> Inst<R> {
         self.op.facts().width(slot, self)
     }
 
-    /// Every register operand: definitions and uses in slot order (an address or indexed constant gives its
-    /// parts, [all predicates](OperandKind::Predicates) those of the mask), then the guard. Constant registers are not
-    /// among them.
+    /// Every register operand: definitions and uses in slot order (an address or indexed constant
+    /// gives its parts, [all predicates](OperandKind::Predicates) those of the mask), then the
+    /// guard. Constant registers are not among them.
     pub fn accesses(&self) -> SmallVec<[Access<R>; 8]> {
         let mut list = SmallVec::new();
         self.for_each_access(|access| list.push(access));
@@ -261,13 +263,14 @@ impl<R: Register> Inst<R> {
         self.visit_results(&mut visit);
     }
 
-    /// Calls `visit` for each of the registers that it reads, guard included, with the number of neighbours.
+    /// Calls `visit` for each of the registers that it reads, guard included, with the number of
+    /// neighbours.
     #[inline]
     pub fn for_each_use(&self, mut visit: impl FnMut(Access<R>)) {
         self.visit_sources(&mut visit);
     }
 
-    /// What stands in the slots that are written: registers, all of them.
+    /// Visits the operands of the slots that are written: all of them are registers.
     #[inline]
     fn visit_results(&self, visit: &mut impl FnMut(Access<R>)) {
         let (facts, role) = (self.op.facts(), AccessRole::Def);
@@ -285,7 +288,7 @@ impl<R: Register> Inst<R> {
         }
     }
 
-    /// What stands in all other slots, and the guard.
+    /// Visits the operands of all other slots, and the guard.
     #[inline]
     fn visit_sources(&self, visit: &mut impl FnMut(Access<R>)) {
         let facts = self.op.facts();
@@ -319,8 +322,8 @@ impl<R: Register> Inst<R> {
         }
     }
 
-    /// Those of [all predicates](OperandKind::Predicates) that the slot `mask` chooses, a bit each from P0 or UP0 on; all
-    /// where there is no such slot.
+    /// The predicates out of [all predicates](OperandKind::Predicates) that the slot `mask`
+    /// chooses, a bit each from P0 or UP0 on; all of them if the row has no such slot.
     fn chosen_predicates(&self) -> impl Iterator<Item = R> + use<R> {
         let mask = match self.get("mask").map(|operand| operand.kind) {
             Some(OperandKind::Imm(mask)) => mask,
@@ -347,7 +350,7 @@ impl<R: Register> Inst<R> {
         list.into_iter()
     }
 
-    /// Renames the registers where they stand.
+    /// Renames the registers in place.
     pub fn rename(&mut self, mut rename: impl FnMut(R) -> R) {
         if let Some(guard) = &mut self.guard {
             guard.reg = rename(guard.reg);
@@ -357,7 +360,7 @@ impl<R: Register> Inst<R> {
         }
     }
 
-    /// The same with other registers.
+    /// A copy with each register replaced.
     pub fn map<S: Register>(&self, mut rename: impl FnMut(R) -> S) -> Inst<S> {
         let guard = self.guard.map(|guard| Guard { reg: rename(guard.reg), negated: guard.negated });
         let mut inst = Inst { op: self.op, guard, mods: self.mods, operands: SmallVec::new() };
@@ -368,7 +371,7 @@ impl<R: Register> Inst<R> {
         inst
     }
 
-    /// Whether it can be in a slot of this row at all: file and kind fit, flags are allowed. The message
+    /// Checks every operand against its slot: file and kind fit, flags are allowed. The message
     /// names the slot.
     pub fn check_form(&self) -> Result<(), String> {
         let row = self.op.row();
@@ -405,7 +408,7 @@ impl<R: Register> Inst<R> {
 }
 
 impl<R: Register> Inst<R> {
-    /// Whether the architecture has it: the row, the modifiers that are chosen, the kinds of its operands.
+    /// Whether the architecture has the row, the chosen modifiers, and the kinds of the operands.
     #[inline]
     pub fn exists_on(&self, arch: Arch) -> bool {
         self.op.facts().complete.contains(arch) || self.is_within_limits(arch)
@@ -420,7 +423,8 @@ impl<R: Register> Inst<R> {
             && slots.all(|(slot, operand)| !slot.lacks(Kinds::of(operand), arch))
     }
 
-    /// Whether it [exists](Self::exists_on) on the architecture. The message names what that lacks.
+    /// Checks that the instruction [exists](Self::exists_on) on the architecture. The message names
+    /// the part that the architecture lacks.
     #[inline]
     pub fn check_arch(&self, arch: Arch) -> Result<(), String> {
         if self.exists_on(arch) { Ok(()) } else { self.check_limits(arch) }

@@ -1,7 +1,7 @@
 //! The machine: what SASS instructions exist, how they are written, and how long they take.
 //!
-//! Every fact about an instruction stands in one [`Row`] of the [`table`]: mnemonic, operand
-//! slots, modifiers, functional unit, latency class, how its completion is tracked, side effects. An
+//! Every fact about an instruction stands in one [`Row`] of the [`table`]: mnemonic, operand slots,
+//! modifiers, functional unit, latency class, how its completion is tracked, side effects. An
 //! [`Inst`] is a row with its slots filled; it is generic over the register type, so that the same
 //! instruction exists with virtual registers before allocation and with [`PReg`]s after.
 //!
@@ -16,8 +16,8 @@
 //! assert_eq!(add.to_string(), "FADD R3, -R1, R2");
 //! ```
 //!
-//! Machine code is read and written an instruction at a time, without allocation, by [`decode`] and [`encode`]. Between
-//! them is an [`Instr`]: an [`Inst`] with its [`ControlCode`].
+//! Machine code is read and written an instruction at a time, without allocation, by [`decode`] and
+//! [`encode`]. Both use an [`Instr`]: an [`Inst`] with its [`ControlCode`].
 //!
 //! ```
 //! use ptxc_machine::Arch;

@@ -1,9 +1,9 @@
-//! Which two memory operations of a thread may change places.
+//! The order of a thread's memory operations: which of them may change places.
 //!
 //! In: two instructions in program order. Out: whether the second may go before the first as far as
-//! memory is concerned, by what they do, where, and how strongly; addresses are not looked at, so the
-//! caller may allow more where it proves two addresses distinct ([`may_swap_if_disjoint`]). Registers
-//! are another matter, see [`latency`](crate::latency).
+//! memory is concerned, by what they do, where, and how strongly; addresses are not looked at, so
+//! the caller may allow more where it proves two addresses distinct ([`may_swap_if_disjoint`]).
+//! Registers are another matter, see [`latency`](crate::latency).
 //!
 //! | first \ second | weak load | weak store | strong or atomic | `BAR.ARV` | other barrier, fence |
 //! |---|---|---|---|---|---|
@@ -13,13 +13,15 @@
 //! | `BAR.ARV` | yes | yes | no | no | no |
 //! | other barrier, fence | no | no | no | no | no |
 //!
-//! A *strong* access (`.STRONG`, which is what volatile, relaxed, acquire and release accesses become)
-//! keeps its place among strong ones even at other addresses: other threads may tell the order. A thread that
-//! only arrives at a barrier (`BAR.ARV`) promises that what it did before is done when the barrier is complete, and
-//! nothing of what it does behind it. Barriers and fences order what other threads can see: accesses to local memory, which is
-//! the thread's own, and reads from constant memory, or marked `.CONSTANT`, which nobody writes, move past them. The
-//! result that a barrier leaves a warp is read behind that barrier and before the next one. Instructions that
-//! touch no memory move freely, unless they depend on which lanes run together and so does the other.
+//! A *strong* access (`.STRONG`: volatile, relaxed, acquire and release accesses become strong
+//! ones) keeps its place among strong accesses, even at other addresses, since other threads may
+//! observe the order. A thread that only arrives at a barrier (`BAR.ARV`) promises that its earlier
+//! accesses are done when the barrier is complete, and promises nothing about its later ones.
+//! Barriers and fences order the accesses that other threads can observe. Accesses to local memory,
+//! which belongs to the thread alone, move past them, and so do reads from constant memory or
+//! marked `.CONSTANT`, since nothing writes there. The result that a barrier leaves to a warp is
+//! read after that barrier and before the next one. Instructions that touch no memory move freely,
+//! unless both of them depend on which lanes run together.
 
 use crate::inst::Inst;
 use crate::operand::OperandKind;
@@ -52,11 +54,11 @@ impl Space {
     }
 }
 
-/// The space of an instruction that touches memory; `None` for fences, for what touches none, and for asynchronous copies
-/// of elements, which read one space and write another.
+/// The space of an instruction that touches memory; `None` for fences, for instructions that touch
+/// no memory, and for asynchronous copies of elements, which read one space and write another.
 pub fn space(op: Op) -> Option<Space> {
     Some(match op {
-        // A group is of copies to shared memory; what they leave there comes with the wait.
+        // A group consists of copies to shared memory; their data is there after the wait.
         Op::LDGDEPBAR | Op::DEPBAR_LE => Space::Shared,
         Op::LDG | Op::STG | Op::ATOMG | Op::ATOMG_CAS | Op::REDG | Op::LDGMC => Space::Global,
         Op::LDS | Op::STS | Op::ATOMS | Op::ATOMS_CAS | Op::LDSM | Op::STSM => Space::Shared,
@@ -72,12 +74,12 @@ pub fn space(op: Op) -> Option<Space> {
     })
 }
 
-/// What the order of an instruction among others depends on: found once where it is compared with many. Each bit is
-/// something that an instruction does, see [`does`].
+/// The properties that decide the order of an instruction among others, computed once for many
+/// comparisons. Each bit is something that an instruction does, see [`does`].
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryUse {
     does: u16,
-    /// What a later instruction that comes before it must not do.
+    /// What a later instruction must not do if it is to be moved before this one.
     holds: u16,
     /// The same where both may touch the same bytes.
     holds_at_address: u16,
@@ -85,32 +87,34 @@ pub struct MemoryUse {
 
 /// What instructions do.
 mod does {
-    /// All do.
+    /// Every instruction does this.
     pub(super) const ANYTHING: u16 = 1;
     /// It depends on which lanes run together.
     pub(super) const CONVERGE: u16 = 1 << 1;
     /// The thread may go elsewhere.
     pub(super) const LEAVE: u16 = 1 << 2;
-    /// Other threads may tell its place among the strong accesses of its thread.
+    /// Other threads may observe its place among the strong accesses of its thread.
     pub(super) const STRONG: u16 = 1 << 3;
-    /// It orders others.
+    /// It orders other accesses.
     pub(super) const FENCE: u16 = 1 << 4;
-    /// Fences and barriers order it: other threads may see something of it, or do to it. Local memory is the thread's
-    /// own, and nobody writes constant memory.
+    /// Fences and barriers order it: other threads may observe its effect, or write the memory that
+    /// it reads. Local memory belongs to the thread alone, and nothing writes constant memory.
     pub(super) const FENCED: u16 = 1 << 5;
-    /// So does a fence that holds back what comes before it alone.
+    /// A fence that orders only earlier accesses orders it, too.
     pub(super) const RELEASED: u16 = 1 << 6;
     /// It reads the barrier result of the warp.
     pub(super) const READ_RESULT: u16 = 1 << 7;
-    /// It leaves one, or one may be lost. A result is read before the next barrier, and behind the one that left it.
+    /// It sets the barrier result, or may destroy it. A result is read after the barrier that set
+    /// it and before the next one.
     pub(super) const SET_RESULT: u16 = 1 << 8;
-    /// The places of the bits of the [spaces](super::spaces) that it reads, and of those that it writes.
+    /// The lowest bit for the [spaces](super::spaces) that it reads, and that for those that it
+    /// writes.
     pub(super) const READ: u32 = 9;
     pub(super) const WRITE: u32 = 12;
 }
 
 impl MemoryUse {
-    /// That of an instruction.
+    /// The properties of an instruction.
     pub fn of<R: Register>(inst: &Inst<R>) -> MemoryUse {
         let effects = &inst.row().effects;
         let (is_strong, leaves) = (is_strong(inst), effects.branch || effects.exit);
@@ -140,7 +144,7 @@ impl MemoryUse {
                 holds |= held;
             }
         }
-        // What a fence holds back has no address.
+        // Order caused by a fence does not depend on addresses.
         let has_address = touches_memory && !effects.fence && !is_invariant;
         let (read, written) = if has_address { spaces(inst.op) } else { (0, 0) };
         let (read, written) = (u16::from(read), u16::from(written));
@@ -157,31 +161,34 @@ impl MemoryUse {
         (self.holds | self.holds_at_address) & later.does == 0
     }
 
-    /// The same where the two are known to touch no byte in common: order that does not come from addresses.
+    /// The same where the two are known to touch no byte in common: order that does not come from
+    /// addresses.
     #[inline]
     pub fn may_swap_if_disjoint(self, later: MemoryUse) -> bool {
         self.holds & later.does == 0
     }
 }
 
-/// Whether two instructions, `first` before `second` in the program, may be issued in the other order.
+/// Whether two instructions, `first` before `second` in the program, may be issued in the other
+/// order.
 pub fn may_swap<R: Register>(first: &Inst<R>, second: &Inst<R>) -> bool {
     MemoryUse::of(first).may_swap(MemoryUse::of(second))
 }
 
-/// The same where the two are known to touch no byte in common: order that does not come from addresses.
+/// The same where the two are known to touch no byte in common: order that does not come from
+/// addresses.
 pub fn may_swap_if_disjoint<R: Register>(first: &Inst<R>, second: &Inst<R>) -> bool {
     MemoryUse::of(first).may_swap_if_disjoint(MemoryUse::of(second))
 }
 
-/// Whether other threads may tell its place among the strong accesses of its thread.
+/// Whether other threads may observe its place among the strong accesses of its thread.
 pub fn is_strong<R: Register>(inst: &Inst<R>) -> bool {
     let effects = &inst.row().effects;
     let atomic = effects.reads_memory && effects.writes_memory && !effects.fence && space(inst.op).is_some();
     atomic || inst.op.facts().is_strong(inst.mods)
 }
 
-/// Whether it reads what no one writes while the kernel runs.
+/// Whether it reads memory that is not written while the kernel runs.
 fn is_invariant<R: Register>(inst: &Inst<R>) -> bool {
     let is_constant = |kind| matches!(kind, OperandKind::Const { .. } | OperandKind::IndexedConst { .. });
     !inst.row().effects.writes_memory
@@ -189,8 +196,8 @@ fn is_invariant<R: Register>(inst: &Inst<R>) -> bool {
             || inst.operands.iter().any(|operand| is_constant(operand.kind)))
 }
 
-/// The spaces that an instruction reads and writes, a bit for each that is written while a kernel runs. One that is not known
-/// may be any.
+/// The spaces that an instruction reads and writes, a bit for each space that is written while a
+/// kernel runs. An unknown space sets all bits.
 fn spaces(op: Op) -> (u8, u8) {
     const GLOBAL: u8 = 1;
     const SHARED: u8 = 2;

@@ -3,13 +3,13 @@
 use crate::register::{RegFile, Register};
 use crate::table::SpecialReg;
 
-/// A place in a program or function that branches name. In a [`Program`](crate::Program) it indexes its
-/// list of labels; in machine IR it is the number of a block.
+/// A place in a program or function that branches name. In a [`Program`](crate::Program) it is an
+/// index into the list of labels; in machine IR it is the number of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label(pub u32);
 
-/// A function that code names: an index into the [functions](crate::Program::functions) of its program, of which
-/// the first is the program's own. In machine IR, an index into its list of functions.
+/// A function that code names: an index into the [functions](crate::Program::functions) of its
+/// program. The first is the program's own. In machine IR, an index into its list of functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FunctionIndex(pub u32);
 
@@ -18,15 +18,16 @@ pub struct FunctionIndex(pub u32);
 pub struct Address<R> {
     /// The register part; two neighbours if `wide`.
     pub base: Option<R>,
-    /// Whether the register part is 64 bits (`.64`). Without one, whether `RZ` counts as 32 bits where an address of 64 bits is
-    /// the pair of uniform registers alone (`[RZ.U32+UR4]`, until sm_89): it makes no difference, but has a bit.
+    /// Whether the register part is 64 bits (`.64`). Without a register part, if the pair of
+    /// uniform registers alone is the address, whether `RZ` counts as 64 bits or 32 bits
+    /// (`[RZ.U32+UR4]`, until sm_89): a bit encodes it, but it makes no difference.
     pub wide: bool,
-    /// What the register part is multiplied by: 1, 4, 8 or 16.
+    /// The factor of the register part: 1, 4, 8 or 16.
     pub scale: u8,
-    /// The uniform part: added to the register part, or alone; two neighbours where the access takes 64-bit addresses
-    /// ([extended](crate::ModKind::Extended)).
+    /// The uniform part: added to the register part, or alone; two neighbours if the access takes
+    /// 64-bit addresses ([extended](crate::ModKind::Extended)).
     pub uniform: Option<R>,
-    /// Added, in bytes; 24 bits with sign.
+    /// The offset in bytes; 24 bits with sign.
     pub offset: i32,
     /// The uniform pair that holds the descriptor of the access.
     pub descriptor: Option<R>,
@@ -44,7 +45,7 @@ impl<R> Address<R> {
     }
 }
 
-/// What an operand is.
+/// The kind of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OperandKind<R> {
     /// The constant register of a file: zero or true when read, nothing when written.
@@ -66,17 +67,17 @@ pub enum OperandKind<R> {
         bank: u8,
         /// The register: general for `LDC`, uniform for `ULDC`.
         index: R,
-        /// Added, in bytes; 16 bits.
+        /// The offset in bytes; 16 bits.
         offset: i32,
     },
     /// A memory address.
     Mem(Address<R>),
     /// A branch target.
     Label(Label),
-    /// A place in the code that has no label yet, in bytes from the start of its section: what a branch target is where
-    /// an instruction is decoded alone.
+    /// A place in the code that has no label yet, in bytes from the start of its section: the
+    /// branch target of an instruction that was decoded alone.
     Code(i32),
-    /// A function: where a call goes, or what an address in a register is relative to.
+    /// A function: the target of a call, or the base of a relative address in a register.
     Function(FunctionIndex),
     /// A special register, `SR_TID.X`.
     Special(SpecialReg),
@@ -87,7 +88,7 @@ pub enum OperandKind<R> {
 }
 
 impl<R: Register> OperandKind<R> {
-    /// What it is, in a message.
+    /// The name of the kind, for messages.
     pub fn describe(&self) -> &'static str {
         let of_file = |file: RegFile| match file {
             RegFile::Gpr => "a general register",
@@ -111,15 +112,16 @@ impl<R: Register> OperandKind<R> {
     }
 }
 
-/// Which part of a register an instruction on smaller values reads: mostly one on two halves, for each of its own.
+/// The part of a register that an instruction on smaller values reads. Most such instructions work
+/// on two halves, and this chooses the source of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum HalfSelect {
-    /// Each its own.
+    /// Each half reads its own.
     #[default]
     Both,
-    /// Both the low one: `R1.H0_H0`.
+    /// Both read the low half: `R1.H0_H0`.
     Low,
-    /// Both the high one: `R1.H1_H1`.
+    /// Both read the high half: `R1.H1_H1`.
     High,
     /// The register is one binary32 instead: `R1.F32`.
     Single,
@@ -147,7 +149,7 @@ impl HalfSelect {
 /// Signs and the like on an operand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OperandFlags {
-    /// `-R1`: the sign turned, or the two's complement.
+    /// `-R1`: the sign inverted, or the two's complement.
     pub neg: bool,
     /// `|R1|`: the magnitude.
     pub abs: bool,
@@ -158,7 +160,7 @@ pub struct OperandFlags {
 }
 
 impl OperandFlags {
-    /// None of them.
+    /// No flags.
     pub const NONE: OperandFlags =
         OperandFlags { neg: false, abs: false, not: false, half: HalfSelect::Both };
 }
@@ -166,7 +168,7 @@ impl OperandFlags {
 /// An operand with its flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operand<R> {
-    /// What it is.
+    /// Its kind.
     pub kind: OperandKind<R>,
     /// Its signs.
     pub flags: OperandFlags,
@@ -247,7 +249,7 @@ impl<R: Register> Operand<R> {
         Operand::plain(OperandKind::Predicates)
     }
 
-    /// The same with its sign turned once more.
+    /// The operand negated; two negations cancel.
     pub const fn neg(mut self) -> Operand<R> {
         self.flags.neg = !self.flags.neg;
         self
@@ -259,13 +261,13 @@ impl<R: Register> Operand<R> {
         self
     }
 
-    /// The same, of which an instruction on two halves reads that one.
+    /// The operand with a choice of the half that an instruction on two halves reads.
     pub const fn half(mut self, half: HalfSelect) -> Operand<R> {
         self.flags.half = half;
         self
     }
 
-    /// The same complemented once more.
+    /// The operand complemented; two complements cancel.
     pub const fn not(mut self) -> Operand<R> {
         self.flags.not = !self.flags.not;
         self
@@ -292,7 +294,7 @@ impl<R: Register> Operand<R> {
         }
     }
 
-    /// The same with other registers.
+    /// A copy with each register replaced.
     pub fn map<S: Register>(&self, mut rename: impl FnMut(R) -> S) -> Operand<S> {
         let kind = match self.kind {
             OperandKind::Zero(file) => OperandKind::Zero(file),

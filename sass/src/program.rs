@@ -17,7 +17,7 @@ pub struct Coded {
     pub inst: Inst<PReg>,
     /// Its control field.
     pub control: Control,
-    /// The node of the function's syntax tree that it came from; `u32::MAX` where there is none.
+    /// The node of the function's syntax tree that it came from; `u32::MAX` if there is none.
     pub loc: u32,
 }
 
@@ -26,7 +26,7 @@ pub struct Coded {
 pub struct ProgramFunction {
     /// Its name as a symbol.
     pub name: String,
-    /// The index of its first instruction; `None` where its code is not part of the program yet.
+    /// The index of its first instruction; `None` if its code is not part of the program yet.
     pub start: Option<u32>,
 }
 
@@ -41,21 +41,21 @@ pub struct ParamInfo {
     pub offset: u32,
 }
 
-/// A jump table: in constant bank 2, for each target of an indexed branch, in order, the byte offset of the
-/// target from the kernel's first instruction, as a word.
+/// A jump table: in constant bank 2, for each target of an indexed branch, in order, the byte
+/// offset of the target from the kernel's first instruction, as a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JumpTable {
-    /// Where it lies in the bank, in bytes.
+    /// Its place in the bank, in bytes.
     pub offset: u32,
-    /// The index of the branch that goes by it.
+    /// The index of the branch that uses it.
     pub branch: u32,
 }
 
-/// Numbers that a kernel's instructions read in constant bank 2, beside its jump tables. NVIDIA's compiler has such
-/// up to sm_89.
+/// Numbers that a kernel's instructions read from constant bank 2, besides its jump tables.
+/// NVIDIA's compiler emits them up to sm_89.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Literals {
-    /// Where the first one lies in the bank, in bytes.
+    /// The place of the first one in the bank, in bytes.
     pub offset: u32,
     /// The words.
     pub words: Vec<u32>,
@@ -63,29 +63,29 @@ pub struct Literals {
 
 /// The constant bank of the jump tables and literals.
 pub const JUMP_TABLE_BANK: u8 = 2;
-/// Bytes of a constant bank at the most.
+/// The greatest size of a constant bank, in bytes.
 pub const CONSTANT_BANK_BYTES: u32 = 1 << 16;
 
-/// Registers that a launch sets aside beyond those that the code names.
+/// Registers that a launch allocates in addition to those that the code names.
 const EXTRA_REGISTERS: u32 = 2;
 
-/// What a kernel needs from the machine.
+/// The resources that a kernel needs from the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
-    /// General registers a thread: the highest one named plus one.
+    /// General registers per thread: the highest one named plus one.
     pub registers: u32,
-    /// Uniform registers a warp.
+    /// Uniform registers per warp.
     pub uniform_registers: u32,
-    /// Static shared memory of the kernel, in bytes, without what the system keeps.
+    /// Static shared memory of the kernel, in bytes, without the system's part.
     pub shared_bytes: u32,
-    /// Local memory a thread, in bytes.
+    /// Local memory per thread, in bytes.
     pub local_bytes: u32,
-    /// 1 where the thread may need more than that, which only the launch can know, since functions call themselves or
-    /// are called through addresses; else 0.
+    /// 1 if the thread may need more local memory than that, because functions call themselves or
+    /// are called through addresses, and only the launch can know how much; else 0.
     pub open_stack: u32,
-    /// CTA barriers; 16 where a barrier's name is not known.
+    /// CTA barriers; 16 if a barrier's name is not known.
     pub barriers: u32,
-    /// Registers that were stored to local memory for want of registers.
+    /// Spilled registers: values stored to local memory for want of registers.
     pub spills: u32,
     /// CTAs in a cluster along x, as the kernel demands; 0 if it demands no clusters.
     pub cluster_x: u32,
@@ -93,7 +93,7 @@ pub struct Resources {
     pub cluster_y: u32,
     /// The same along z.
     pub cluster_z: u32,
-    /// 1 where a launch must name the size of clusters, else 0.
+    /// 1 if a launch must name the size of clusters, else 0.
     pub explicit_cluster: u32,
     /// Threads of a CTA along x, as the kernel demands; 0 if it demands no size.
     pub threads_x: u32,
@@ -101,7 +101,8 @@ pub struct Resources {
     pub threads_y: u32,
     /// The same along z.
     pub threads_z: u32,
-    /// The most threads of a CTA along x; 0 if the kernel sets no limit. What counts is the product of the three.
+    /// The most threads of a CTA along x; 0 if the kernel sets no limit. Only the product of the
+    /// three limits counts.
     pub max_threads_x: u32,
     /// The same along y.
     pub max_threads_y: u32,
@@ -149,8 +150,8 @@ impl Resources {
         (self.max_threads_x != 0).then_some([self.max_threads_x, self.max_threads_y, self.max_threads_z])
     }
 
-    /// The registers that a launch on the architecture sets aside for a thread: two more than the
-    /// code names, unless the kernel's directives or the largest CTA that it allows leave none for
+    /// The registers that a launch on the architecture allocates per thread: two more than the code
+    /// names, unless the kernel's directives or the largest CTA that it allows leave no room for
     /// them.
     pub fn launch_registers(&self, arch: Arch) -> u32 {
         let most = u32::from(arch.facts().registers.general);
@@ -192,19 +193,19 @@ impl Resources {
     }
 }
 
-/// A finished kernel, with the code of the functions that it calls behind its own; or the code of one function, not
-/// linked yet.
+/// A finished kernel, followed by the code of the functions that it calls; or the code of one
+/// function, not linked yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The kernel's name.
     pub name: String,
     /// The architecture.
     pub arch: Arch,
-    /// Whether it runs on that very architecture alone: `sm_90a`.
+    /// Whether it runs on exactly that architecture only: `sm_90a`.
     pub accelerated: bool,
-    /// Whether it runs in trap mode, as the handler of traps does, and not as a kernel of the user's.
+    /// Whether it runs in trap mode, as the trap handler does, and not as a user's kernel.
     pub trap_handler: bool,
-    /// Whether it is a device function in a section of its own, which nothing launches.
+    /// Whether it is a device function in a section of its own, which cannot be launched.
     pub device_function: bool,
     /// The instructions; instruction `i` lies at byte `16 * i`.
     pub insts: Vec<Coded>,
@@ -214,7 +215,7 @@ pub struct Program {
     pub functions: Vec<ProgramFunction>,
     /// How often each instruction runs for one run of the kernel's entry, in units of 1/1024.
     pub frequency: Vec<u64>,
-    /// What it needs.
+    /// The resources that it needs.
     pub resources: Resources,
     /// Its parameters.
     pub params: Vec<ParamInfo>,
@@ -222,17 +223,19 @@ pub struct Program {
     pub variables: Vec<Variable>,
     /// Its jump tables, in the order of their places.
     pub tables: Vec<JumpTable>,
-    /// What else constant bank 2 holds, in the order of their places.
+    /// Its literals in constant bank 2, in the order of their places.
     pub literals: Vec<Literals>,
-    /// The operands that a loader fills in, one an instruction at the most, in the order of the instructions.
+    /// The operands that a loader fills in, at most one per instruction, in the order of the
+    /// instructions.
     pub relocations: Vec<CodeRelocation>,
 }
 
 impl Program {
-    /// Cycles that a warp takes alone if it waits for no scoreboard and no data: for each instruction the cycles
-    /// until the next one issues, by stall counts, pipes and register ports as in [`issue`], weighted with how often
-    /// it runs; rounded down. Instructions without a frequency count once. Code is taken in the order in which it
-    /// lies: what a pipe is busy with where a branch arrives is not looked at.
+    /// Cycles that a warp takes alone if it waits for no scoreboard and no data. Each instruction
+    /// counts the cycles until the next one issues, by stall counts, pipes and register ports as in
+    /// [`issue`], weighted by how often it runs; the sum is rounded down. Instructions without a
+    /// frequency count once. The code is taken in its layout order: pipes that are still busy when
+    /// a branch arrives are ignored.
     pub fn static_cycles(&self) -> u64 {
         let frequencies = self.frequency.iter().copied().chain(std::iter::repeat(Self::ONCE));
         let weighted = issue::distances(self.arch, &self.insts).into_iter().zip(frequencies);
@@ -240,10 +243,11 @@ impl Program {
         u64::try_from(total / u128::from(Self::ONCE)).unwrap_or(u64::MAX)
     }
 
-    /// The frequency of what runs once a kernel's entry.
+    /// The frequency of code that runs once for each entry of the kernel.
     pub const ONCE: u64 = 1024;
 
-    /// The words of a jump table: byte offsets of instructions. A target without instruction is offset 0.
+    /// The words of a jump table: byte offsets of instructions. A target without instruction is
+    /// offset 0.
     pub fn table_words(&self, table: JumpTable) -> impl Iterator<Item = u32> + '_ {
         let branch = self.insts.get(table.branch as usize);
         let labels = branch.into_iter().flat_map(|coded| coded.inst.labels());
@@ -274,11 +278,12 @@ impl Program {
 }
 
 impl Program {
-    /// Drops labels that no instruction names and numbers the rest in the order of their places; labels of
-    /// one place become one.
+    /// Drops labels that no instruction names and numbers the rest in the order of their places.
+    /// Labels of one place become one label.
     pub fn number_labels(&mut self) {
         let names = |coded: &Coded| coded.inst.labels().next().is_some();
-        // Few do, and to find them takes as long as to read all.
+        // Few instructions name labels, and finding these takes as long as reading all instructions
+        // once.
         let naming: Vec<usize> = (0..self.insts.len()).filter(|&index| names(&self.insts[index])).collect();
         let labels = naming.iter().flat_map(|&index| self.insts[index].inst.labels());
         let added = self.relocations.iter().filter_map(|one| match one.symbol.addend {

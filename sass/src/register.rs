@@ -8,13 +8,13 @@ use ptxc_machine::Arch;
 /// A register file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RegFile {
-    /// 32-bit registers, one a lane: R0–R254, RZ.
+    /// 32-bit registers, one per lane: R0–R254, RZ.
     Gpr,
-    /// Predicates, one a lane: P0–P6, PT.
+    /// Predicates, one per lane: P0–P6, PT.
     Pred,
-    /// 32-bit registers, one a warp: UR0–UR62, URZ.
+    /// 32-bit registers, one per warp: UR0–UR62, URZ.
     Ugpr,
-    /// Predicates, one a warp: UP0–UP6, UPT.
+    /// Predicates, one per warp: UP0–UP6, UPT.
     Upred,
 }
 
@@ -45,7 +45,7 @@ impl RegFile {
         }
     }
 
-    /// Whether it exists once a warp.
+    /// Whether its registers exist once per warp.
     #[inline]
     pub const fn is_uniform(self) -> bool {
         matches!(self, RegFile::Ugpr | RegFile::Upred)
@@ -57,7 +57,7 @@ impl RegFile {
         matches!(self, RegFile::Pred | RegFile::Upred)
     }
 
-    /// What stands in front of the number: `R`, `P`, `UR`, `UP`.
+    /// The prefix of the number: `R`, `P`, `UR`, `UP`.
     pub const fn prefix(self) -> &'static str {
         match self {
             RegFile::Gpr => "R",
@@ -78,9 +78,8 @@ impl RegFile {
     }
 }
 
-/// What an instruction can name: a virtual register before allocation, a physical one after.
-/// Never the constant register of a file, which is
-/// [`OperandKind::Zero`](crate::OperandKind::Zero).
+/// A register that an instruction can name: a virtual one before allocation, a physical one after.
+/// Never the constant register of a file, which is [`OperandKind::Zero`](crate::OperandKind::Zero).
 pub trait Register: Copy + Eq + Ord + Hash + fmt::Debug + fmt::Display {
     /// The file it lives in.
     fn file(self) -> RegFile;
@@ -90,10 +89,11 @@ pub trait Register: Copy + Eq + Ord + Hash + fmt::Debug + fmt::Display {
         None
     }
 
-    /// The register of that name; `None` if no register has it. It is the inverse of the text form.
+    /// The register of that name; `None` if there is none. This is the inverse of the text form.
     fn parse(name: &str) -> Option<Self>;
 
-    /// The register of that number in the file, which has it, where registers are physical ones.
+    /// The register of that number in the file, if registers are physical. The file must have that
+    /// number.
     fn numbered(_file: RegFile, _number: u8) -> Option<Self> {
         None
     }
@@ -168,7 +168,7 @@ impl PReg {
     /// One more than the greatest dense number.
     pub const COUNT: usize = 336;
 
-    /// The register `n` places on in the same file, if there is one.
+    /// The register `n` places later in the same file, if there is one.
     #[inline]
     pub fn offset(self, n: u8) -> Option<PReg> {
         let index = self.index.checked_add(n)?;

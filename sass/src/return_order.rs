@@ -1,14 +1,15 @@
-//! Which instructions of variable latency come back in the order in which they were issued.
+//! The instructions of variable latency whose results return in the order of issue.
 //!
-//! No document says so. NVIDIA's assembler relies on it, since it leaves out the scoreboards of all but the last of a run of such
-//! instructions; that the hazard check finds nothing in its code is the evidence (`docs/facts/latency.md`). Code that ptxc makes does
-//! not rely on it.
+//! No document states this order. NVIDIA's assembler relies on it: in a run of such instructions it
+//! names a scoreboard only for the last one. The evidence is that the hazard check finds no error
+//! in its code (`docs/facts/latency.md`). ptxc's own code does not rely on it.
 
 use crate::table::{Op, Pipe};
 
-/// Whether the results of `earlier` are there when those of `later`, issued behind it, are: loads from shared memory, atomics in it and
-/// shuffles return in order, so do reads of textures, turned matrices, loads from constant banks, results of barriers, reductions
-/// over the warp, and what the units for transcendentals and double precision compute.
+/// Whether the results of `earlier` are there as soon as those of `later`, issued after it, are.
+/// Loads from shared memory, atomics in it and shuffles return in order. So do reads of textures,
+/// transposed matrices, loads from constant banks, results of barriers, reductions over the warp,
+/// and results of the units for transcendentals and double precision.
 pub fn returns_behind(earlier: Op, later: Op) -> bool {
     match earlier {
         _ if is_of_shared_queue(earlier) => is_of_shared_queue(later),
@@ -18,9 +19,10 @@ pub fn returns_behind(earlier: Op, later: Op) -> bool {
     }
 }
 
-/// Whether `earlier` has read its operands when `later`, issued behind it, has: the queue of the memory pipe
-/// is one, and so are those of textures, transcendentals and double precision. Addresses are overwritten behind a wait for a later
-/// access; so are the name and the count of a barrier behind a wait for the barrier's result.
+/// Whether `earlier` has read its operands as soon as `later`, issued after it, has. The memory
+/// pipe has one queue, and so have textures, transcendentals and double precision. NVIDIA's code
+/// overwrites addresses after a wait for a later access, and the name and count of a barrier after
+/// a wait for the barrier's result.
 pub fn reads_behind(earlier: Op, later: Op) -> bool {
     if earlier == Op::BAR_RED {
         return later == Op::B2R;
@@ -29,19 +31,20 @@ pub fn reads_behind(earlier: Op, later: Op) -> bool {
     matches!(pipe, Pipe::Lsu | Pipe::Xu | Pipe::Fp64 | Pipe::Tex) && later.row().pipe == pipe
 }
 
-/// Whether the predicate that it writes, whether the address is one of shared memory, is there when it has read its operands:
-/// code of NVIDIA's assembler branches on it behind a wait for the read scoreboard, while the old value is still under way.
+/// Whether the predicate of the instruction, which tells whether the address is in shared memory,
+/// is there as soon as it has read its operands. Code of NVIDIA's assembler branches on the
+/// predicate after a wait for the read scoreboard, while the old value is still under way.
 pub fn tells_space_early(op: Op) -> bool {
     matches!(op, Op::ATOM | Op::ATOM_CAS | Op::ATOM_COUNT | Op::ATOM_ARRIVE)
 }
 
-/// Whether its result comes out of shared memory, or by its way.
+/// Whether its result comes from shared memory, or through the same queue.
 fn is_of_shared_queue(op: Op) -> bool {
     matches!(op, Op::LDS | Op::LDSM | Op::SHFL | Op::ATOMS | Op::ATOMS_CAS)
 }
 
-/// The least number of cycles between a branch that is taken and its target: NVIDIA's assembler gives `BRXU` a stall of 1, and
-/// counts on more.
+/// The least number of cycles between a taken branch and its target: NVIDIA's assembler gives
+/// `BRXU` a stall of 1, and relies on more.
 pub const LEAST_BRANCH: u8 = 2;
 
 /// Whether it reads a texture or asks for its kind.

@@ -1,11 +1,13 @@
-//! Operands that are known only when code is loaded: addresses of functions and variables in instructions.
+//! Operands that are known only when code is loaded: addresses of functions and variables in
+//! instructions.
 //!
-//! Such an operand is an immediate of zero in its [instruction](crate::Inst), which all that does not load the code takes it
-//! for; the [program](crate::Program) has a list of what the loader puts there.
+//! Such an operand is an immediate of zero in its [instruction](crate::Inst), and code that is not
+//! a loader treats it as one. The [program](crate::Program) has a list of the values that the
+//! loader puts there.
 
 use crate::operand::Label;
 
-/// What of a symbol is put into the instruction.
+/// The property of a symbol that is put into the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SymbolValue {
     /// Its address, in its own space.
@@ -16,7 +18,7 @@ pub enum SymbolValue {
     Unified,
 }
 
-/// Which bits of the value.
+/// The bits of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SymbolBits {
     /// Bits 0 to 31, of a value that may have more.
@@ -29,12 +31,13 @@ pub enum SymbolBits {
     Short24,
     /// The whole value, which has no more than 16 bits.
     Short16,
-    /// All of the address that a call goes to, as far as its field has room.
+    /// The address that a call goes to, as many bits of it as the field holds.
     Target,
 }
 
 impl SymbolBits {
-    /// These bits of a value, at the lower end; `None` where they are not all of it as they should be.
+    /// These bits of a value, moved to the lower end; `None` if the value has bits beyond those
+    /// that it may have.
     pub fn of(self, value: u64) -> Option<u32> {
         let within = |bits: u32| u32::try_from(value).ok().filter(|value| u64::from(*value) >> bits == 0);
         match self {
@@ -47,12 +50,12 @@ impl SymbolBits {
     }
 }
 
-/// What is added to the address of a symbol.
+/// A number that is added to the address of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Addend {
-    /// So many bytes.
+    /// This number of bytes.
     Bytes(i64),
-    /// The distance of the label from the start of the program, which the symbol is the name of.
+    /// The distance of the label from the start of the program that the symbol names.
     Label(Label),
 }
 
@@ -61,11 +64,11 @@ pub enum Addend {
 pub struct Symbol {
     /// The name of a function or variable, of the file or of another.
     pub name: String,
-    /// What is added.
+    /// The number that is added.
     pub addend: Addend,
-    /// What of it.
+    /// The property of the symbol.
     pub value: SymbolValue,
-    /// Which bits of that.
+    /// The bits of the value.
     pub bits: SymbolBits,
 }
 
@@ -76,7 +79,7 @@ pub struct CodeRelocation {
     pub inst: u32,
     /// The slot of the operand.
     pub slot: u8,
-    /// What is put there.
+    /// The value that is put there.
     pub symbol: Symbol,
 }
 

@@ -1,9 +1,10 @@
-//! Variables of the module: what constant banks 3 and 4 and global memory hold when a grid starts.
+//! Variables of the module: the content of constant banks 3 and 4 and of global memory when a grid
+//! starts.
 //!
-//! A program reads a constant variable at its place in bank 3. The address of a global variable stands at the
-//! variable's place in bank 4, where the loader writes it.
+//! A program reads a constant variable at its place in bank 3. The address of a global variable
+//! stands at the variable's place in bank 4, where the loader writes it.
 
-/// Where a variable lies.
+/// The section of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Section {
     /// Constant bank 3.
@@ -15,7 +16,7 @@ pub enum Section {
 /// A variable of the module.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Variable {
-    /// Where it lies.
+    /// Its section.
     pub section: Section,
     /// Its offset in bank 3, or that of its address in bank 4, in bytes.
     pub place: u32,
@@ -25,7 +26,7 @@ pub struct Variable {
     pub size: u32,
     /// Alignment in bytes.
     pub align: u32,
-    /// Its first bytes at the start; what follows is zero.
+    /// Its first bytes at the start; the rest is zero.
     pub bytes: Vec<u8>,
     /// Addresses in it, by ascending offset.
     pub pointers: Vec<Pointer>,
@@ -38,13 +39,13 @@ pub struct Pointer {
     pub at: u32,
     /// Its size in bytes: 8, 4, or 1 for a single byte of it.
     pub bytes: u8,
-    /// How far the address is shifted to the right first, in bits.
+    /// The number of bits by which the address is first shifted to the right.
     pub shift: u8,
-    /// The name of what it points to.
+    /// The name of its target.
     pub target: String,
-    /// Whether it is a generic address, not one in the target's space.
+    /// Whether it is a generic address instead of one in the target's space.
     pub generic: bool,
-    /// Added to the address.
+    /// The number that is added to the address.
     pub addend: i64,
 }
 

@@ -1,6 +1,7 @@
-//! What an instruction waits for: for each scoreboard in its wait mask, the instructions that may have taken it.
+//! The causes of waits: for each scoreboard in an instruction's wait mask, the instructions that
+//! may have taken it.
 //!
-//! In: the instructions of a function. Out: for each [wait](Wait), its setters on any path that comes to it.
+//! In: the instructions of a function. Out: for each [wait](Wait), its setters on any path to it.
 //!
 //! ```
 //! use ptxc_sass::text::{ReadOptions, parse_programs};
@@ -16,10 +17,12 @@
 //! assert_eq!((found[0].inst, found[0].scoreboard, &found[0].setters[..]), (1, 0, &[0][..]));
 //! ```
 //!
-//! A scoreboard counts, and a wait is for zero, so that a wait ends what is pending of all its setters. What is pending is a
-//! forward dataflow over blocks in the order of the code, repeated until nothing changes, which takes one sweep more than
-//! loops are nested. Two bounds keep it linear for any input: [`SETTERS`] a scoreboard, the first ones in the code, and
-//! [`SWEEPS`]. So the answer is for people who read code; the [hazard check](crate::verify) has its own.
+//! A scoreboard counts, and a wait is for zero, so a wait ends the pending accesses of all setters.
+//! A forward dataflow over blocks in the order of the code finds the pending setters. It repeats
+//! until nothing changes, which takes one sweep more than the depth of loop nests. Two bounds keep
+//! it linear for any input: [`SETTERS`] per scoreboard, the first ones in the code, and [`SWEEPS`].
+//! So the answer is for people who read code; the [hazard check](crate::verify) has its own
+//! analysis.
 
 use smallvec::SmallVec;
 
@@ -29,10 +32,10 @@ use crate::operand::OperandKind;
 use crate::program::Program;
 use crate::register::PReg;
 
-/// The most setters of a scoreboard that are told apart.
+/// The most setters of a scoreboard that are tracked.
 pub const SETTERS: usize = 16;
 
-/// The most times that the code is gone through.
+/// The most sweeps over the code.
 pub const SWEEPS: usize = 12;
 
 /// A scoreboard that an instruction waits for.
@@ -42,8 +45,8 @@ pub struct Wait {
     pub inst: u32,
     /// The scoreboard.
     pub scoreboard: u8,
-    /// The instructions that may have taken it, by their indices, ascending. None where the wait is for nothing, or for
-    /// something outside of the function.
+    /// The instructions that may have taken it, by their indices, ascending. Empty if the wait is
+    /// for nothing, or for an instruction outside of the function.
     pub setters: SmallVec<[u32; 4]>,
 }
 
@@ -53,8 +56,9 @@ type Pending = [SmallVec<[u32; 4]>; Control::SCOREBOARDS as usize];
 /// An instruction, as far as it could be decoded, and its control field.
 pub type Step = (Option<Inst<PReg>>, Control);
 
-/// The waits of a function in the order of its code. Of an instruction that could not be decoded the control field counts,
-/// and the next one is taken to follow. `start` is where the function begins in its section, in bytes, for targets of branches that are places.
+/// The waits of a function in the order of its code. An instruction that could not be decoded
+/// counts by its control field, and control is assumed to continue after it. `start` is the start
+/// of the function in its section, in bytes, for branch targets that are places.
 pub fn waits(insts: &[Step], start: u32) -> Vec<Wait> {
     let blocks = Blocks::new(insts, start);
     let mut entries: Vec<Pending> = vec![Pending::default(); blocks.starts.len()];
@@ -84,7 +88,8 @@ pub fn waits(insts: &[Step], start: u32) -> Vec<Wait> {
     waits
 }
 
-/// What an instruction does to what is pending; `each` sees what it waits for.
+/// Applies an instruction to the pending setters; calls `each` for every scoreboard that it waits
+/// for.
 fn step(pending: &mut Pending, insts: &[Step], index: usize, each: &mut impl FnMut(u8, &SmallVec<[u32; 4]>)) {
     let (_, control) = &insts[index];
     for scoreboard in control.waits() {
@@ -97,7 +102,7 @@ fn step(pending: &mut Pending, insts: &[Step], index: usize, each: &mut impl FnM
     }
 }
 
-/// Adds a setter; whether that changed anything.
+/// Adds a setter; returns whether anything changed.
 fn insert(setters: &mut SmallVec<[u32; 4]>, index: u32) -> bool {
     match setters.binary_search(&index) {
         Ok(_) => false,
@@ -208,7 +213,7 @@ mod tests {
 
     #[test]
     fn both_ways_come_to_a_wait_and_a_loop_brings_what_is_behind() {
-        // 0 sets; 1 jumps over 2, which sets; 3 waits; 4 sets; 5 jumps back to 3.
+        // 0 sets; 1 jumps over 2, which also sets; 3 waits; 4 sets; 5 jumps back to 3.
         let insts = [sets(1), branch(0x130, true), sets(1), waits_for(2), sets(1), branch(0x130, true)];
         assert_eq!(found(&insts, 0x100), [(3, 1, vec![0, 2, 4])]);
     }

@@ -1,4 +1,5 @@
-//! Whole programs survive being written and read, in every notation, and what is wrong in a text is found.
+//! Whole programs survive being written and read, in every notation, and errors in a text are
+//! found.
 
 use proptest::prelude::*;
 use ptxc_machine::Arch;
@@ -23,7 +24,7 @@ fn read(text: &str) -> Result<Vec<Kernel>, Vec<TextError>> {
     parse_programs(text, &ReadOptions::default())
 }
 
-/// Operands that may fill a slot, chosen by a number.
+/// An operand that may fill a slot, chosen by a number.
 fn operand(op: Op, slot: usize, choice: u32, labels: u32) -> Operand<PReg> {
     let slot = &op.row().slots[slot];
     let index = (choice >> 8) as u8;
@@ -95,7 +96,8 @@ prop_compose! {
     }
 }
 
-/// Instructions without addresses, which depend on modifiers in ways that the table's own tests cover.
+/// Instructions without addresses, which depend on modifiers in ways that the table's own tests
+/// cover.
 fn inst(labels: u32) -> impl Strategy<Value = Coded> {
     let ops: Vec<Op> = Op::ALL
         .iter()
@@ -153,7 +155,7 @@ fn program() -> impl Strategy<Value = Program> {
         })
 }
 
-/// A program with something of everything but code.
+/// A program with every part except code.
 fn sample() -> Program {
     let function = |name: &str, start| ProgramFunction { name: name.into(), start: Some(start) };
     let mut program = parse_programs(".target sm_90\n.resources registers=9, barriers=2, local=8\n.parameters n b32 +0, p b8[12] +4\n.text.k:\n", &ReadOptions::default()).unwrap().remove(0).program;
@@ -235,7 +237,7 @@ fn a_trap_handler_is_written_as_it_is_read() {
     assert_eq!(read(&counted).unwrap().remove(0).program, program, "registers and barriers are counted");
 }
 
-/// The codes of the errors of a kernel's body, sound as far as it goes.
+/// The codes of the errors in a kernel's body whose surroundings are correct.
 fn codes(body: &str) -> Vec<ErrorCode> {
     let text = format!(".target sm_90\n.text.k:\n{body}\n");
     read(&text).err().into_iter().flatten().map(|error| error.code).collect()

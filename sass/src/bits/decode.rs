@@ -1,4 +1,4 @@
-//! Bits to their instruction.
+//! Decodes bits to an instruction.
 
 use ptxc_machine::Arch;
 use smallvec::SmallVec;
@@ -15,8 +15,8 @@ use crate::program::{Coded, Program};
 use crate::register::{PReg, RegFile};
 use crate::table::{AddressPlace, Bits, ImmFormat, Op, Place, Shape, Slot, SpecialReg};
 
-/// The instruction of a word. `offset` is where it lies in its section, in bytes: branch targets are relative to it, and
-/// come out as [places in the code](OperandKind::Code).
+/// Decodes a word. `offset` is the place of the word in its section, in bytes: branch targets are
+/// relative to it and are decoded to [places in the code](OperandKind::Code).
 ///
 /// # Errors
 /// If the architecture has no such instruction, or the control field is not legal.
@@ -32,11 +32,11 @@ pub fn blank() -> Coded {
     Coded { inst, control: Control::plain(), loc: u32::MAX }
 }
 
-/// The same as [`decode`] in place of another instruction: who decodes many need not move each. Its source location is left
-/// as it is.
+/// The same as [`decode`], but overwrites an existing instruction, so that a caller that decodes
+/// many instructions need not move each of them. The source location stays as it is.
 ///
 /// # Errors
-/// As for [`decode`]; then the instruction is an arbitrary one.
+/// As for [`decode`]; after an error the instruction holds arbitrary content.
 pub fn decode_into(word: u128, offset: u32, arch: Arch, coded: &mut Coded) -> Result<(), DecodeError> {
     let opcode = (word & 0xfff) as u16;
     let mut is_known = false;
@@ -48,7 +48,8 @@ pub fn decode_into(word: u128, offset: u32, arch: Arch, coded: &mut Coded) -> Re
             let mut control = Control::of_word((word >> 64) as u64).map_err(DecodeError::Control)?;
             match pattern.kept.is_none() {
                 true => {}
-                // There the highest bit of the control field means nothing.
+                // If the word holds the last reuse flag, the highest bit of the control field has
+                // no meaning.
                 false if control.reuse & Control::LAST_REUSE != 0 => {
                     return Err(DecodeError::Control(Illegal::ReuseFlags(Control::LAST_REUSE)));
                 }
@@ -63,7 +64,8 @@ pub fn decode_into(word: u128, offset: u32, arch: Arch, coded: &mut Coded) -> Re
     Err(if is_known { DecodeError::Fields(opcode, arch) } else { DecodeError::Opcode(opcode, arch) })
 }
 
-/// Reads the fields of a pattern into an instruction, whatever that was before; `None` where the word has no such fields.
+/// Reads the fields of a pattern into an instruction and overwrites its old content; `None` if the
+/// word does not have these fields.
 fn read(pattern: &Pattern, word: u128, offset: u32, arch: Arch, inst: &mut Inst<PReg>) -> Option<()> {
     let row = pattern.row;
     inst.op = pattern.op;
@@ -74,8 +76,8 @@ fn read(pattern: &Pattern, word: u128, offset: u32, arch: Arch, inst: &mut Inst<
     }
     inst.guard = if pattern.has_guard { guard(word, row.guard)? } else { None };
     for (slot, field) in row.slots.iter().zip(&pattern.slots) {
-        // Each kind of operand is pushed by itself: that writes its parts to where they stay, and what is written in parts is
-        // slow to copy.
+        // Each kind of operand is pushed by its own statement, which writes the parts to their
+        // final place. An operand that has just been written in parts is slow to copy.
         let operands = &mut inst.operands;
         let mut push = |kind| operands.push(Operand { kind, flags: OperandFlags::default() });
         match field.place {
@@ -152,7 +154,8 @@ fn read(pattern: &Pattern, word: u128, offset: u32, arch: Arch, inst: &mut Inst<
     Some(())
 }
 
-/// The guard of a word: `Some(None)` for `@PT`. `@!PT`, which never holds, is that of rows of its own.
+/// The guard of a word: `Some(None)` for `@PT`. `@!PT`, which never holds, belongs to rows of its
+/// own.
 fn guard(word: u128, file: RegFile) -> Option<Option<Guard<PReg>>> {
     let index = (word >> GUARD & 7) as u8;
     let negated = word >> (GUARD + 3) & 1 != 0;

@@ -1,4 +1,4 @@
-//! An instruction to its bits.
+//! Encodes an instruction to bits.
 
 use ptxc_machine::{Arch, Feature};
 
@@ -15,9 +15,10 @@ use crate::table::{AddressPlace, Bits, Halves, ImmFormat, Place, Shape, Slot};
 
 /// The bits of an instruction.
 ///
-/// `offset` is where it lies in its section, in bytes, which branch targets are relative to; `label` gives the places
-/// of labels there. A [function](OperandKind::Function) counts as the instruction's own place: a relocation, or who
-/// lays out the program, fills in where it is.
+/// `offset` is the place of the instruction in its section, in bytes; branch targets are relative
+/// to it. `label` gives the places of labels in the section. A [function](OperandKind::Function) is
+/// encoded as the instruction's own place: a relocation, or the code that lays out the program,
+/// fills in the real one.
 ///
 /// # Errors
 /// If the architecture has no such instruction, or something does not fit its field.
@@ -61,7 +62,7 @@ pub fn encode(
         };
         let bits = bits.and_then(|bits| Some(bits | sign_bits(field, slot.halves, operand.flags)?));
         word |= bits.ok_or(EncodeError::Operand(name, slot.name))?;
-        // An address whose width nothing says has that of the instruction.
+        // An address without a width of its own has the width of the instruction.
         if let (Place::Address(place), OperandKind::Mem(address)) = (field.place, operand.kind)
             && (place.wide.is_none() || field.shape != Shape::AddressUniform)
             && address.base.is_some()
@@ -73,8 +74,8 @@ pub fn encode(
     Ok(word)
 }
 
-/// The pattern of an instruction; if none of those for its operands is one for its modifiers, the first, which then says what
-/// is wrong.
+/// The pattern of an instruction. If no pattern for its operands fits its modifiers, the first
+/// pattern for its operands, which then tells what is wrong.
 fn pattern_of(inst: &Inst<PReg>, arch: Arch) -> Result<&'static Pattern, EncodeError> {
     let mut fitting = pattern::fitting(inst.op, arch, &inst.operands);
     let Some(first) = fitting.next() else {
@@ -82,7 +83,7 @@ fn pattern_of(inst: &Inst<PReg>, arch: Arch) -> Result<&'static Pattern, EncodeE
         let is_known = pattern::of_op(inst.op, arch).next().is_some();
         return Err(if is_known { EncodeError::Form(name, arch) } else { EncodeError::Row(name, arch) });
     };
-    // Most have one.
+    // Most instructions have one fitting pattern.
     let Some(second) = fitting.next() else { return Ok(first) };
     let mut patterns = [first, second].into_iter().chain(fitting);
     Ok(patterns.find(|pattern| pattern.has_codes(inst.mods)).unwrap_or(first))
@@ -218,7 +219,7 @@ fn address_bits(
     Some(bits | place.uniform.put(number(uniform, RegFile::Ugpr)?)?)
 }
 
-/// How many scoreboards there are.
+/// The number of scoreboards.
 pub(super) const SCOREBOARDS: u32 = 6;
 
 /// Whether RZ beside a uniform register counts as a pair.

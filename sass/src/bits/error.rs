@@ -1,4 +1,4 @@
-//! Why bits are no instruction, and why an instruction has no bits.
+//! Reasons why bits cannot be decoded and instructions cannot be encoded.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use ptxc_machine::Arch;
 use crate::control::Illegal;
 use crate::operand::Label;
 
-/// Why a word is no instruction that the table knows.
+/// Why a word is not an instruction of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
     /// No row of the architecture has the opcode, bits 0 to 11.
     Opcode(u16, Arch),
     /// Rows have the opcode, but none has these modifiers or operands.
     Fields(u16, Arch),
-    /// The control field is none.
+    /// The control field is not legal.
     Control(Illegal),
 }
 
@@ -49,7 +49,7 @@ pub enum EncodeError {
     Guard(&'static str),
     /// The program does not say where the label is.
     Label(Label),
-    /// The control field is none.
+    /// The control field is not legal.
     Control(Illegal),
 }
 

@@ -1,4 +1,5 @@
-//! The fields of a pattern: of modifiers, and of slots. What decoding asks of each is worked out when the pattern is made.
+//! The fields of a pattern: those of modifiers and those of slots. Everything that decoding asks
+//! about a field is computed when the pattern is made.
 
 use ptxc_machine::Arch;
 use smallvec::SmallVec;
@@ -12,22 +13,22 @@ use crate::table::{AddressPlace, Bits, Kinds, Place, Row, Shape, Signs, Slot};
 /// One field for one or several modifiers.
 pub(crate) struct ModField {
     bits: [Bits; 3],
-    /// Whether it has more than the first part.
+    /// Whether the field consists of more than one part.
     is_split: bool,
-    /// Whether it is one modifier's, and its position.
+    /// Whether the field belongs to one modifier only, and the position of the field.
     is_single: bool,
     first: u8,
     /// The positions of the modifiers in the row.
     pub(crate) positions: SmallVec<[u8; 3]>,
     /// For each combination of values, in the order of `positions`, its code.
     codes: Vec<(SmallVec<[u8; 3]>, u16)>,
-    /// For each code its values, one a position; [`NO_VALUE`] where it has none.
+    /// For each code its values, one a position; [`NO_VALUE`] if the code stands for no values.
     values: Vec<u8>,
     /// For each value of the first position its bits, if there is no other position.
     word_of: Vec<Option<u128>>,
 }
 
-/// No modifier has so many values.
+/// Marks a missing value: every modifier has fewer values than this.
 const NO_VALUE: u8 = u8::MAX;
 
 impl ModField {
@@ -50,7 +51,7 @@ impl ModField {
         if is_single {
             let values = field.codes.iter().map(|(values, _)| usize::from(values[0]));
             let mut words = vec![None; values.max().map_or(0, |last| last + 1)];
-            // Of several codes of a value the first.
+            // If a value has several codes, the first one wins.
             for (values, code) in field.codes.iter().rev() {
                 words[usize::from(values[0])] = field.word(*code);
             }
@@ -59,7 +60,7 @@ impl ModField {
         field
     }
 
-    /// Takes the values of its modifiers from a word; `None` where the bits stand for none.
+    /// Takes the values of its modifiers from a word; `None` if the bits stand for no values.
     pub(crate) fn read(&self, word: u128, mods: &mut Mods) -> Option<()> {
         let mut code = self.bits[0].get(word);
         if self.is_split {
@@ -81,7 +82,7 @@ impl ModField {
         Some(())
     }
 
-    /// The bits of the values that an instruction has; `None` where they have no code together.
+    /// The bits for the values of an instruction; `None` if no code stands for their combination.
     pub(crate) fn put(&self, mods: Mods) -> Option<u128> {
         if self.is_single {
             return *self.word_of.get(usize::from(mods.get(usize::from(self.first))))?;
@@ -110,7 +111,7 @@ impl ModField {
         self.codes.iter().filter_map(|&(_, code)| self.word(code)).collect()
     }
 
-    /// Its mask and its bits, if it has one combination of values only.
+    /// The mask and the bits of the field, if it has only one combination of values.
     pub(super) fn settled(&self) -> Option<(u128, u128)> {
         let [(_, code)] = &self.codes[..] else { return None };
         Some((self.mask(), self.word(*code)?))
@@ -126,25 +127,25 @@ pub(crate) struct SlotField {
     pub(crate) place: Place,
     /// The signs that it takes here.
     pub(crate) signs: Signs,
-    /// Whether there are any.
+    /// Whether the field takes any signs.
     pub(crate) has_signs: bool,
-    /// Whether it is the number of a register, and nothing else.
+    /// Whether the field is the number of a register, and nothing else.
     pub(crate) is_register: bool,
-    /// Whether it [takes](Self::takes) any operand.
+    /// Whether the field [takes](Self::takes) every operand.
     pub(crate) is_free: bool,
-    /// Whether the constant register cannot fill it.
+    /// Whether the constant register cannot fill the field.
     is_never_zero: bool,
-    /// Whether another form stands for its default.
+    /// Whether another form encodes the default of the slot.
     is_never_default: bool,
-    /// The modifiers, by position and value, with which it stays at its default.
+    /// The modifiers, by position and value, that keep the slot at its default.
     hidden_with: Vec<(u8, u8)>,
     /// Its default.
     default: Operand<PReg>,
 }
 
 impl SlotField {
-    /// The field of a slot of the row that has this shape and place on the architecture; `None` where the place is not
-    /// settled.
+    /// The field of a slot of the row that has this shape and place on the architecture; `None` if
+    /// the place is not known.
     pub(super) fn new(row: &Row, slot: &Slot, shape: Shape, place: Place, arch: Arch) -> Option<SlotField> {
         let main = main_file(slot);
         let file = match (shape, main) {
@@ -170,12 +171,12 @@ impl SlotField {
             }
             other => (other, Signs::NONE),
         };
-        // The numbers of uniform registers have 6 bits wherever they stand.
+        // The numbers of uniform registers have 6 bits in every place.
         let place = match place {
             Place::Number(bits, signs) if file == RegFile::Ugpr && shape != Shape::Immediate => {
                 Place::Number(Bits::new(bits.lo, bits.len.min(6)), signs)
             }
-            // Where nothing is multiplied those bits are zero.
+            // Without a multiplied register these bits are zero.
             Place::Address(at) if !slot.accepts(Kinds::MEM_SCALED, arch) => {
                 Place::Address(AddressPlace { scale: Bits::NONE, ..at })
             }
@@ -213,7 +214,7 @@ impl SlotField {
         })
     }
 
-    /// The reuse flag that a register in it has.
+    /// The reuse flag of a register in this slot.
     pub(super) fn reuse(&self, slot: &Slot, arch: Arch) -> Option<u8> {
         let has_flag = self.shape == Shape::Register && slot.reuse_on.contains(arch);
         slot.reuse.filter(|_| has_flag)
@@ -240,7 +241,7 @@ impl SlotField {
         place | self.signs.neg.mask() | self.signs.abs.mask() | self.signs.half.mask()
     }
 
-    /// Whether the modifier is chosen that takes the operand's place.
+    /// Whether a modifier is chosen that takes the operand's place.
     pub(super) fn is_hidden(&self, mods: Mods) -> bool {
         self.hidden_with.iter().any(|&(position, value)| mods.get(usize::from(position)) == value)
     }
@@ -249,7 +250,7 @@ impl SlotField {
     pub(super) fn takes(&self, operand: &Operand<PReg>, mods: Mods) -> bool {
         let is_zero = matches!(operand.kind, OperandKind::Zero(_));
         let is_default = *operand == self.default;
-        // What looks like nothing has the form of nothing.
+        // An operand that looks like an absent one has the form of the absent one.
         let excluded = (self.is_never_zero && is_zero)
             || (self.is_never_default && is_default)
             || (!is_default && self.is_hidden(mods));

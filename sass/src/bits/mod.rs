@@ -13,9 +13,10 @@
 //! # Ok::<(), bits::DecodeError>(())
 //! ```
 //!
-//! Both directions go by [patterns](pattern): a row of the table in one of its [forms](crate::table::Form) on one
-//! architecture. A pattern says of each of the bits 0 to 104 whether it is constant or belongs to one field. Bits that
-//! nothing names are constant and zero, so that what is decoded is encoded to the same bits again. Neither direction
+//! Both directions use [patterns](pattern): a row of the table in one of its
+//! [forms](crate::table::Form) on one architecture. A pattern says for each of the bits 0 to 104
+//! whether the bit is constant or belongs to one field. Bits that no field names are constant and
+//! zero, so that a decoded instruction is encoded to the same bits again. Neither direction
 //! allocates.
 
 mod decode;
@@ -33,7 +34,8 @@ pub use decode::{blank, decode, decode_into};
 pub use encode::encode;
 pub use error::{DecodeError, EncodeError};
 
-/// The lowest bit of the guard's field; its number has three bits, its complement the one above.
+/// The lowest bit of the guard's field: three bits hold the number, the bit above them the
+/// complement.
 const GUARD: u8 = 12;
 
 /// The bits of the operation.
@@ -50,7 +52,7 @@ pub fn forms(op: Op, arch: Arch) -> Vec<Vec<Shape>> {
     pattern::of_op(op, arch).map(shapes).collect()
 }
 
-/// How many bits the offset has of an address in the slot that names no uniform register.
+/// The number of bits of an address's offset in the slot, if the address names no uniform register.
 pub(crate) fn offset_len(op: Op, slot: &crate::table::Slot, arch: Arch) -> u8 {
     let of_slot = |pattern: &pattern::Pattern| {
         let index = op.row().slot(slot.name)?;
@@ -64,8 +66,8 @@ pub(crate) fn offset_len(op: Op, slot: &crate::table::Slot, arch: Arch) -> u8 {
     pattern::of_op(op, arch).find_map(of_slot).unwrap_or(OFFSET_LEN)
 }
 
-/// The slot of the operand that a loader may fill in: an immediate of 32 bits, or the address that a call goes to. `None` where
-/// the instruction has none or is no form of its row.
+/// The slot of the operand that a loader may fill in: an immediate of 32 bits, or the address that
+/// a call goes to. `None` if the instruction has no such operand or fits no form of its row.
 pub fn loaded_slot(inst: &Inst<PReg>, arch: Arch) -> Option<usize> {
     match inst.op {
         Op::CALL_ABSOLUTE => return inst.slot_index("offset"),
@@ -81,10 +83,10 @@ pub fn loaded_slot(inst: &Inst<PReg>, arch: Arch) -> Option<usize> {
     pattern.slots.iter().position(is_wide)
 }
 
-/// The bits of an offset where the encoding is not known.
+/// The number of bits of an offset if the encoding is not known.
 const OFFSET_LEN: u8 = 24;
 
-/// The operations that a row has in its forms on an architecture, each once: the lowest twelve bits of the words.
+/// The opcodes of a row's forms on an architecture, each once: the lowest twelve bits of the words.
 pub fn opcodes(op: Op, arch: Arch) -> Vec<u16> {
     let code = |pattern: &pattern::Pattern| (pattern.value & OPERATION) as u16;
     let mut found: Vec<u16> = pattern::of_op(op, arch).map(code).collect();

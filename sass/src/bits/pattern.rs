@@ -20,20 +20,20 @@ pub(crate) struct Pattern {
     pub(crate) op: Op,
     /// Its row.
     pub(crate) row: &'static Row,
-    /// The bits that are no field: opcode, fixed bits, and all that nothing names.
+    /// The bits outside all fields: opcode, fixed bits, and all bits that nothing names.
     pub(crate) constant: u128,
-    /// Their values.
+    /// The values of the constant bits.
     pub(crate) value: u128,
-    /// One for each slot of the row that is not repeated.
+    /// One field for each slot of the row that is not repeated.
     pub(crate) slots: Vec<SlotField>,
     pub(crate) mods: Vec<ModField>,
     /// The modifier that makes addresses 64 bits, by position and value.
     extended: Option<(u8, u8)>,
     /// The reuse flags that the slots have.
     reuse: u8,
-    /// Those of slots whose place a modifier may take, and the indices of the slots.
+    /// The reuse flags of slots whose place a modifier may take, and the indices of these slots.
     hidden_reuse: Vec<(u8, u8)>,
-    /// The place of the highest of them, if that is outside the control field.
+    /// The place of the highest reuse flag, if it is outside the control field.
     pub(crate) kept: Bits,
     /// Whether the guard is a field, and not constant.
     pub(crate) has_guard: bool,
@@ -42,7 +42,8 @@ pub(crate) struct Pattern {
 /// The value of [`ModKind::Extended`] with which addresses are 64 bits.
 const EXTENDED: &str = ".E";
 
-/// Where the reuse flag is that the control field has no place for ([`Feature::ReuseFlagInWord`]).
+/// The place of the reuse flag that is not part of the control field
+/// ([`Feature::ReuseFlagInWord`]).
 const KEPT: Bits = Bits::new(50, 1);
 
 /// The shape of an operand in a slot.
@@ -63,13 +64,14 @@ fn shape_of(operand: &Operand<PReg>, slot: &Slot) -> Shape {
     }
 }
 
-/// The file whose registers a slot takes, the general one before the uniform one.
+/// The file whose registers a slot takes; the general file, if it takes general and uniform
+/// registers.
 pub(super) fn main_file(slot: &Slot) -> RegFile {
     let files = [RegFile::Gpr, RegFile::Pred, RegFile::Ugpr, RegFile::Upred];
     files.into_iter().find(|&file| slot.kinds.contains(Kinds::of_file(file))).unwrap_or(RegFile::Gpr)
 }
 
-/// The shape of the operands of a slot that no form is about.
+/// The shape of the operands of a slot that no form mentions.
 fn plain_shape(slot: &Slot) -> Shape {
     if slot.names_uniform {
         return Shape::AddressUniform;
@@ -106,8 +108,8 @@ fn takes(slot: &Slot, shape: Shape, arch: Option<Arch>) -> bool {
 /// The slots of a row that decide on a form, by index, and their shapes.
 type When = SmallVec<[(u8, Shape); 2]>;
 
-/// A form of an operation on an architecture, whose pattern is made when first asked for, since a program has few of the
-/// forms.
+/// A form of an operation on an architecture. Its pattern is made on first use, since a program
+/// uses few of the forms.
 struct Candidate {
     op: Op,
     form: Option<&'static Form>,
@@ -117,7 +119,7 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// `None` where the architecture lacks the form.
+    /// `None` if the architecture lacks the form.
     fn new(op: Op, form: Option<&'static Form>, arch: Arch) -> Option<Candidate> {
         let row = op.row();
         let mut when = When::new();
@@ -140,7 +142,7 @@ impl Candidate {
         })
     }
 
-    /// Its pattern; `None` where a place is not settled.
+    /// The form's pattern; `None` if a place is not known.
     fn pattern(&self) -> Option<&Pattern> {
         let make = || Pattern::new(self.op, self.form, &self.when, self.arch);
         self.pattern.get_or_init(make).as_ref()
@@ -148,7 +150,7 @@ impl Candidate {
 }
 
 impl Pattern {
-    /// The pattern of a form with these deciding slots; `None` where a place is not settled.
+    /// The pattern of a form with these deciding slots; `None` if a place is not known.
     fn new(op: Op, form: Option<&Form>, when: &When, arch: Arch) -> Option<Pattern> {
         let row = op.row();
         let mut slots = Vec::with_capacity(row.slots.len());
@@ -188,11 +190,11 @@ impl Pattern {
         Some(pattern)
     }
 
-    /// Works out which bits are constant, and their values.
+    /// Computes which bits are constant, and their values.
     fn close(&mut self, row: &Row, form: Option<&Form>, arch: Arch) {
         let pm = u128::from(Control::MAX_PM) << Control::PM_BIT;
         let all = ((1u128 << Control::LOWEST_BIT) - 1) & !pm;
-        // A modifier with one value is no field.
+        // A modifier with only one value needs no field.
         let settled = self.mods.iter().filter_map(ModField::settled);
         let settled = settled.fold((0, 0), |all, one: (u128, u128)| (all.0 | one.0, all.1 | one.1));
         let fields = self.field_masks().fold(0, |mask, (_, bits)| mask | bits) & !settled.0;
@@ -225,11 +227,11 @@ impl Pattern {
         self.mods.iter().all(|field| field.put(mods).is_some())
     }
 
-    /// Whether an instruction of the pattern can have this control field: the scoreboards that its row can name, and
-    /// the reuse flags of the registers that stand in its text.
+    /// Checks that an instruction of the pattern can have this control field: its row must be able
+    /// to name the scoreboards, and the reuse flags must belong to registers in its text.
     ///
     /// # Errors
-    /// With what it lacks.
+    /// If the instruction cannot have a part of the control field.
     #[inline]
     pub(crate) fn check_control(&self, control: &Control, mods: Mods) -> Result<(), Illegal> {
         let scoreboards = self.row.scoreboards;
@@ -256,7 +258,8 @@ impl Pattern {
     }
 }
 
-/// The place of a slot in a form: its own, one that the form has for it, or that of the other of b and c.
+/// The place of a slot in a form: its own place, the place that the form gives it, or, if b and c
+/// are swapped, the place of the other one.
 fn place_in(row: &Row, slot: &Slot, form: Option<&Form>) -> Place {
     let Some(form) = form else { return slot.place };
     let place_of = |slot: &Slot| {
@@ -273,13 +276,13 @@ fn place_in(row: &Row, slot: &Slot, form: Option<&Form>) -> Place {
     }
 }
 
-/// What is fixed in a form.
+/// The fixed bits of a form.
 fn fixed_bits<'a>(row: &'a Row, form: Option<&'a Form>, arch: Arch) -> impl Iterator<Item = &'a Fixed> {
     let of_form = form.map_or(&[][..], |form| form.fixed);
     row.fixed.iter().chain(of_form).filter(move |fixed| fixed.archs.contains(arch))
 }
 
-/// The fields of a row's modifiers in a form; `None` where one has no place yet.
+/// The fields of a row's modifiers in a form; `None` if the place of one is not known.
 fn mod_fields(row: &Row, form: Option<&Form>, arch: Arch) -> Option<Vec<ModField>> {
     let mut fields = Vec::new();
     let of_form = form.map_or(&[][..], |form| form.joint).iter().filter(|joint| joint.archs.contains(arch));
@@ -353,7 +356,7 @@ pub(crate) fn of_op(op: Op, arch: Arch) -> impl Iterator<Item = &'static Pattern
     candidates(op, arch).iter().filter_map(Candidate::pattern)
 }
 
-/// Those of them that are for these operands.
+/// The patterns of an operation on an architecture that fit these operands.
 pub(crate) fn fitting(
     op: Op,
     arch: Arch,
@@ -369,14 +372,14 @@ pub(crate) fn all(arch: Arch) -> impl Iterator<Item = &'static Pattern> {
 
 /// The patterns of an architecture by opcode.
 pub(crate) struct ByCode {
-    /// For each opcode those with more constant bits first.
+    /// All patterns by opcode; for each opcode, those with more constant bits first.
     patterns: Vec<&'static Pattern>,
-    /// For each opcode where its patterns begin there; one more for the end.
+    /// For each opcode the index of its first pattern in `patterns`; one more entry for the end.
     starts: Vec<u32>,
 }
 
 impl ByCode {
-    /// Those of an architecture; sorted when first asked for.
+    /// The patterns of an architecture; sorted on first use.
     pub(crate) fn of(arch: Arch) -> &'static ByCode {
         static ALL: PerArch<OnceLock<ByCode>> = per_arch!(ARCH => OnceLock::new());
         ALL.get(arch).get_or_init(|| ByCode::new(arch))

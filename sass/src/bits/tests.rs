@@ -1,4 +1,5 @@
-//! What must hold for every pattern, and that instructions made at random survive both directions.
+//! Tests the rules that hold for every pattern, and that random instructions survive both
+//! directions.
 
 use std::collections::BTreeMap;
 
@@ -40,8 +41,8 @@ fn no_bit_is_claimed_twice() {
     }
 }
 
-/// What a word must have to be of a pattern, as far as opcode, fixed bits, modifiers and halves of registers say: masks, and the
-/// bits that may be there.
+/// The demands that a pattern makes on a word by opcode, fixed bits, modifiers and halves of
+/// registers: masks, and the bits that are allowed under each mask.
 fn demands(pattern: &Pattern) -> Vec<(u128, Vec<u128>)> {
     let fixed = (pattern.constant, vec![pattern.value]);
     let fields = pattern.mods.iter().map(|field| (field.mask(), field.words()));
@@ -55,7 +56,8 @@ fn demands(pattern: &Pattern) -> Vec<(u128, Vec<u128>)> {
     [fixed].into_iter().chain(fields).chain(halves).collect()
 }
 
-/// A word that meets all demands, those from a place on being left, given the bits of a mask.
+/// A word that meets all of the remaining demands, given the bits that are already known under a
+/// mask.
 fn meeting(demands: &[&(u128, Vec<u128>)], known: u128, word: u128) -> Option<u128> {
     let Some(((mask, choices), rest)) = demands.split_first().map(|(first, rest)| (*first, rest)) else {
         return Some(word);
@@ -64,9 +66,10 @@ fn meeting(demands: &[&(u128, Vec<u128>)], known: u128, word: u128) -> Option<u1
     possible.copied().find_map(|bits| meeting(rest, known | mask, word | bits))
 }
 
-/// Where some word is of two patterns, one is a special case of the other: it has all the constant bits of that one and more, so
-/// that the decoder, which looks for those with more of them first, takes it. Two forms of one row may have the same bits: then
-/// their operands alone tell them apart.
+/// If a word fits two patterns, one pattern is a special case of the other: it has all constant
+/// bits of the other pattern and more. The decoder tries patterns with more constant bits first, so
+/// it takes the special case. Two forms of one row may have the same bits: then only their operands
+/// tell them apart.
 #[test]
 fn words_have_one_meaning() {
     let (mut pairs, mut special) = (0, 0);

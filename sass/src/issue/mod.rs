@@ -1,10 +1,11 @@
-//! When a sub-core can issue an instruction: pipes, queues and register ports.
+//! The cycles in which a sub-core can issue instructions: pipes, queues and register ports.
 //!
-//! In: instructions with their control fields, in the order of their issue. Out: the earliest cycle of each, as
-//! far as that follows from the instructions alone: stall counts, the pipe that an instruction needs, and the
-//! ports through which its operands are read. What depends on data (caches, other warps, scoreboards) is the
-//! business of who calls: [`Program::static_cycles`](crate::Program::static_cycles) has one warp and nothing that
-//! waits; the simulator has the rest. So both count the same cycles.
+//! In: instructions with their control fields, in the order of their issue. Out: the earliest cycle
+//! of each, as far as that follows from the instructions alone: stall counts, the pipe that an
+//! instruction needs, and the ports through which its operands are read. The caller adds everything
+//! that depends on data (caches, other warps, scoreboards).
+//! [`Program::static_cycles`](crate::Program::static_cycles) has one warp and no waits; the
+//! simulator has the rest. So both count the same cycles.
 //!
 //! ```
 //! use ptxc_machine::Arch;
@@ -19,19 +20,20 @@
 //!
 //! **Pipes.** The figures stand in `machine/data/sm_*/issue.csv`. A unit that is half a warp wide
 //! is taken for two cycles by each instruction. Where there are two units (single precision), the
-//! one that is free first is taken. In front of the memory pipe and its like is a queue: an
-//! instruction enters it at issue and leaves it after `delay` cycles, `interval` cycles after the
-//! one before it; issue goes on until the queue is full.
+//! one that is free first is taken. The memory pipe and similar pipes have a queue: an instruction
+//! enters it at issue and leaves it after `delay` cycles, and at least `interval` cycles after the
+//! previous instruction. Issue continues until the queue is full.
 //!
-//! **Register ports.** The model is that of Huerta et al., "Analyzing Modern NVIDIA GPU cores" (arXiv 2503.20481),
-//! sections 5.1.1 and 5.3. The general registers lie in two banks, even and odd, each with one port that reads one
-//! register of a warp in a cycle. An instruction of fixed latency takes one cycle in stage Control and then stays in
-//! stage Allocate until all its operands can be read within the three cycles that follow. An instruction can issue
-//! when Control is free. A register that a reuse flag has kept from an earlier instruction of the same warp, in the
-//! same operand slot and bank, is not read again. Instructions of variable latency read through what is left of the
-//! ports; that is not modelled.
+//! **Register ports.** The model is that of Huerta et al., "Analyzing Modern NVIDIA GPU cores"
+//! (arXiv 2503.20481), sections 5.1.1 and 5.3. The general registers lie in two banks, even and
+//! odd, each with one port that reads one register of a warp in a cycle. An instruction of fixed
+//! latency takes one cycle in stage Control and then stays in stage Allocate until all its operands
+//! can be read within the three cycles that follow. An instruction can issue when Control is free.
+//! A register that a reuse flag has kept from an earlier instruction of the same warp, in the same
+//! operand slot and bank, is not read again. Instructions of variable latency read through what is
+//! left of the ports; that is not modelled.
 //!
-//! Cost: constant time an instruction.
+//! Cost: constant time per instruction.
 
 mod ports;
 mod table;
@@ -50,17 +52,18 @@ pub use table::{PipeTiming, pipe_timing, pipes};
 /// The number of register banks.
 pub const BANKS: usize = 2;
 
-/// Most units that an architecture has.
+/// The most units that an architecture has.
 const UNITS: usize = 16;
 /// The longest queue.
 const QUEUE: usize = 8;
 
-/// A stall count of 0 with the yield hint drains the warp, for this many cycles. Source: Huerta et al. 2025, section
-/// 4; measured on sm_86.
+/// A stall count of 0 with the yield hint drains the warp, for this many cycles. Source: Huerta et
+/// al. 2025, section 4; measured on sm_86.
 pub const DRAIN: u8 = 45;
 
-/// Cycles from the issue of an instruction to the earliest issue of the next one of the warp, by the control field
-/// alone. A yield hint leaves the next cycle to other warps; a stall count of 0 with it drains.
+/// Cycles from the issue of an instruction to the earliest issue of the next one of the warp, by
+/// the control field alone. A yield hint leaves the next cycle to other warps; a stall count of 0
+/// with it drains.
 pub const fn stall(control: &Control) -> u8 {
     match (control.stall, control.yield_hint) {
         (0, _) => DRAIN,
@@ -79,7 +82,7 @@ struct Read {
     keep: bool,
 }
 
-/// What an instruction demands from the sub-core that issues it.
+/// The demands of an instruction on the sub-core that issues it.
 #[derive(Clone, Debug)]
 pub struct Demand {
     pipe: Pipe,
@@ -129,15 +132,15 @@ impl Demand {
 /// Why a sub-core can't issue an instruction yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
-    /// Its unit is taken.
+    /// Its unit is busy.
     Pipe,
-    /// The queue in front of its unit is full.
+    /// The queue of its unit is full.
     Queue,
     /// Operands of earlier instructions wait for a register port.
     Port,
 }
 
-/// The last instructions of a queue: when they leave it.
+/// The last instructions of a queue, by the cycles in which they leave it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Queue {
     leaves: [u64; QUEUE],
@@ -160,7 +163,8 @@ impl Default for Front {
 }
 
 impl Front {
-    /// The earliest cycle, not before `at`, in which the instruction can issue, and what holds it until then.
+    /// The earliest cycle, not before `at`, in which the instruction can issue, and what holds it
+    /// until then.
     pub fn earliest(&self, demand: &Demand, at: u64) -> (u64, Option<Hold>) {
         let mut found = (at, None);
         let mut demand_cycle = |cycle: u64, hold| {
@@ -175,7 +179,7 @@ impl Front {
                 demand_cycle(free.unwrap_or(0), Hold::Pipe);
             }
             _ => {
-                // The oldest of those that may be in the queue.
+                // The oldest instruction that may still be in the queue.
                 let queue = &self.queues[demand.pipe as usize];
                 demand_cycle(queue.leaves[usize::from(queue.next)], Hold::Queue);
             }
@@ -183,8 +187,9 @@ impl Front {
         found
     }
 
-    /// Issues an instruction of a warp; when it leaves the queue in front of its unit, or the cycle itself where
-    /// there is none. `port` is the first cycle in which the port of the SM takes it, where it goes through that.
+    /// Issues an instruction of a warp. Returns the cycle in which it leaves the queue of its unit,
+    /// or the cycle of its issue if the unit has no queue. `port` is the first cycle in which the
+    /// port of the SM can take it, if it goes through that port.
     pub fn issue(&mut self, warp: u32, demand: &Demand, at: u64, port: u64) -> u64 {
         if demand.fixed {
             self.ports.allocate(warp, &demand.reads, at);
@@ -207,8 +212,8 @@ impl Front {
     }
 }
 
-/// For each instruction of a sequence that one warp runs through alone, without waiting for scoreboards, the cycles
-/// from its issue to that of the next one; for the last, its stall count.
+/// For each instruction of a sequence that one warp runs alone, without waiting for scoreboards,
+/// the cycles from its issue to the next one's; for the last, its stall count.
 pub fn distances(arch: Arch, insts: &[Coded]) -> Vec<u64> {
     let mut front = Front::default();
     let mut next = 0;

@@ -7,11 +7,13 @@ const WINDOW: u32 = 3;
 /// Operand slots of the reuse cache.
 const SLOTS: usize = 3;
 
-/// The state behind issue: who is in stage Allocate, which cycles of the ports are taken.
+/// The state after issue: the instruction in stage Allocate, and the cycles of the ports that are
+/// taken.
 ///
-/// Instruction `k` issues at `t`, is in Control at `t + 1`, and in Allocate from `max(t + 2, a + 1)` on, where `a`
-/// is the cycle in which the one before it reserved its reads. So the next one may issue, and be in Control a cycle
-/// later, one cycle before `k` enters Allocate.
+/// Instruction `k` issues at `t`, is in Control at `t + 1`, and in Allocate from
+/// `max(t + 2, a + 1)` on, where `a` is the cycle in which the previous instruction reserved its
+/// reads. So the next one may issue, and be in Control a cycle later, one cycle before `k` enters
+/// Allocate.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ports {
     /// When the last instruction reserved its reads.

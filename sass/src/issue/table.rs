@@ -13,9 +13,10 @@ pub struct PipeTiming {
     pub pipe: Pipe,
     /// The units that an instruction may go to, by their numbers on this architecture.
     pub units: Vec<u8>,
-    /// Cycles that the unit is taken.
+    /// Cycles for which the unit is busy.
     pub interval: u8,
-    /// Instructions that wait in front of it without holding up issue; 0 if the unit must be free.
+    /// Instructions that can wait for the unit without holding up issue; 0 if the unit must be
+    /// free.
     pub queue: u8,
     /// Cycles from issue to leaving the queue when nothing is in the way.
     pub delay: u8,
@@ -41,8 +42,8 @@ pub fn pipe_timing(arch: Arch, pipe: Pipe) -> &'static PipeTiming {
 /// Reads a file.
 ///
 /// # Panics
-/// If a line is malformed, or the pipes are not those of [`Pipe::ALL`] in their order, which a test of the crate
-/// excludes: the files are part of it.
+/// If a line is malformed, or the pipes are not those of [`Pipe::ALL`] in their order. A test of
+/// the crate excludes both: the files are part of the crate.
 fn read(text: &str) -> Vec<PipeTiming> {
     let mut units: Vec<&str> = Vec::new();
     let lines = text.lines().filter(|line| !line.starts_with('#')).skip(1);

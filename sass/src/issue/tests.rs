@@ -1,4 +1,4 @@
-//! The model against what was published about the machine.
+//! Tests the model against published measurements of the machine.
 
 use super::*;
 use crate::text::parse_inst;
@@ -29,7 +29,8 @@ fn files_name_every_pipe_with_figures_that_make_sense() {
     }
 }
 
-/// Listing 1 of Huerta et al.: bubbles between two multiply-adds, by the banks of the second one's operands.
+/// Listing 1 of Huerta et al.: bubbles between two multiply-adds, by the banks of the second one's
+/// operands.
 #[test]
 fn register_banks() {
     for (x, y, cycles) in [(19, 21, 5), (18, 21, 6), (18, 20, 7)] {

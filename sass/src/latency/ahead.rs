@@ -1,7 +1,8 @@
-//! Distances that no register is the cause of.
+//! Distances that are not caused by registers.
 //!
-//! In: an instruction that others must keep away from, as [`Ahead::of`] tells, and one behind it. Out: the least sum of
-//! the stalls from the one to the other, in cycles, as NVIDIA's assembler keeps it without exception.
+//! In: an instruction that later ones must keep away from, as [`Ahead::of`] tells, and a later
+//! instruction. Out: the least sum of the stalls from the first to the second, in cycles, which
+//! NVIDIA's assembler keeps without exception.
 //!
 //! ```
 //! use ptxc_sass::latency::Ahead;
@@ -15,7 +16,7 @@
 //! assert_eq!(ahead.distance(Arch::Sm90, &barrier), 2);
 //! ```
 //!
-//! What the figures rest on is told in `docs/facts/latency.md` and `docs/facts/barriers.md`.
+//! The evidence for the figures is in `docs/facts/latency.md` and `docs/facts/barriers.md`.
 
 use ptxc_machine::Arch;
 
@@ -24,42 +25,42 @@ use crate::operand::OperandKind;
 use crate::register::Register;
 use crate::table::{BarrierResult, Completion, LatencyClass, Op, Pipe, SpecialReg};
 
-/// What an instruction is that others must keep away from, whatever registers they touch.
+/// The kind of an instruction that later ones must keep away from, whatever registers they touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Ahead {
     /// A `BAR`.
     ///
-    /// | behind it | sm_75 | sm_80, sm_86, sm_89 | sm_90 |
+    /// | after it | sm_75 | sm_80, sm_86, sm_89 | sm_90 |
     /// |---|---|---|---|
     /// | another `BAR` | 5 | 6 | 8 |
-    /// | memory, control, `ULDC`, `UMOV`, whatever takes a scoreboard | 5 | 6 | 6 |
-    /// | `CS2R` but of `SRZ` | 5 | 6 | 1 |
+    /// | memory, control, `ULDC`, `UMOV`, all that take a scoreboard | 5 | 6 | 6 |
+    /// | `CS2R`, except of `SRZ` | 5 | 6 | 1 |
     /// | other arithmetic | 5 | 1 | 1 |
     Barrier,
-    /// A `B2R`, which reads the barrier result of the warp. The next barrier may replace that without a wait for the
-    /// scoreboard of the `B2R`: the two keep their order and this distance.
+    /// A `B2R`, which reads the barrier result of the warp. The next barrier may replace the result
+    /// without a wait for the scoreboard of the `B2R`: the two keep their order and this distance.
     ///
-    /// | behind it | sm_75, sm_80, sm_86, sm_89 | sm_90 |
+    /// | after it | sm_75, sm_80, sm_86, sm_89 | sm_90 |
     /// |---|---|---|
     /// | a `BAR`, an `R2B` | 4 | 2 |
     BarrierResult,
-    /// A `B2R` of which nothing is kept, `B2R.RESULT RZ`: as the others, but NVIDIA's code for sm_90 has had a barrier
-    /// right behind it.
+    /// A `B2R` whose result is dropped, `B2R.RESULT RZ`: as the others, except that NVIDIA's code
+    /// for sm_90 has had a barrier right after it.
     UnreadResult,
-    /// A `CGAERRBAR`: 8 cycles to a barrier of the CTA or the cluster, also with a `CCTL.IVALL` between them.
-    /// See `docs/facts/clusters.md`.
+    /// A `CGAERRBAR`: 8 cycles to a barrier of the CTA or the cluster, also with a `CCTL.IVALL`
+    /// between them. See `docs/facts/clusters.md`.
     ClusterErrors,
 }
 
 impl Ahead {
-    /// All of them, in the order of their numbers.
+    /// All kinds, in the order of their numbers.
     pub const ALL: [Ahead; 4] =
         [Ahead::Barrier, Ahead::BarrierResult, Ahead::UnreadResult, Ahead::ClusterErrors];
 
-    /// The greatest distance that any of them demands, in cycles.
+    /// The greatest distance that any kind demands, in cycles.
     pub const MOST: u8 = 8;
 
-    /// Which of them an instruction is.
+    /// The kind of an instruction, if it has one.
     pub fn of<R: Register>(inst: &Inst<R>) -> Option<Ahead> {
         match inst.op {
             Op::CGAERRBAR => Some(Ahead::ClusterErrors),
@@ -72,8 +73,9 @@ impl Ahead {
         }
     }
 
-    /// The least distance in cycles from the issue of it to that of an instruction behind it that NVIDIA's code has anywhere: less
-    /// than the [distance](Ahead::distance) that it keeps within a line, where the instruction behind begins a block.
+    /// The least distance in NVIDIA's code from the issue of this instruction to that of a later
+    /// one, in cycles. If the later instruction begins a block, it is less than the
+    /// [distance](Ahead::distance) that straight code keeps.
     pub fn least<R: Register>(self, arch: Arch, behind: &Inst<R>) -> u8 {
         let distance = self.distance(arch, behind);
         match self {
@@ -86,7 +88,8 @@ impl Ahead {
         }
     }
 
-    /// The distance in cycles from the issue of it to that of an instruction behind it that code should keep.
+    /// The distance that code should keep from the issue of this instruction to that of a later
+    /// one, in cycles.
     pub fn distance<R: Register>(self, arch: Arch, behind: &Inst<R>) -> u8 {
         match self {
             Ahead::Barrier => after_barrier(arch, behind),

@@ -1,8 +1,8 @@
-//! How far apart two dependent instructions must issue.
+//! The least distance between the issues of two dependent instructions.
 //!
-//! In: two instructions and the operands through which the second depends on the first. Out: the least
-//! sum of the stalls from the first to the second, in cycles, in two figures: [`Latency::safe`] is what
-//! the scheduler and the control pass use, [`Latency::legal`] what the hazard check demands.
+//! In: two instructions and the operands through which the second depends on the first. Out: the
+//! least sum of the stalls from the first to the second, in cycles, in two figures: the scheduler
+//! and the control pass use [`Latency::safe`], the hazard check demands [`Latency::legal`].
 //!
 //! ```
 //! use ptxc_sass::latency::{Dependence, Side, latency};
@@ -24,13 +24,14 @@
 //!
 //! The numbers stand in one file an architecture, `machine/data/sm_*/latency.csv`, keyed by
 //! dependence, register file and the [`LatencyClass`] of both sides, with a source and the number
-//! of observations. A file is read once into a dense array; a query is one lookup. What the figures
-//! rest on is told in `docs/facts/latency.md`.
+//! of observations. A file is read once into a dense array; a query is one lookup. The evidence for
+//! the figures is in `docs/facts/latency.md`.
 //!
-//! Only *fixed* latencies are here. Where the first side announces the event by a scoreboard
+//! Only *fixed* latencies are here. If the first side announces the event by a scoreboard
 //! ([`Completion::Variable`], [`Completion::LateRead`]), the answer is [`Latency::SCOREBOARD`]: the
-//! distance at which a wait sees the scoreboard taken. [`reads_at_issue`] tells which operands need none.
-//! Distances that no register is the cause of, such as those behind a `BAR`, are those of [`Ahead`].
+//! distance at which a wait sees the scoreboard taken. [`reads_at_issue`] tells which operands need
+//! no scoreboard. [`Ahead`] has the distances that are not caused by registers, such as those after
+//! a `BAR`.
 
 mod ahead;
 mod port;
@@ -79,36 +80,38 @@ impl<R> Copy for Side<'_, R> {}
 /// Where a latency comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Source {
-    /// The least distance that NVIDIA's assembler was seen to use for this pair of classes.
+    /// The least distance that NVIDIA's assembler was seen to keep for this pair of classes.
     Mined,
     /// The figure of the class as established on sm_90; this pair was not seen itself.
     Table,
-    /// Nothing is known of the pair: `safe` is the greatest figure of the producer, `legal` the least.
+    /// Nothing is known about the pair: `safe` is the greatest figure of the producer, `legal` the
+    /// least.
     Bound,
-    /// A scoreboard tells; the figure is from its taking to the first wait.
+    /// A scoreboard announces the event; the figure is the distance from the instruction that takes
+    /// the scoreboard to the first wait.
     Scoreboard,
 }
 
 /// A distance between two issues, in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Latency {
-    /// What a compiler should keep.
+    /// The distance that a compiler should keep.
     pub safe: u8,
-    /// What a program must keep; at most `safe`.
+    /// The distance that a program must keep; at most `safe`.
     pub legal: u8,
     /// Where both come from.
     pub source: Source,
 }
 
 impl Latency {
-    /// From the issue of an instruction that takes a scoreboard to the first instruction that waits for
-    /// it: the counter is visible one cycle after issue.
+    /// From the issue of an instruction that takes a scoreboard to the first instruction that waits
+    /// for it: the counter is visible one cycle after issue.
     pub const SCOREBOARD: Latency = Latency { safe: 2, legal: 2, source: Source::Scoreboard };
 
     /// For a pair of classes that no file names: the greatest fixed latency of any class.
     pub const UNKNOWN: Latency = Latency { safe: 26, legal: 1, source: Source::Bound };
 
-    /// Whether it is [that](Self::UNKNOWN).
+    /// Whether it is [`UNKNOWN`](Self::UNKNOWN).
     const fn is_unknown(self) -> bool {
         let Latency { safe, legal, source } = Latency::UNKNOWN;
         self.safe == safe && self.legal == legal && self.source as u8 == source as u8
@@ -118,8 +121,8 @@ impl Latency {
 /// The least distance between the issues of two dependent instructions.
 ///
 /// The register file follows from the definition's side: the producer for [`Dependence::Raw`] and
-/// [`Dependence::Waw`], the consumer for [`Dependence::War`] (there, `producer` names the reader, which
-/// comes first in the program).
+/// [`Dependence::Waw`], the consumer for [`Dependence::War`] (there, `producer` names the reader,
+/// which comes first in the program).
 pub fn latency<R: Register>(
     arch: Arch,
     dependence: Dependence,
@@ -139,9 +142,9 @@ pub fn latency<R: Register>(
     table::lookup(arch, dependence, guard, file, Port::of_producer(producer), Port::of_consumer(consumer))
 }
 
-/// From the issue of an instruction until code of which nothing is known, such as a function that is called, may
-/// read and overwrite the register in a slot (`written`), or overwrite it: the greatest figure of any consumer. What
-/// a scoreboard announces needs none.
+/// The distance from the issue of an instruction to unknown code, such as a called function, that
+/// may read and overwrite the register in a slot (if `written`), or only overwrite it: the greatest
+/// figure of any consumer. Accesses that a scoreboard announces need no distance.
 pub fn settled<R: Register>(arch: Arch, producer: Side<'_, R>, written: bool) -> Latency {
     let file = file_of(producer);
     let announced = match written {
@@ -154,16 +157,16 @@ pub fn settled<R: Register>(arch: Arch, producer: Side<'_, R>, written: bool) ->
     table::settled(arch, written, file, Port::of_producer(producer))
 }
 
-/// From the issue of any instruction until whatever it has read may be overwritten by any other: the greatest
-/// [`Latency::legal`] of a [`Dependence::War`].
+/// The distance from the issue of any instruction to an instruction that overwrites one of its
+/// operands: the greatest [`Latency::legal`] of a [`Dependence::War`].
 pub fn until_overwritten(arch: Arch) -> u8 {
     table::overwriting(arch).max(Latency::SCOREBOARD.legal)
 }
 
 /// Whether an instruction reads the register operands in a slot when it issues, so that they may be
-/// overwritten without waiting for a read scoreboard. Variable-latency instructions fetch their general
-/// registers late, but predicates (the guard among them) and uniform registers at issue; those that copy in bulk fetch
-/// uniform registers late, too.
+/// overwritten without waiting for a read scoreboard. Variable-latency instructions fetch their
+/// general registers late, but predicates (including the guard) and uniform registers at issue.
+/// Bulk copies fetch uniform registers late, too.
 ///
 /// For a memory address, `file` chooses between its general and its uniform part.
 pub fn reads_at_issue<R: Register>(arch: Arch, inst: &Inst<R>, file: RegFile) -> bool {
@@ -186,7 +189,7 @@ pub(crate) const fn completion_on(row: &Row, arch: Arch) -> Completion {
 }
 
 impl<R: Register> Inst<R> {
-    /// How the machine announces that the instruction is done: as the row says. Double precision,
+    /// How the machine announces that the instruction is done, as the row says. Double precision,
     /// moves from general to uniform registers and products of matrices announce their results by
     /// scoreboards where their latency is not fixed ([`FixedDoubles`](Feature::FixedDoubles) and
     /// the two features after it).
@@ -204,8 +207,8 @@ impl Op {
     }
 }
 
-/// Whether an operand is read as late as a guard: the guard itself, and the predicate that `VOTE` counts, though the
-/// instruction reads no other operand late.
+/// Whether an operand is read as late as a guard: the guard itself, and the predicate that `VOTE`
+/// counts, although `VOTE` reads no other operand late.
 pub fn reads_as_guard<R: Register>(side: Side<'_, R>) -> bool {
     let slots = side.inst.row().slots;
     let slot = usize::from(side.slot);

@@ -1,11 +1,11 @@
-//! The rows and columns of a latency file: latency classes, with the halves of wide products and the sizes of
-//! matrices apart.
+//! The rows and columns of a latency file: latency classes, with the halves of wide products and
+//! the sizes of matrices apart.
 
 use super::Side;
 use crate::register::Register;
 use crate::table::{LatencyClass, Op};
 
-/// Whether two texts are the same; `==` of them is not for constants.
+/// Whether two texts are the same; `==` on slices cannot be used in constants.
 const fn equal(a: &[u8], b: &[u8]) -> bool {
     let mut at = 0;
     while at < a.len() && at < b.len() && a[at] == b[at] {
@@ -45,9 +45,10 @@ ports! {
     Alu = "alu",
     /// [`LatencyClass::Fma`].
     Fma = "fma",
-    /// [`LatencyClass::ImadWide`]: the low word of the result; operands but the high word of c.
+    /// [`LatencyClass::ImadWide`]: the low word of the result; operands except the high word of c.
     ImadWide = "imad-wide",
-    /// [`LatencyClass::ImadWide`]: the high word of the result; the high word of c, read two cycles late.
+    /// [`LatencyClass::ImadWide`]: the high word of the result; the high word of c, read two cycles
+    /// late.
     ImadWideHigh = "imad-wide-hi",
     /// [`LatencyClass::Half`].
     Half = "half",
@@ -82,8 +83,8 @@ ports! {
 }
 
 impl Port {
-    /// The port of a class; for [`LatencyClass::ImadWide`], the one of low words, for [`LatencyClass::Mma`] the one of
-    /// operands.
+    /// The port of a class; for [`LatencyClass::ImadWide`] the port of low words, for
+    /// [`LatencyClass::Mma`] the port of operands.
     pub const fn of_class(class: LatencyClass) -> Port {
         match class {
             LatencyClass::Alu => Port::Alu,
@@ -105,7 +106,8 @@ impl Port {
         }
     }
 
-    /// Where a result leaves; each of `ELECT`'s leaves elsewhere. `IMAD.HI` has the high word alone. Products of matrices take their time by the size of a,
+    /// The port where a result leaves. The two results of `ELECT` leave at different ports.
+    /// `IMAD.HI` has only the high word. The time of a matrix product depends on the size of a,
     /// whatever its elements are.
     #[inline]
     pub fn of_producer<R: Register>(side: Side<'_, R>) -> Port {
@@ -127,7 +129,8 @@ impl Port {
         }
     }
 
-    /// Where an operand enters, or where the result is written that overwrites what another one reads or writes.
+    /// The port where an operand enters, or where a result leaves that overwrites a register which
+    /// another instruction reads or writes.
     #[inline]
     pub fn of_consumer<R: Register>(side: Side<'_, R>) -> Port {
         let facts = side.inst.op.facts();
@@ -146,8 +149,8 @@ fn is_named<R: Register>(side: Side<'_, R>, name: &str) -> bool {
     side.inst.row().slots.get(usize::from(side.slot)).is_some_and(|slot| slot.name == name)
 }
 
-/// The port of what has but one, or of `ELECT`: the number of the lane that it elects is there as soon as what `UMOV` makes,
-/// long before the predicate.
+/// The port of an instruction that has only one, or of `ELECT`: the number of the elected lane is
+/// there as soon as the result of `UMOV`, long before the predicate.
 fn of_other<R: Register>(side: Side<'_, R>) -> Port {
     if side.inst.op == Op::ELECT && is_named(side, "d") { Port::Umov } else { side.inst.op.facts().port }
 }

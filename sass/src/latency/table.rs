@@ -1,4 +1,4 @@
-//! The data files, read into dense arrays by the compiler of this crate: a program has them when it starts.
+//! The data files, read into dense arrays at compile time: they are ready when a program starts.
 
 use ptxc_machine::{Arch, PerArch, per_arch};
 
@@ -10,7 +10,7 @@ use crate::register::RegFile;
 pub struct Entry {
     /// How the consumer depends on the producer.
     pub dependence: Dependence,
-    /// Whether the consumer reads it as its guard.
+    /// Whether the consumer reads the register as its guard.
     pub guard: bool,
     /// The register file.
     pub file: RegFile,
@@ -20,9 +20,9 @@ pub struct Entry {
     pub consumer: Port,
     /// The distance.
     pub latency: Latency,
-    /// How many pairs the mined corpus had.
+    /// The number of pairs in the mined corpus.
     pub observations: u32,
-    /// How many of them were at their least distance.
+    /// The number of these pairs that were at their least distance.
     pub at_minimum: u32,
 }
 
@@ -39,7 +39,7 @@ type Settled = [[[Latency; PORTS]; FILES]; 2];
 
 /// The figures of an architecture.
 struct Figures {
-    /// Those of pairs.
+    /// The figures of pairs.
     cells: Cells,
     /// The greatest over all consumers that the file names.
     settled: Settled,
@@ -94,9 +94,9 @@ impl Figures {
     }
 }
 
-/// What may follow a read.
+/// The dependences that may follow a read.
 const OVERWRITING: &[(Dependence, bool)] = &[(Dependence::War, false)];
-/// What may follow a write.
+/// The dependences that may follow a write.
 const USING: &[(Dependence, bool)] =
     &[(Dependence::Raw, false), (Dependence::Raw, true), (Dependence::Waw, false)];
 
@@ -152,7 +152,7 @@ pub(super) fn overwriting(arch: Arch) -> u8 {
     of_arch(arch).overwriting
 }
 
-/// The kind of what a consumer reads as an operand.
+/// The kind of a read of an operand.
 const READS: usize = 0;
 
 #[inline]
@@ -164,8 +164,8 @@ const fn kind(dependence: Dependence, guard: bool) -> usize {
     }
 }
 
-/// Only what a consumer reads knows the high half of c, and only a result the high half of d: elsewhere both halves have the
-/// same figures.
+/// Only reads tell the high half of c apart, and only results the high half of d: elsewhere both
+/// halves have the same figures.
 const fn spread_halves(cells: &mut Cells) {
     let (low, high) = (Port::ImadWide as usize, Port::ImadWideHigh as usize);
     let mut kind = READS + 1;
@@ -189,13 +189,13 @@ const fn merge_halves(port: Port) -> Port {
     if matches!(port, Port::ImadWideHigh) { Port::ImadWide } else { port }
 }
 
-/// What is left of a file. A malformed line does not compile.
+/// The unread rest of a file. A malformed line does not compile.
 struct Reader {
     text: &'static [u8],
 }
 
 impl Reader {
-    /// Behind the comments and the heading.
+    /// Starts after the comments and the heading.
     const fn new(text: &'static [u8]) -> Reader {
         let mut reader = Reader { text };
         while let [b'#', ..] = reader.text {
@@ -205,7 +205,7 @@ impl Reader {
         reader
     }
 
-    /// What stands in front of the next `end`, which is skipped.
+    /// The text before the next `end`; skips both.
     const fn field(&mut self, end: u8) -> &'static [u8] {
         let mut length = 0;
         while self.text[length] != end {

@@ -1,4 +1,4 @@
-//! The tables against the figures that every schedule leans on.
+//! Tests the tables against the figures that every schedule depends on.
 
 use std::collections::BTreeMap;
 
@@ -212,8 +212,8 @@ fn what_is_settled_is_old_enough_for_every_consumer() {
     }
 }
 
-/// The pairs of which nothing is known are listed in `machine/data/latency_bounds.txt`: a pair that
-/// falls out of knowledge, or back into it, shows in review.
+/// The pairs without known figures are listed in `machine/data/latency_bounds.txt`, so that a pair
+/// that loses or gains a figure shows in review.
 #[test]
 fn bounds_are_listed() {
     let mut consumers: BTreeMap<String, Vec<&str>> = BTreeMap::new();

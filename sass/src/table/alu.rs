@@ -7,7 +7,7 @@ use super::row::{
     Completion, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Spelling, Stand,
 };
 
-/// What the rows of this family share.
+/// The common part of the rows of this family.
 const ALU: Row =
     Row { pipe: Pipe::Alu, latency: LatencyClass::Alu, completion: Completion::Fixed, ..Row::BASE };
 
@@ -22,15 +22,15 @@ const IMM: Kinds = Kinds::IMM;
 const P_IN: Slot = Slot::read("ps", Kinds::P).not().optional().at(87, 3);
 const P_OUT: Slot = Slot::def("pd", Kinds::P).at(81, 3);
 const P_OUT_2: Slot = Slot::def("pe", Kinds::P).at(84, 3);
-/// The predicates that a form without them reads, all ones.
+/// The predicate fields of a form without predicates, all ones.
 pub(super) const NO_CARRIES: &[Fixed] =
     &[Fixed::new(77, 4, 0xf), Fixed::new(87, 4, 0xf), Fixed::new(74, 1, 0)];
 pub(super) const COMPARE: Modifier =
     Modifier::new(ModKind::Compare, &[".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".T"]).at(76, 3);
 pub(super) const COMBINE: Modifier = Modifier::new(ModKind::Combine, &[".AND", ".OR", ".XOR"]).at(74, 2);
-/// How a `LOP3` combines whether its result is zero with a predicate.
+/// How a `LOP3` combines a predicate with the test whether its result is zero.
 pub(super) const PAND: Modifier = Modifier::new(ModKind::Combine, &["", ".PAND"]).at(80, 1);
-/// Both counts of a `BMSK`, or that of a `SGXT`, modulo 32.
+/// Takes both counts of a `BMSK`, or the count of a `SGXT`, modulo 32.
 pub(super) const MODULO: Modifier = Modifier::new(ModKind::Variant, &["", ".W"]).at(75, 1);
 pub(super) const UNSIGNED: Modifier = Modifier::new(ModKind::Sign, &[".U32", ""]).default_to(1).at(73, 1);
 
@@ -144,9 +144,9 @@ pub(super) const SHIFT: Slot = Slot::read("shift", IMM).at(75, 5);
 const NO_C: Fixed = Fixed::new(64, 8, 0xff);
 /// The predicate that a `LEA` without carry reads, all ones.
 pub(super) const NO_CARRY: Fixed = Fixed::new(87, 4, 0xf);
-/// Which word of the shifted pair a `LEA` adds to.
+/// The word of the shifted pair that a `LEA` adds to.
 pub(super) const HIGH: Fixed = Fixed::new(80, 1, 1);
-/// Whether it adds a carry.
+/// Whether a `LEA` adds a carry.
 pub(super) const EXTENDED: Fixed = Fixed::new(74, 1, 1);
 /// Whether a `LEA.HI` extends the sign of its first operand.
 pub(super) const SX32: Modifier = Modifier::new(ModKind::Variant, &["", ".SX32"]).at(73, 1);
@@ -213,7 +213,7 @@ pub(super) static PRMT: Row = Row {
     ..ALU
 };
 
-/// What the selector of a permutation means.
+/// The meaning of the selector of a permutation.
 pub(super) const PERMUTE: Modifier =
     Modifier::new(ModKind::Mode, &["", ".F4E", ".B4E", ".RC8", ".ECL", ".ECR", ".RC16"]).at(72, 3);
 
@@ -373,10 +373,10 @@ pub(super) static PLOP3: Row = Row {
     ..ALU
 };
 
-/// The truth tables of a `PLOP3`.
+/// The truth table of the first result of a `PLOP3`.
 pub(super) const FIRST_TABLE: Slot =
     Slot::read("lut", IMM).place(Place::Split(Bits::new(64, 3), Bits::new(72, 5)));
-/// That of its second result.
+/// The truth table of the second result.
 pub(super) const SECOND_TABLE: Slot = Slot::read("lut2", IMM).at(16, 8);
 
 pub(super) static PLOP3_SIGN: Row = Row {
@@ -396,7 +396,7 @@ pub(super) static PLOP3_SIGN: Row = Row {
     ..ALU
 };
 
-/// Behind a number of which the sign counts.
+/// The suffix of a number whose sign counts.
 pub(crate) const SIGN: &str = ".SIGN";
 
 pub(super) static MOV_LANES: Row = Row {

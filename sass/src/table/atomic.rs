@@ -1,4 +1,4 @@
-//! Atomic updates of memory, and the question which memory an address lies in.
+//! Atomic updates of memory, and queries for the memory that an address lies in.
 
 use ptxc_machine::Archs;
 
@@ -24,7 +24,7 @@ const PD: Slot = Slot::def("pd", Kinds::P).optional().at(81, 3);
 const D: Slot = Slot::def("d", Kinds::R).width(Width::Size).place(Place::D);
 const ADDRESS: Slot = Slot::read("addr", Kinds::MEM).place(Place::Address(AddressPlace::PLAIN));
 const COMPARE: Slot = Slot::read("compare", Kinds::R).width(Width::Size).never_zero(Archs::TURING).at(32, 8);
-/// What is stored by a compare-and-swap.
+/// The value that a compare-and-swap stores.
 const SWAP: Slot = Slot::read("data", Kinds::R).width(Width::Size).at(64, 8);
 /// The address of a compare-and-swap is always 64 bits.
 const WIDE: Modifier = Modifier::new(ModKind::Extended, &[".E"]);
@@ -79,21 +79,21 @@ const FLOATS: &[Joint] = &[
     Joint::new(&[ModKind::Atomic], 88, 2, &[(&[".ADD"], 0), (&[".MIN"], 1), (&[".MAX"], 2)]),
 ];
 const JOINTS: &[Joint] = &[ORDERS_75, ORDERS, TYPES, INTEGERS];
-/// The uniform part, where something else has the bit that says how wide the register beside it is.
+/// The uniform part, if another field has the bit that tells the width of the register beside it.
 const UNIFORM_OF_ATOMICS: AddressPlace = AddressPlace::PLAIN.uniform(64).wide(70);
-/// Until sm_89 an address with a descriptor has a register.
+/// Until sm_89 an address with a descriptor has a general register.
 const AT_BASE: &[(&str, Place)] =
     &[("addr", Place::Address(UNIFORM_OF_ATOMICS.needs_base(Archs::TURING_TO_ADA)))];
 /// An address of 64 bits with a descriptor.
 const DESCRIBED: Form = Form::same(&[("addr", Shape::AddressDescribed)]).with(&[ONLY_EXTENDED]);
 const WITH_RESULT: &[Fixed] = &[BY_UNIFORM, Fixed::new(70, 2, 3)];
 const WITHOUT_RESULT: &[Fixed] = &[BY_UNIFORM, Fixed::new(90, 1, 1), Fixed::new(71, 1, 1)];
-/// On sm_75 what is not swapped is RZ.
+/// On sm_75 the absent swap operand is RZ.
 const NO_SWAP: Fixed = Fixed::new(64, 8, 0xff).on(Archs::TURING);
 const ATOMIC_OP: Modifier =
     Modifier::new(ModKind::Atomic, &[".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR", ".EXCH"])
         .at(87, 4);
-/// What an update without a result does: not exchange.
+/// The operations of an update without a result: all except exchange.
 const REDUCTION: Modifier =
     Modifier::new(ModKind::Atomic, &[".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR"])
         .at(87, 3);
@@ -134,8 +134,9 @@ const ATOMIC_SIZE: Modifier = Modifier::new(ModKind::Size, &["", ".64", ".128"])
     .limited(&[(".128", Archs::HOPPER)])
     .at(73, 3)
     .codes(&[0, 2, 4]);
-/// `.CAST.SPIN` is for loops that store what they computed from the old value, and gives 1 where it stored. `ATOMG` has no
-/// such form: with the bit that tells `ATOM.E.CAST.SPIN` from `ATOM.E.CAS` set, nvdisasm still reads `ATOMG.E.CAS`.
+/// `.CAST.SPIN` is for loops that store a value computed from the old one, and gives 1 if it
+/// stored. `ATOMG` has no such form: with the bit that tells `ATOM.E.CAST.SPIN` from `ATOM.E.CAS`
+/// set, nvdisasm still reads `ATOMG.E.CAS`.
 const CAS: Modifier = Modifier::new(ModKind::Atomic, &[".CAS", ".CAST.SPIN"]).at(87, 2).codes(&[0, 3]);
 
 pub(super) static ATOMG: Row = Row {
@@ -157,7 +158,7 @@ pub(super) static ATOMG: Row = Row {
     ..ATOMIC
 };
 
-/// What an update without a result has: no 128 bits.
+/// The sizes of an update without a result: no 128 bits.
 const REDUCTION_SIZE: Modifier = Modifier::new(ModKind::Size, &["", ".64"]);
 
 pub(super) static REDG: Row = Row {
@@ -219,7 +220,7 @@ pub(super) static ATOMS: Row = Row {
     forms: &[
         PLAIN.with(&[UPDATE]).fixed(&[NO_SWAP]),
         UNIFORM.opcode(0x98c).with(&[UPDATE]),
-        // The count is another operation, which has a uniform register always.
+        // The count is another operation, which always has a uniform register.
         PLAIN
             .opcode(0xf8c)
             .with(&[COUNT, WORD, UNTYPED])
@@ -334,7 +335,7 @@ pub(super) static ATOM_ARRIVE: Row = Row {
     ..ATOMIC
 };
 
-/// A generic address that always has a uniform part, URZ if nothing else.
+/// A generic address that always has a uniform part, at least URZ.
 const GENERIC_AT_UNIFORM: Slot = Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR))
     .names_uniform()
     .place(Place::Address(UNIFORM_OF_ATOMICS));

@@ -21,20 +21,20 @@ const FLOW: Row = Row {
 
 const CONVERGENCE: Slot = Slot::read("barrier", Kinds::CONVERGENCE).at(16, 4);
 
-/// Where they go, or what an address is relative to.
+/// The target of a branch, or the base of a relative address.
 const TARGET: Slot = Slot::read("target", Kinds::LABEL).place(Place::TARGET);
 const FUNCTION: Slot = Slot::read("target", Kinds::FUNCTION).place(Place::TARGET);
 const BASE: Slot = Slot::read("base", Kinds::FUNCTION).spaced().place(Place::TARGET);
 const A: Slot = Slot::read("a", Kinds::R).width(Width::Fixed(2)).at(24, 8);
 
-/// A second predicate that must hold, always PT but in `BRA`.
+/// A second predicate that must hold; always PT, except in `BRA`.
 const NO_CONDITION: Fixed = Fixed::new(87, 3, 7);
 const UNCONDITIONAL: &[Fixed] = &[NO_CONDITION];
 
 /// Calls and returns that leave the count of calls alone.
 const UNCOUNTED: &[Fixed] = &[Fixed::new(86, 1, 1), NO_CONDITION];
 
-/// The rows with a target have it in more bits from sm_90 on.
+/// Forms of rows with a target: from sm_90 on, more bits hold it.
 const REACHES: &[Form] = &[
     Form::same(&[]).on(Archs::TURING_TO_ADA),
     Form::same(&[])
@@ -85,7 +85,7 @@ pub(super) static BRA_NEVER: Row = Row {
     ..FLOW
 };
 
-/// Under a uniform predicate the lanes stay together, and say so.
+/// Under a uniform predicate the lanes stay together, and the encoding says so.
 const UNDER_UNIFORM: Form = Form::same(&[("ps", Shape::Uniform)])
     .opcode(0x547)
     .with(&[(ModKind::Variant, &[".U"])])
@@ -95,7 +95,7 @@ const UNIFORM_CONDITION: Place = Place::number(24, 3);
 /// With a mask in a uniform register.
 const BY_MASK: Fixed = Fixed::new(91, 1, 1);
 
-/// What branches on whether lanes run together share.
+/// The common part of branches that test whether lanes run together.
 const TOGETHER: Row = Row {
     slots: &[Slot::read("mask", Kinds::UR).not().at(24, 6), TARGET],
     effects: Effects { convergent: true, branch: true, ..Effects::NONE },
@@ -135,10 +135,11 @@ pub(super) static BRA_CONV_WARP: Row = Row {
     ..BRA_DIV_WARP
 };
 
-/// The targets of an indexed branch, as an assembler's annotation names them; no part of the encoding.
+/// The targets of an indexed branch, as an annotation in the assembly names them; not part of the
+/// encoding.
 const TARGETS: Slot = Slot::read("targets", Kinds::LABEL).repeated();
 
-/// What is added to the address.
+/// The number that is added to the address.
 const OFFSET: Slot =
     Slot::read("offset", Kinds::IMM).imm(ImmFormat::Signed).spaced().hidden().required().place(Place::TARGET);
 
@@ -171,7 +172,7 @@ pub(super) static EXIT: Row = Row {
     ..FLOW
 };
 
-/// What a function that is called may do.
+/// The effects that a called function may have.
 const CALL_EFFECTS: Effects = Effects {
     reads_memory: true,
     writes_memory: true,
@@ -354,11 +355,11 @@ pub(super) static NOP: Row = Row {
 
 pub(super) static BPT: Row = Row {
     mnemonic: "BPT",
-    summary: "call the trap handler, or a debugger, with that number",
+    summary: "call the trap handler, or a debugger, with the given number",
     slots: &[Slot::read("number", Kinds::IMM).hidden().at(34, 3)],
     mods: &[Modifier::new(ModKind::Mode, &[".PAUSE", ".TRAP", ".INT", ".DRAIN", ".PAUSE_QUIET"])
         .default_to(1)
-        // Later trap handlers are not told to wait.
+        // Later architectures lack these modes.
         .limited(&[(".PAUSE", Archs::TURING), (".DRAIN", Archs::TURING), (".PAUSE_QUIET", Archs::TURING)])
         .at(84, 3)
         .codes(&[2, 3, 4, 5, 6])],
@@ -368,7 +369,7 @@ pub(super) static BPT: Row = Row {
     ..FLOW
 };
 
-/// A second predicate that decides with the guard; without one it is another row.
+/// A second predicate that decides together with the guard; the branch without one is another row.
 const CONDITION: Slot = Slot::read("ps", Kinds::P).not().never_zero(Archs::TURING_TO_HOPPER).at(87, 3);
 
 pub(super) static EXIT_IF: Row =
@@ -400,7 +401,7 @@ pub(super) static BREAK_IF: Row = Row {
     ..BREAK
 };
 
-/// One of the masks that a warp keeps of its lanes, numbered behind the barriers.
+/// One of the lane masks that a warp keeps, numbered after the barriers.
 const MASK: Slot = Slot::read("mask", Kinds::IMM).imm(ImmFormat::LaneMask).at(24, 2);
 const MASK_CODE: Fixed = Fixed::new(26, 3, 6);
 
@@ -425,7 +426,7 @@ pub(super) static BMOV_TO_MASK: Row = Row {
     ..FLOW
 };
 
-/// A half of the place where a trap handler returns to.
+/// One half of the address that a trap handler returns to.
 const RETURN: Slot = Slot::read("half", Kinds::IMM).imm(ImmFormat::ReturnHalf).at(31, 1);
 
 pub(super) static RPCMOV: Row = Row {

@@ -8,12 +8,12 @@ use super::row::{
     Completion, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
 };
 
-/// What the rows of this family share.
+/// The common part of the rows of this family.
 const XU: Row =
     Row { pipe: Pipe::Xu, latency: LatencyClass::MioFast, completion: Completion::Variable, ..Row::BASE };
 
 const ANY: Kinds = Kinds::R.or(Kinds::UR).or(Kinds::IMM).or(Kinds::CONST);
-/// What conversions of other than binary32 take.
+/// The sources of conversions from types other than binary32.
 const SOURCE: Kinds = Kinds::R.or(Kinds::UR).or(Kinds::CONST);
 const D: Slot = Slot::def("d", Kinds::R).place(Place::D);
 const D_PAIR: Slot = D.width(Width::Fixed(2));
@@ -21,16 +21,16 @@ const B: Slot = Slot::read("b", ANY).place(Place::B);
 const FLOAT_B: Slot = B.neg().abs().imm(ImmFormat::Float);
 const DOUBLE_B: Slot = B.width(Width::Fixed(2)).neg().abs().imm(ImmFormat::DoubleHigh);
 const HALF_B: Slot = B.neg().abs().imm(ImmFormat::OfSource);
-/// What is known is a word, of which all bits count.
+/// A source of one word: all bits of an immediate count.
 const INT_B: Slot = B.imm(ImmFormat::OfInteger);
-/// What is known is the upper word of a number whose lower one is zero.
+/// A source of two words: an immediate is the upper word, and the lower word is zero.
 const LONG_B: Slot = INT_B.width(Width::Fixed(2));
 /// The upper half of an immediate half is zero.
 const HALF_IMMEDIATE: Place = Place::Number(Bits::new(32, 16), Signs::NONE);
 const FTZ: Modifier = Modifier::new(ModKind::Ftz, &["", ".FTZ"]).at(80, 1);
 const ROUND: Modifier = Modifier::new(ModKind::Round, &["", ".RM", ".RP", ".RZ"]).at(78, 2);
 const INTEGRAL: Modifier = Modifier::new(ModKind::Round, &["", ".FLOOR", ".CEIL", ".TRUNC"]).at(78, 2);
-/// Behind the sign is the size: 8 bits to 64.
+/// The size, 8 to 64 bits, follows the sign.
 const TO_INT: Modifier = Modifier::new(ModKind::DataType, &[".U8", ".S8", ".U16", ".S16", ".U32", ""])
     .default_to(5)
     .at(72, 1)
@@ -43,20 +43,20 @@ const TO_LONG: Modifier =
     Modifier::new(ModKind::DataType, &[".U64", ".S64"]).at(72, 1).and_at(75, 2).codes(&[6, 7]);
 const FROM_LONG: Modifier =
     Modifier::new(ModKind::SourceType, &[".U64", ".S64"]).at(74, 1).and_at(84, 2).codes(&[6, 7]);
-/// What a NaN becomes: zero, or the highest bit.
+/// The result for a NaN: zero, or the highest bit.
 const NAN_TO_ZERO: Modifier = Modifier::new(ModKind::Variant, &["", ".NTZ"]).at(77, 1);
-/// `F2FP` alone rounds to bfloat16 before sm_90, but in other directions, and a shift widens it.
+/// Before sm_90 only `F2FP` rounds to bfloat16, and not in all directions; a shift widens bfloat16.
 const BRAIN: &[(&str, Archs)] = &[(".BF16", Archs::HOPPER)];
 const TO_HALF: Modifier =
     Modifier::new(ModKind::DataType, &[".F16", ".BF16"]).limited(BRAIN).at(75, 3).codes(&[1, 4]);
 const FROM_HALF: Modifier =
     Modifier::new(ModKind::SourceType, &[".F16", ".BF16"]).limited(BRAIN).at(84, 3).codes(&[1, 4]);
-/// The float of at most 32 bits that a part of a register becomes.
+/// The type of the result, a float of at most 32 bits, if the source is a part of a register.
 const TO_SMALL: Modifier =
     Modifier::new(ModKind::DataType, &["", ".F16", ".BF16"]).limited(BRAIN).at(75, 3).codes(&[2, 1, 4]);
 const FROM_DOUBLE: Modifier = Modifier::new(ModKind::SourceType, &[".F64"]);
-/// The codes of floats in the field of the result and in that of the source: binary16 1, binary32 2, binary64 3,
-/// bfloat16 4.
+/// The codes of floats in the fields of the result and the source: binary16 1, binary32 2, binary64
+/// 3, bfloat16 4.
 const TO_F32: Fixed = Fixed::new(75, 3, 2);
 const TO_F64: Fixed = Fixed::new(75, 3, 3);
 const FROM_F32: Fixed = Fixed::new(84, 3, 2);
@@ -100,7 +100,7 @@ pub(super) static F2I: Row = Row {
 
 const COUNT: Slot = Slot::def("d", Kinds::R).place(Place::D);
 const COUNTED: Slot = Slot::read("b", ANY).place(Place::B);
-/// Whether a `FLO` gives the shift, not the position.
+/// Whether a `FLO` gives the shift instead of the position.
 pub(super) const SHIFT_COUNT: Modifier = Modifier::new(ModKind::Variant, &["", ".SH"]).at(74, 1);
 
 pub(super) static POPC: Row = Row {
@@ -280,7 +280,7 @@ pub(super) static F2F_WIDEN_HALF: Row = Row {
     ..XU
 };
 
-/// Pairs of different formats: what a conversion makes, of what.
+/// Pairs of different formats: the type of the result, and the type of the source.
 const HALF_OF: &[(ModKind, &[&str])] =
     &[(ModKind::DataType, &[".F16"]), (ModKind::SourceType, &[".F32", ".BF16"])];
 const HALF_OF_SINGLE: &[(ModKind, &[&str])] =
@@ -296,9 +296,9 @@ const IN_CONSTANT: Form = Form::upper(&[("b", Shape::Constant)], 5);
 const IN_UNIFORM: Form = Form::upper(&[("b", Shape::Uniform)], 6).fixed(&[Fixed::new(91, 1, 1)]);
 const IN_NUMBER: Form = Form::upper(&[("b", Shape::Immediate)], 4);
 const IN_HALF_NUMBER: Form = IN_NUMBER.places(&[("b", HALF_IMMEDIATE)]);
-/// Of a row whose source is a half.
+/// The forms of a row whose source is a half.
 const OF_HALF: &[Form] = &[IN_REGISTER, IN_HALF_NUMBER, IN_CONSTANT, IN_UNIFORM];
-/// Of a row whose source is an integer.
+/// The forms of a row whose source is an integer.
 const OF_INTEGER: &[Form] =
     &[IN_REGISTER, IN_NUMBER.with(&[(ModKind::SourceType, &[".U32", ""])]), IN_CONSTANT, IN_UNIFORM];
 const BETWEEN_HALVES: &[Form] = &[

@@ -1,8 +1,9 @@
 //! Asynchronous copies between global and shared memory, and the waits for them.
 //!
-//! `LDGSTS` copies an element a lane. `LDGDEPBAR` makes a group of the copies so far: a scoreboard counts it until they
-//! are done. `DEPBAR.LE` waits until a scoreboard counts no more than so many. `UBLKCP` copies in bulk, once for the warp; of its copies to
-//! global memory `UTMACMDFLUSH` makes groups.
+//! `LDGSTS` copies one element per lane. `LDGDEPBAR` makes a group of the copies so far: a
+//! scoreboard counts the group until its copies are done. `DEPBAR.LE` waits until a scoreboard
+//! counts at most a given number. `UBLKCP` copies in bulk, once for the warp; `UTMACMDFLUSH` groups
+//! its copies to global memory.
 
 use ptxc_machine::Archs;
 
@@ -96,16 +97,18 @@ const BULK: Row = Row {
     ..COPY
 };
 
-/// An address in global memory, or two in shared memory: where the copy goes and the mbarrier that learns of it.
+/// An address in global memory, or two in shared memory: the destination of the copy, and the
+/// mbarrier that is told when it is done.
 const PAIR: Width = Width::Fixed(2);
 const TO: Slot = Slot::read("to", Kinds::UR).width(PAIR).bracketed().at(32, 6);
 const FROM: Slot = Slot::read("addr", Kinds::UR).bracketed().at(24, 6);
-/// In units of 16 bytes; with `.MULTICAST` the high half has a bit for each CTA of the cluster that gets a copy.
+/// The size in units of 16 bytes; with `.MULTICAST` the high half has a bit for each CTA of the
+/// cluster that gets a copy.
 const BYTES: Slot = Slot::read("bytes", Kinds::UR).at(64, 6);
 /// The cache policy.
 const CACHE_POLICY: Slot =
     Slot::read("policy", Kinds::UR).width(PAIR).behind("desc").may_be_empty().at(40, 6);
-/// Bits 73 and 74 say that both are in shared memory, or the source alone.
+/// Bits 73 and 74 say that both addresses are in shared memory, or only the source.
 const BETWEEN_SHARED: &[Fixed] = &[Fixed::new(91, 1, 1), Fixed::new(73, 2, 3)];
 const FROM_SHARED: &[Fixed] = &[Fixed::new(91, 1, 1), Fixed::new(73, 2, 2)];
 

@@ -1,8 +1,8 @@
-//! What follows from a row, found when this crate is compiled, so that nobody has to compare texts or walk over the row's
-//! slots for it again and again.
+//! Facts that follow from a row. They are computed when this crate is compiled, so that no query
+//! has to compare texts or walk over the row's slots.
 //!
-//! In: a row. Out: its [`Facts`]: where the modifier of each kind is, what is chosen and filled in to begin with, how many
-//! registers the operands cover.
+//! In: a row. Out: its [`Facts`]: the position of the modifier of each kind, the default choices
+//! and operands, and the number of registers that each operand covers.
 
 use ptxc_machine::{Arch, Archs, PerArch, per_arch};
 
@@ -23,21 +23,21 @@ const KINDS: usize = ModKind::Hint as usize + 1;
 const VALUES: usize = 32;
 /// The most slots of a row.
 const SLOTS: usize = 16;
-/// The position of what a row does not have.
+/// The position of a part that a row does not have.
 const NONE: u8 = u8::MAX;
-/// The width of what modifiers decide on.
+/// Marks a width that modifiers decide.
 const BY_MODIFIERS: u8 = 0;
-/// That of [`Width::Size`].
+/// Marks [`Width::Size`].
 const BY_SIZE: u8 = u8::MAX;
 
-/// What fills a slot until something else does.
+/// The operand that fills a slot by default.
 #[derive(Clone, Copy, Debug)]
 struct Filler {
     kind: FillerKind,
     flags: OperandFlags,
 }
 
-/// What operand that is; no register, so that it is the same for all kinds of them.
+/// The kind of the operand. It is never a register, so it does not depend on the register type.
 #[derive(Clone, Copy, Debug)]
 enum FillerKind {
     Zero(RegFile),
@@ -46,7 +46,7 @@ enum FillerKind {
 }
 
 impl Filler {
-    /// That of a slot: its [`default`](Slot::default_operand).
+    /// The filler of a slot: its [`default`](Slot::default_operand).
     const fn of(slot: &Slot) -> Filler {
         let Operand { kind, flags } = slot.default_operand::<PReg>();
         let kind = match kind {
@@ -59,10 +59,10 @@ impl Filler {
     }
 }
 
-/// A choice of a modifier.
+/// A chosen value of a modifier.
 #[derive(Clone, Copy, Debug)]
 struct Choice {
-    /// The position of the modifier; [`NONE`] where no modifier has such a value.
+    /// The position of the modifier; [`NONE`] if no modifier has such a value.
     position: u8,
     value: u8,
 }
@@ -76,10 +76,10 @@ impl Choice {
     }
 }
 
-/// What follows from a row.
+/// The facts that follow from a row.
 #[derive(Debug)]
 pub(crate) struct Facts {
-    /// The modifiers that are chosen unless others are.
+    /// The default choices of the modifiers.
     pub(crate) defaults: Mods,
     /// The number of slots that are written; they are the first ones.
     results: u8,
@@ -87,42 +87,45 @@ pub(crate) struct Facts {
     slots: u8,
     /// Whether an operand may name a place in the code or a function.
     pub(crate) names_code: bool,
-    /// Where the row exists with every modifier value and every kind of operand.
+    /// The architectures where the row exists with every modifier value and every kind of operand.
     pub(crate) complete: Archs,
     /// How its completion is tracked, by architecture.
     completions: PerArch<Completion>,
-    /// Where its results leave and its operands enter.
+    /// The port where its results leave and its operands enter.
     pub(crate) port: Port,
-    /// Whether some of them have other ports.
+    /// Whether some of its results or operands have other ports.
     pub(crate) has_other_ports: bool,
-    /// Strong memory order.
+    /// The modifier value for strong memory order.
     strong: Choice,
-    /// The order of what nobody writes.
+    /// The modifier value for memory that nothing writes.
     constant: Choice,
-    /// What fills each slot that is not repeated, to begin with.
+    /// The default operand of each slot that is not repeated.
     fillers: [Filler; SLOTS],
-    /// How many of those there are.
+    /// The number of slots that are not repeated.
     filled: u8,
-    /// The slots of those that have no default, a bit each.
+    /// The slots among them that have no default, a bit each.
     pub(crate) demanded: u16,
-    /// The registers that each slot covers; [`BY_SIZE`] or [`BY_MODIFIERS`] where the row alone does not tell.
+    /// The number of registers that each slot covers; [`BY_SIZE`] or [`BY_MODIFIERS`] if the row
+    /// alone does not tell.
     widths: [u8; SLOTS],
     /// The position of the modifier of each kind.
     positions: [u8; KINDS],
-    /// The registers that each value of [`ModKind::Size`] stands for; 0 where it says nothing of them.
+    /// The number of registers that each value of [`ModKind::Size`] stands for; 0 if the value does
+    /// not tell.
     of_size: [u8; VALUES],
     /// The same of [`ModKind::DataType`].
     of_type: [u8; VALUES],
 }
 
 impl Facts {
-    /// Those of the row of an operation.
+    /// The facts of the row of an operation.
     pub(super) const fn of(op: Op, row: &Row) -> Facts {
         let mut facts = Facts {
             defaults: Mods::FIRST,
             results: 0,
             slots: row.slots.len() as u8,
-            // Until code is linked, the return address of a call is a label, which no row takes.
+            // Until code is linked, the return address of a call is a label in a slot that takes no
+            // labels.
             names_code: matches!(op, Op::MOV),
             complete: row.archs,
             completions: per_arch!(ARCH => latency::completion_on(row, ARCH)),
@@ -213,15 +216,15 @@ impl Facts {
         }
     }
 
-    /// Parts operands in those in slots that are written and those in slots that are read, without the [many](Slot::repeated)
-    /// behind them.
+    /// Splits operands into those of slots that are written and those of slots that are read,
+    /// without the [repeated](Slot::repeated) ones after them.
     #[inline]
     pub(crate) fn part<'a, R>(&self, operands: &'a [Operand<R>]) -> (&'a [Operand<R>], &'a [Operand<R>]) {
         let operands = &operands[..operands.len().min(usize::from(self.slots))];
         operands.split_at(operands.len().min(usize::from(self.results)))
     }
 
-    /// What fills the slots to begin with.
+    /// The default operands of the slots.
     #[inline]
     pub(crate) fn fillers<R>(&self) -> impl Iterator<Item = Operand<R>> + '_ {
         self.fillers[..usize::from(self.filled)].iter().map(|&Filler { kind, flags }| {
@@ -246,7 +249,7 @@ impl Facts {
         self.strong.is_made(mods)
     }
 
-    /// Whether it is one of memory that nobody writes, by its modifiers.
+    /// Whether an access reads memory that nothing writes, by its modifiers.
     #[inline]
     pub(crate) fn is_constant(&self, mods: Mods) -> bool {
         self.constant.is_made(mods)
@@ -261,8 +264,8 @@ impl Facts {
         }
     }
 
-    /// The registers of an operand whose width is that of the [size](ModKind::Size), or else of the
-    /// [type](ModKind::DataType).
+    /// The number of registers of an operand whose width follows from the [size](ModKind::Size), or
+    /// else from the [type](ModKind::DataType).
     #[inline]
     pub(super) fn sized_width(&self, mods: Mods) -> u8 {
         for (kind, widths) in [(ModKind::Size, &self.of_size), (ModKind::DataType, &self.of_type)] {
@@ -275,7 +278,7 @@ impl Facts {
         1
     }
 
-    /// The registers of the operand in a slot of an instruction of this row.
+    /// The number of registers of the operand in a slot of an instruction of this row.
     #[inline]
     pub(crate) fn width<R: Register>(&self, slot: usize, inst: &Inst<R>) -> u8 {
         match self.widths[slot] {
@@ -286,7 +289,7 @@ impl Facts {
     }
 }
 
-/// Fills in the registers that the values of a modifier stand for.
+/// Fills in the numbers of registers that the values of a modifier stand for.
 const fn add_widths(modifier: &Modifier, widths: &mut [u8; VALUES]) {
     let mut value = 0;
     while value < modifier.values.len() {

@@ -41,7 +41,7 @@ pub(super) static ERRBAR: Row = Row {
 pub(super) static CGAERRBAR: Row = Row {
     mnemonic: "CGAERRBAR",
     summary: "as ERRBAR, for the cluster",
-    // Six would do but for a barrier behind it: see `latency::after_cluster_errors`.
+    // Six would be enough, except before a barrier: see `latency::Ahead::ClusterErrors`.
     min_stall: 8,
     archs: Archs::HOPPER,
     opcode: 0x5ab,
@@ -65,7 +65,7 @@ pub(super) static CCTL: Row = Row {
         .place(Place::Address(AddressPlace { offset: Bits::new(32, 32), ..AddressPlace::PLAIN }))],
     forms: &[
         PLAIN,
-        // Addresses of 32 bits may be uniform, and nothing else.
+        // Addresses of 32 bits may have only a uniform part.
         UNIFORM
             .opcode(0xd8f)
             .with(&[(ModKind::Extended, &[""])])
@@ -84,7 +84,7 @@ pub(super) static CCTL: Row = Row {
 };
 const UNIFORM_ALONE: AddressPlace =
     AddressPlace { base: Bits::NONE, offset: Bits::NONE, ..AddressPlace::PLAIN.uniform(32) };
-/// Since sm_80 the second level knows what to keep.
+/// Since sm_80 the second-level cache can be told which lines to keep.
 const KEPT: &[(&str, Archs)] = &[
     (".PML2", Archs::AMPERE_TO_HOPPER),
     (".DML2", Archs::AMPERE_TO_HOPPER),

@@ -5,7 +5,7 @@ use ptxc_machine::Archs;
 use super::place::{Fixed, Form, Place};
 use super::row::{Completion, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot};
 
-/// What the rows of the multiply-add pipe share.
+/// The common part of the rows of the multiply-add pipe.
 const FMA: Row =
     Row { pipe: Pipe::Fma, latency: LatencyClass::Fma, completion: Completion::Fixed, ..Row::BASE };
 
@@ -14,7 +14,7 @@ const D: Slot = Slot::def("d", Kinds::R).place(Place::D);
 const A: Slot = Slot::read("a", Kinds::R).reuse(0).place(Place::A);
 const B: Slot = Slot::read("b", ANY).reuse(1).place(Place::B);
 const C: Slot = Slot::read("c", ANY).reuse(2).place(Place::C);
-/// The second summand: where b is, with the reuse flag of c.
+/// The second summand: in the place of b, with the reuse flag of c.
 const SUMMAND: Slot = Slot::read("b", ANY).reuse(2).place(Place::B);
 const P_OUT: Slot = Slot::def("pd", Kinds::P).at(81, 3);
 const P_OUT_2: Slot = Slot::def("pe", Kinds::P).optional().at(84, 3);
@@ -22,7 +22,7 @@ const P_IN: Slot = Slot::read("ps", Kinds::P).not().at(87, 3);
 const FTZ: Modifier = Modifier::new(ModKind::Ftz, &["", ".FTZ"]).at(80, 1);
 const ROUND: Modifier = Modifier::new(ModKind::Round, &["", ".RM", ".RP", ".RZ"]).at(78, 2);
 const SAT: Modifier = Modifier::new(ModKind::Sat, &["", ".SAT"]).at(77, 1);
-/// The factor of a product, 4 for 1.
+/// The scale of a product; the code 4 means 1.
 const UNSCALED: &[Fixed] = &[Fixed::new(84, 3, 4)];
 pub(super) const COMPARE: Modifier = Modifier::new(
     ModKind::Compare,

@@ -1,8 +1,8 @@
 //! Two halves in a register: binary16, and bfloat16 with `.BF16_V2`.
 //!
-//! An operand is a register with both of its halves, or one of them for both (`R1.H0_H0`, `R1.H1_H1`), which
-//! is how single halves are computed; or two constants, the high one first. The rows of bfloat16 are their own,
-//! since that is what their constants are.
+//! An operand is a register with both of its halves, or with one half for both (`R1.H0_H0`,
+//! `R1.H1_H1`), which is how single halves are computed; or two constants, the high one first.
+//! bfloat16 has rows of its own, since its constants are bfloat16 numbers.
 
 use ptxc_machine::Archs;
 
@@ -10,11 +10,11 @@ use super::float::{COMBINE, COMPARE};
 use super::place::{Bits, Fixed, Form, Place, Signs};
 use super::row::{Completion, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot};
 
-/// What the rows of this family share.
+/// The common part of the rows of this family.
 const HALF: Row =
     Row { pipe: Pipe::Half, latency: LatencyClass::Half, completion: Completion::Fixed, ..Row::BASE };
 
-/// What comparisons and minima share.
+/// The common part of comparisons and minima.
 const HALF_ALU: Row = Row { pipe: Pipe::Alu, latency: LatencyClass::HalfAlu, ..HALF };
 
 const ANY: Kinds = Kinds::R.or(Kinds::UR).or(Kinds::IMM).or(Kinds::CONST);
@@ -29,7 +29,7 @@ const C: Slot = Slot::read("c", ANY)
     .halves(Halves::Any)
     .imm(ImmFormat::HalfPair)
     .place(Place::HALF_C);
-/// The second operand of sums and comparisons: where b is, with the reuse flag of c.
+/// The second operand of sums and comparisons: in the place of b, with the reuse flag of c.
 const SECOND: Slot = B.reuse(2);
 const BRAIN_B: Slot = B.imm(ImmFormat::BrainPair);
 const BRAIN_C: Slot = C.imm(ImmFormat::BrainPair);
@@ -37,7 +37,7 @@ const BRAIN_SECOND: Slot = SECOND.imm(ImmFormat::BrainPair);
 const PD: Slot = Slot::def("pd", Kinds::P).at(81, 3);
 const PE: Slot = Slot::def("pe", Kinds::P).optional().at(84, 3);
 const PS: Slot = Slot::read("ps", Kinds::P).not().optional().at(87, 3);
-/// NVIDIA's compiler makes `HFMA2.MMA` for the data centre alone.
+/// NVIDIA's compiler emits `HFMA2.MMA` for data-centre architectures only.
 const TENSOR_HALVES: Archs = Archs::SM_80_AND_HOPPER;
 /// `HFMA2.MMA` takes whole registers.
 const MMA_A: Slot = Slot::read("a", Kinds::R).neg().abs().reuse(0).place(Place::A);
@@ -45,7 +45,8 @@ const MMA_B: Slot = Slot::read("b", ANY).neg().abs().reuse(1).imm(ImmFormat::Hal
 const MMA_C: Slot = Slot::read("c", ANY).neg().abs().reuse(2).imm(ImmFormat::HalfPair).place(Place::HALF_C);
 
 const FTZ: Modifier = Modifier::new(ModKind::Ftz, &["", ".FTZ"]).at(80, 1);
-/// Instead of flushing, a multiply-add may leave out of bounds what is the NaN `0xffff`: the result is then zero.
+/// Instead of flushing, a multiply-add may treat the NaN `0xffff` as out of bounds: the result is
+/// then zero.
 const FTZ_OR_OOB: Modifier = Modifier::new(ModKind::Ftz, &["", ".FTZ", ".OOB"])
     .limited(&[(".OOB", Archs::HOPPER)])
     .at(80, 1)
@@ -57,7 +58,7 @@ const OOB: Modifier = Modifier::new(ModKind::Ftz, &["", ".OOB"])
     .and_at(76, 1)
     .codes(&[0, 3]);
 const SAT: Modifier = Modifier::new(ModKind::Sat, &["", ".SAT"]).at(77, 1);
-/// Beside the bit of `.RELU` are those of a predicate, PT.
+/// The bits of a predicate, PT, are next to the bit of `.RELU`.
 const SAT_OR_RELU: Modifier = Modifier::new(ModKind::Sat, &["", ".SAT", ".RELU"])
     .limited(&[(".RELU", Archs::AMPERE_TO_HOPPER)])
     .at(77, 1)
@@ -73,11 +74,11 @@ const XORSIGN: Modifier = Modifier::new(ModKind::Sign, &["", ".XORSIGN"])
 const ONES: Modifier = Modifier::new(ModKind::Mode, &["", ".BF"]).at(71, 1);
 const HALF_COMPARE: Modifier = COMPARE.at(76, 4);
 const HALF_COMBINE: Modifier = COMBINE.at(69, 2);
-/// What makes an arithmetic instruction, or a minimum, one of bfloat16.
+/// Marks arithmetic or a minimum of bfloat16.
 const BRAIN: &[Fixed] = &[Fixed::new(85, 1, 1)];
-/// What makes a comparison one.
+/// Marks a comparison of bfloat16.
 const BRAIN_COMPARE: &[Fixed] = &[Fixed::new(64, 2, 2)];
-/// What makes the result of a sum a binary32.
+/// Marks a sum whose result is a binary32.
 const SINGLE: &[Fixed] = &[Fixed::new(78, 1, 1)];
 
 pub(super) static HADD2: Row = Row {
@@ -102,7 +103,7 @@ pub(super) static HADD2_BF16: Row = Row {
     ..HALF
 };
 
-/// The operands of a sum of which one is a half.
+/// The second operand of a sum that widens a half.
 const WIDENED: Slot = Slot::read("b", Kinds::R.or(Kinds::UR).or(Kinds::CONST))
     .neg()
     .abs()

@@ -1,7 +1,8 @@
-//! How many registers the operands of an access to a texture or a surface cover.
+//! The number of registers that the operands of a texture or surface access cover.
 //!
-//! A texture access names two registers with what it needs to know, each the first of up to four, and two where the
-//! components of the texel go: the first two that are asked for to one pair, the rest to the other.
+//! A texture access names two sources, each the first of up to four registers, and two destinations
+//! for the components of the texel: the first two wanted components go to one pair, the rest to the
+//! other.
 //!
 //! ```text
 //! TEX.LL R8, R10, R2, R6, UR4, 0x0, 3D       R2, R3, R4: coordinates. R6: the level.
@@ -9,13 +10,16 @@
 //!        └ the others
 //! ```
 //!
-//! The first has the layer of an array, if there is one, with the least level (`.LC`) in one register, and the coordinates;
-//! the second the handle of the texture where no constant bank or uniform register has it, and behind it the level or its bias,
-//! offsets (`.AOFFI`), a sample (`.MS`), the value to compare with (`.DC`). With `.SCR` what both have is divided evenly.
-//! `TXD` has two derivatives for each coordinate as the second, and all else before and behind the coordinates.
+//! The first source holds the layer of an array, if there is one, with the least level (`.LC`) in
+//! one register, and the coordinates. The second source holds the handle of the texture, unless a
+//! constant bank or uniform register has it, then the level or its bias, offsets (`.AOFFI`), a
+//! sample (`.MS`), and the value to compare with (`.DC`). With `.SCR` the values of both are
+//! divided evenly. In `TXD` the second source holds two derivatives for each coordinate, and all
+//! other values are before and after the coordinates in the first.
 //!
-//! In: an instruction. Out: registers. That it is so was asked of `nvdisasm -plr`, which tells what each instruction
-//! reads and writes, for every combination of modifiers (`docs/facts/textures.md`).
+//! In: an instruction. Out: numbers of registers. The evidence is `nvdisasm -plr`, which shows the
+//! registers that an instruction reads and writes, for every combination of modifiers
+//! (`docs/facts/textures.md`).
 
 use super::Op;
 use super::row::ModKind;
@@ -26,15 +30,15 @@ use crate::register::Register;
 /// An operand of an access to a texture or a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ImageOperand {
-    /// Of a texture: the first two components that come back.
+    /// Of a texture: the first two components of the result.
     Low,
-    /// The others.
+    /// Of a texture: the other components.
     High,
-    /// What the access is made of, first part: coordinates.
+    /// The first source: coordinates.
     First,
-    /// The second part.
+    /// The second source.
     Second,
-    /// Where in a surface.
+    /// The coordinates in a surface.
     Place,
     /// Of a formatted store to a surface: the components.
     Texel,
@@ -46,7 +50,8 @@ impl ImageOperand {
         match self {
             ImageOperand::Low | ImageOperand::High => self.components(inst),
             ImageOperand::First => divided(inst).0,
-            // Where there is nothing ptxas has RZ, and nvdisasm counts one for any other register.
+            // For an empty second source ptxas writes RZ; for any other register nvdisasm counts
+            // one.
             ImageOperand::Second => divided(inst).1.max(1),
             ImageOperand::Place => match inst.modifier(ModKind::Shape) {
                 ".1D" | ".1D_BUFFER" => 1,
@@ -61,7 +66,7 @@ impl ImageOperand {
         }
     }
 
-    /// Of those that are asked for; two a register where they are halves.
+    /// The registers for the wanted components; halves take two to a register.
     fn components<R: Register>(self, inst: &Inst<R>) -> u8 {
         let text = inst.modifier(ModKind::Components);
         let mask = text.strip_prefix("0x").and_then(|digits| u8::from_str_radix(digits, 16).ok());
@@ -72,7 +77,7 @@ impl ImageOperand {
     }
 }
 
-/// What an access is made of, as many registers as the two parts have.
+/// The numbers of registers of the two sources.
 fn divided<R: Register>(inst: &Inst<R>) -> (u8, u8) {
     let (first, second) = sources(inst);
     if !inst.modifier(ModKind::Variant).starts_with(".SCR") {
@@ -82,11 +87,11 @@ fn divided<R: Register>(inst: &Inst<R>) -> (u8, u8) {
     (all.div_ceil(2), all / 2)
 }
 
-/// The same where nothing is divided anew.
+/// The same before `.SCR` divides them evenly.
 fn sources<R: Register>(inst: &Inst<R>) -> (u8, u8) {
     let has_handle = u8::from(inst.get("texture").is_none());
     if let Some(query) = inst.get("query") {
-        // A level or the number of a sample, which the type of a texture has not.
+        // A level or the number of a sample, which a query for the type of a texture does not have.
         let is_of_type = query.kind == OperandKind::Imm(1);
         return (if is_of_type { 1 } else { 1 + has_handle }, 0);
     }

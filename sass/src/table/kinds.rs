@@ -1,4 +1,4 @@
-//! What an operand may look like: kinds, width, how constants are printed, which halves are read.
+//! The properties of operands: kinds, widths, formats of constants, and the halves that are read.
 
 use super::image::ImageOperand;
 use super::modifier::ModKind;
@@ -43,10 +43,10 @@ impl Kinds {
     /// Memory addresses whose register part is multiplied: `[R0.X4]`.
     pub const MEM_SCALED: Kinds = Kinds(16384);
 
-    /// All predicates together, `PR`, of which the slot `mask` chooses.
+    /// All predicates together, `PR`; the slot `mask` chooses among them.
     pub const PREDICATES: Kinds = Kinds(32768);
 
-    /// What names registers that are read, whatever the slot.
+    /// Operands whose registers are read, whether the slot is read or written.
     pub(super) const ADDRESSES: Kinds =
         Kinds::MEM.or(Kinds::MEM_AT_UR).or(Kinds::MEM_SCALED).or(Kinds::CONST_AT_R).or(Kinds::CONST_AT_UR);
 
@@ -55,12 +55,12 @@ impl Kinds {
         Kinds(self.0 | other.0)
     }
 
-    /// Whether all of `other` are in it.
+    /// Whether it contains all of `other`.
     pub const fn contains(self, other: Kinds) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether the two have one in common.
+    /// Whether the two sets have a kind in common.
     pub const fn meets(self, other: Kinds) -> bool {
         self.0 & other.0 != 0
     }
@@ -101,19 +101,19 @@ impl Kinds {
     }
 }
 
-/// How many 32-bit registers an operand covers.
+/// The number of 32-bit registers that an operand covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Width {
-    /// Always that many.
+    /// Always this number.
     Fixed(u8),
-    /// As the `.64`/`.128` (`.2`/`.4` matrices) of the [`ModKind::Size`] modifier says, or a [`ModKind::DataType`] of 64 or 128
-    /// bits; 1 for all others.
+    /// By the `.64`/`.128` (`.2`/`.4` matrices) of the [`ModKind::Size`] modifier, or by a
+    /// [`ModKind::DataType`] of 64 or 128 bits; 1 for all others.
     Size,
-    /// A lane's share of a matrix whose elements have that many bits where no modifier tells.
+    /// A lane's share of a matrix; its elements have this number of bits if no modifier tells.
     Share(Matrix, u8),
-    /// As many as the tensor has dimensions, and so many more.
+    /// The number of dimensions of the tensor plus this number.
     Dimensions(u8),
-    /// That of an operand of an access to a texture or a surface.
+    /// The width of this operand of a texture or surface access.
     Image(ImageOperand),
 }
 
@@ -126,7 +126,7 @@ impl Width {
         }
     }
 
-    /// The width where modifiers decide on it.
+    /// The width of an operand whose width modifiers decide.
     pub(super) fn of_modifiers<R: Register>(self, inst: &Inst<R>) -> u8 {
         match self {
             Width::Fixed(width) => width,
@@ -147,7 +147,8 @@ pub enum ImmFormat {
     Signed,
     /// `4`, `0.5`, `+INF`: the bits are a binary32.
     Float,
-    /// As [`ImmFormat::Float`], the bits being the upper half of a binary64 whose lower half is zero.
+    /// As [`ImmFormat::Float`], the bits being the upper half of a binary64 whose lower half is
+    /// zero.
     DoubleHigh,
     /// `{5,4,3,2,1,0}`: a set of scoreboards, a bit each.
     Scoreboards,
@@ -161,12 +162,14 @@ pub enum ImmFormat {
     BrainPair,
     /// As [`ImmFormat::Signed`] in conversions of integers with a sign, else as [`ImmFormat::Hex`].
     OfInteger,
-    /// By the type that a conversion is from: as [`ImmFormat::Half`], [`ImmFormat::Brain`] or [`ImmFormat::Float`].
+    /// By the source type of a conversion: as [`ImmFormat::Half`], [`ImmFormat::Brain`] or
+    /// [`ImmFormat::Float`].
     OfSource,
-    /// As [`ImmFormat::Float`], or by the modifiers: the upper half of a binary64 for a function of one (`.RCP64H`), a
-    /// binary16 or bfloat16 for a function of that.
+    /// As [`ImmFormat::Float`], or by the modifiers: the upper half of a binary64 for a function of
+    /// one (`.RCP64H`), a binary16 or bfloat16 for a function of that.
     OfFunction,
-    /// `ZPPP…`: for each of eight bits, the highest first, `P`, or `N` where it is set; where both of a pair are, `ZP`.
+    /// `ZPPP…`: for each of eight bits, the highest first, `P`, or `N` if it is set; `ZP` for a
+    /// pair with both bits set.
     Swizzle,
     /// `MACTIVE`: one of four masks of a warp's lanes.
     LaneMask,
@@ -176,7 +179,7 @@ pub enum ImmFormat {
     Half,
     /// The same of a bfloat16.
     Brain,
-    /// `TEX_HEADER_DIMENSION`: the one of these names with that number.
+    /// `TEX_HEADER_DIMENSION`: the name with this number.
     Named(&'static [&'static str]),
 }
 
@@ -206,21 +209,21 @@ impl ImmFormat {
     }
 }
 
-/// Which halves of a register a slot takes, and how that is written.
+/// The halves of a register that a slot takes, and their text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Halves {
-    /// The slot is no pair of halves.
+    /// The slot is not a pair of halves.
     #[default]
     None,
-    /// Both, or one for both: nothing, `.H0_H0`, `.H1_H1`.
+    /// Both halves, or one for both: no text, `.H0_H0`, `.H1_H1`.
     Any,
-    /// One: `.H0_H0`, `.H1_H1`.
+    /// One half: `.H0_H0`, `.H1_H1`.
     One,
-    /// One: nothing for the low one, `.H1`.
+    /// One half: no text for the low one, `.H1` for the high one.
     Upper,
-    /// The high one of an integer: `.H1`.
+    /// The high half of an integer: `.H1`.
     High,
-    /// None: the register is a binary32, `.F32`.
+    /// No half: the register is a binary32, `.F32`.
     Single,
     /// A byte other than the lowest: `.B1`, `.B2`, `.B3`.
     Bytes,
@@ -239,7 +242,7 @@ impl Halves {
         }
     }
 
-    /// What a slot takes unless something else is said.
+    /// The halves that a slot takes by default.
     pub const fn default_half(self) -> HalfSelect {
         match self {
             Halves::None | Halves::Any => HalfSelect::Both,
@@ -267,7 +270,7 @@ impl Halves {
         HalfSelect::ALL.into_iter().find(fits)
     }
 
-    /// What stands behind the register.
+    /// The suffix of the register in the text.
     pub const fn text(self, half: HalfSelect) -> &'static str {
         match (self, half) {
             (Halves::Any | Halves::One, HalfSelect::Low) => ".H0_H0",
@@ -281,7 +284,8 @@ impl Halves {
         }
     }
 
-    /// Takes what stands behind a register off a text. What is written as nothing is what is left.
+    /// Strips the suffix of a register from a text. A text without a suffix stands for the halves
+    /// that are printed without one.
     pub fn strip(self, text: &str) -> (&str, HalfSelect) {
         let written = HalfSelect::ALL.into_iter().find_map(|half| {
             let suffix = self.text(half);

@@ -1,4 +1,5 @@
-//! Matrices of 8 by 8 elements of 16 bits, spread over the warp: a row an 8th of it, two elements a lane.
+//! Matrices of 8 by 8 elements of 16 bits, spread over the warp: an eighth of the warp holds a row,
+//! and a lane holds two elements.
 
 use ptxc_machine::Archs;
 
@@ -16,7 +17,7 @@ const MATRIX: Row = Row {
     ..Row::BASE
 };
 
-/// How many, and whether rows and columns change places.
+/// The number of matrices, and whether they are transposed.
 const MODS: &[Modifier] = &[
     Modifier::new(ModKind::Mode, &[".M88", ".MT88"]).at(78, 2),
     Modifier::new(ModKind::Size, &["", ".2", ".4"]).at(72, 2),

@@ -1,7 +1,8 @@
-//! Mbarriers, the barrier of the cluster, and what grids say to each other.
+//! Mbarriers, the barrier of the cluster, and the signals between grids.
 //!
-//! An mbarrier is a word of 64 bits in shared memory that a unit of its own works on (`SYNCS`), on sm_80 to sm_89 shared
-//! atomics. What arrives at one or asks it orders memory, so that no access may cross it; ptxas keeps to that.
+//! An mbarrier is a word of 64 bits in shared memory. A unit of its own works on it (`SYNCS`), on
+//! sm_80 to sm_89 shared atomics. Instructions that arrive at an mbarrier or query it order memory,
+//! so no access may cross them; ptxas keeps this rule.
 
 use ptxc_machine::Archs;
 
@@ -34,7 +35,7 @@ pub(super) static SYNCS_EXCH: Row = Row {
     summary: "the mbarrier at the address = data; d is the old word; accepts only uniform registers",
     slots: &[
         Slot::def("d", Kinds::UR).width(Width::Fixed(2)).place(Place::D),
-        // URZ alone has no uniform part.
+        // An address that is URZ alone counts as one without a uniform part.
         Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR)).names_uniform().place(Place::Address(
             AddressPlace { base: Bits::NONE, uniform: Bits::new(24, 6), ..AddressPlace::PLAIN },
         )),

@@ -1,9 +1,10 @@
 //! Loads and stores.
 //!
-//! A global or generic access has its address in a pair of registers, and says with a descriptor how the caches treat it;
-//! where there is none, the plain form is another operation, or only lacks a bit. Orders and scopes share a field, of
-//! four bits: on sm_75 two for each, later a code for each pair that there is. Bit 91 says that there is a uniform
-//! register, and where both kinds of it exist another bit which.
+//! A global or generic access has its address in a pair of registers, and a descriptor tells how
+//! the caches treat it. The plain form without a descriptor is another operation, or only lacks a
+//! bit. Orders and scopes share a field of four bits: on sm_75 two bits for each, later a code for
+//! each existing pair. Bit 91 says that there is a uniform register. If it can be an address part
+//! or a descriptor, another bit tells which.
 
 use ptxc_machine::Archs;
 
@@ -31,22 +32,23 @@ const STORE: Row = Row {
 
 const D: Slot = Slot::def("d", Kinds::R).width(Width::Size).place(Place::D);
 const LOCAL_ADDRESS: Slot = Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR));
-/// A global address has a uniform part, a pair, where no descriptor takes its place.
+/// A global address may have a uniform part, a pair, if no descriptor takes its place.
 pub(super) const GLOBAL_ADDRESS: Slot = Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR));
-/// In shared memory the register may be multiplied before sm_90.
+/// In shared memory before sm_90, the register may be multiplied.
 pub(super) const SHARED_ADDRESS: Slot =
     Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR).or(Kinds::MEM_SCALED))
         .limited(&[(Kinds::MEM_SCALED, Archs::TURING_TO_ADA)]);
 pub(super) const DATA: Slot = Slot::read("data", Kinds::R).width(Width::Size).at(32, 8);
-/// The uniform part of what has no other operand behind the address.
+/// The uniform part for instructions without an operand after the address.
 const UNIFORM_OF_LOADS: AddressPlace = AddressPlace::PLAIN.uniform(32).wide(90);
-/// The uniform part of all others.
+/// The uniform part for all others.
 pub(super) const UNIFORM_OF_STORES: AddressPlace = AddressPlace::PLAIN.uniform(64).wide(90);
-/// A register alone, in generic accesses: the offset takes the place of what they lack.
+/// An address with only a register, in generic accesses: the offset takes the place of the missing
+/// parts.
 const GENERIC: AddressPlace = AddressPlace { offset: Bits::new(32, 32), ..AddressPlace::PLAIN };
 
 pub(super) const EXTENDED: Modifier = Modifier::new(ModKind::Extended, &[".E", ""]).at(72, 1).codes(&[1, 0]);
-/// On sm_75 loads have a further size, that is set in all loads from shared memory.
+/// On sm_75 loads have a further size, which is set in all loads from shared memory.
 const U: Modifier = Modifier::new(ModKind::Variant, &["", ".U"]).limited(&[(".U", Archs::TURING)]);
 pub(super) const SIZE: Modifier =
     Modifier::new(ModKind::Size, &[".U8", ".S8", ".U16", ".S16", "", ".64", ".128"]).default_to(4).at(73, 3);
@@ -69,7 +71,7 @@ const SIZE_OR_U: Joint = Joint::new(
 pub(super) const CACHE: Modifier = Modifier::new(ModKind::Cache, &["", ".EF", ".EL", ".LU", ".EU", ".NA"])
     .at(84, 3)
     .codes(&[1, 0, 2, 3, 4, 5]);
-/// [`CACHE`] of what has the default alone.
+/// [`CACHE`] of instructions with the default only.
 pub(super) const EVICT_NORMAL: Fixed = Fixed::new(84, 3, 1);
 const PREFETCH: Modifier = Modifier::new(ModKind::Prefetch, &["", ".LTC64B", ".LTC128B", ".LTC256B"])
     .limited(&[(".LTC256B", Archs::AMPERE_TO_HOPPER)])
@@ -119,13 +121,13 @@ pub(super) const ORDERS: Joint = Joint::new(
 /// From sm_80 to sm_89 an access says whether its descriptor is that of a cache policy.
 pub(super) const POLICY: Modifier =
     Modifier::new(ModKind::Policy, &["", ".POLICY"]).limited(&[(".POLICY", Archs::AMPERE_TO_ADA)]).at(101, 1);
-/// What forms without a descriptor have of it.
+/// The value of [`POLICY`] in forms without a descriptor.
 pub(super) const NO_POLICY: (ModKind, &[&str]) = (ModKind::Policy, &[""]);
 /// Forms with a descriptor have 64-bit addresses.
 pub(super) const ONLY_EXTENDED: (ModKind, &[&str]) = (ModKind::Extended, &[".E"]);
-/// There is a uniform register.
+/// Bit 91: there is a uniform register.
 pub(super) const BY_UNIFORM: Fixed = Fixed::new(91, 1, 1);
-/// It holds a descriptor, of an address of 64 bits.
+/// The uniform register holds a descriptor, and the address has 64 bits.
 pub(super) const DESCRIBED: &[Fixed] = &[BY_UNIFORM, Fixed::new(90, 1, 1), Fixed::new(76, 1, 1)];
 
 pub(super) const PLAIN: Form = Form::same(&[("addr", Shape::Address)]);
@@ -145,7 +147,8 @@ pub(super) static LDG: Row = Row {
     mods: &[EXTENDED, CACHE, PREFETCH, U, SIZE, LOAD_ORDER, SCOPE, POLICY],
     joint: &[ORDERS_75, ORDERS, SIZE_OR_U],
     forms: &[PLAIN_GLOBAL, UNIFORM_GLOBAL.opcode(0x981), DESCRIBED_GLOBAL.opcode(0x981)],
-    // Neither a predicate that says whether the address was legal, nor one that zeros are loaded without.
+    // Neither a predicate that tells whether the address was legal, nor a predicate that must hold,
+    // or zeros are loaded instead.
     fixed: &[Fixed::new(81, 3, 7), Fixed::new(64, 4, 0)],
     opcode: 0x381,
     ..LOAD
@@ -230,10 +233,10 @@ pub(super) static ST: Row = Row {
     ..STORE
 };
 
-/// From a constant bank as many as 64 bits.
+/// The sizes of loads from a constant bank: up to 64 bits.
 const CONSTANT_SIZE: Modifier =
     Modifier::new(ModKind::Size, &[".U8", ".S8", ".U16", ".S16", "", ".64"]).default_to(4).at(73, 3);
-/// A place in a constant bank at an offset in a register, whose number has so many bits.
+/// A place in a constant bank at an offset in a register. The register's number has `len` bits.
 const fn indexed(len: u8) -> Place {
     Place::Constant { index: Bits::new(24, len), offset: Bits::new(38, 16), bank: Place::CONSTANT_BANK }
 }

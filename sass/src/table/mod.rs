@@ -1,8 +1,8 @@
-//! The instruction table: one row an instruction, every fact about it in that row.
+//! The instruction table: one row per instruction, every fact about it in that row.
 //!
-//! To add an instruction, write its row in the file of its family and list it in `opcodes!` below. Text,
-//! operand checks, register accesses, latencies, scoreboards, and the forms that selection may use all
-//! follow from the row.
+//! To add an instruction, write its row in the file of its family and list it in `opcodes!` below.
+//! Text, operand checks, register accesses, latencies, scoreboards, and the forms that selection
+//! may use all follow from the row.
 
 mod alu;
 mod atomic;
@@ -51,15 +51,15 @@ pub use row::{
 pub use share::Matrix;
 pub use special::SpecialReg;
 
-/// Where a row has the modifier values and operand kinds for which it gives no limit: on those of
-/// the row's own architectures that are in this set. A new architecture joins when its values have
-/// been compared with the rows'.
+/// The architectures on which a row has the modifier values and operand kinds without a limit:
+/// those of the row's own architectures that are in this set. A new architecture joins the set
+/// after its values have been compared with the rows'.
 const UNLIMITED: Archs = Archs::TURING_TO_HOPPER;
 
 /// Declares the enumeration of operations from the rows.
 macro_rules! opcodes {
     ($($family:ident { $($name:ident)* })*) => {
-        /// An instruction of the machine; [`Op::row`] has everything about it.
+        /// An instruction of the machine; [`Op::row`] has all facts about it.
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Op {
@@ -77,7 +77,7 @@ macro_rules! opcodes {
                 ROWS[self as usize]
             }
 
-            /// What follows from the row.
+            /// The facts that follow from the row.
             #[inline]
             pub(crate) fn facts(self) -> &'static Facts {
                 static FACTS: [Facts; Op::ALL.len()] = [$($(Facts::of(Op::$name, &$family::$name),)*)*];
@@ -93,7 +93,8 @@ macro_rules! opcodes {
 }
 
 impl Op {
-    /// Whether it branches on which lanes run together: it may be taken or not, without guard or predicate.
+    /// Whether it is a branch that tests which lanes run together: it may be taken or not, without
+    /// guard or predicate.
     pub const fn tests_lanes(self) -> bool {
         matches!(self, Op::BRA_DIV | Op::BRA_CONV | Op::BRA_DIV_WARP | Op::BRA_CONV_WARP)
     }
@@ -144,12 +145,12 @@ opcodes! {
 }
 
 impl Op {
-    /// Whether threads arrive at a CTA barrier, of whatever kind.
+    /// Whether threads arrive at a CTA barrier, of any kind.
     pub const fn is_cta_barrier(self) -> bool {
         matches!(self, Op::BAR_SYNC | Op::BAR_ARV | Op::BAR_RED | Op::BAR_SCAN | Op::BAR_SYNCALL)
     }
 
-    /// Whether a function comes back by it to where it was called.
+    /// Whether it returns from a function to the caller.
     pub const fn returns(self) -> bool {
         matches!(self, Op::RET | Op::RET_IF | Op::RET_ABSOLUTE)
     }
@@ -159,13 +160,15 @@ impl Op {
         matches!(self, Op::LDS_NEVER | Op::UIADD3_NEVER | Op::BRA_NEVER | Op::BREAK_NEVER)
     }
 
-    /// Whether it makes a group of asynchronous copies, which a scoreboard counts until they are done.
+    /// Whether it makes a group of asynchronous copies, which a scoreboard counts until they are
+    /// done.
     pub const fn commits_copies(self) -> bool {
         matches!(self, Op::LDGDEPBAR | Op::UTMACMDFLUSH)
     }
 
-    /// Whether it relies on what a `FENCE.VIEW.ASYNC` in front of it has made visible: units that see shared memory by
-    /// another way, and barriers, behind which others use them.
+    /// Whether it relies on a `FENCE.VIEW.ASYNC` before it to make accesses visible: true for units
+    /// that access shared memory by another path, and for barriers, after which other threads use
+    /// such units.
     pub const fn awaits_view(self) -> bool {
         self.is_cta_barrier()
             || matches!(self, Op::SYNCS_EXCH | Op::SYNCS_ARRIVE | Op::SYNCS_PHASECHK | Op::SYNCS_CCTL_IV)
@@ -177,8 +180,8 @@ impl Op {
             || matches!(self, Op::UTMALDG | Op::UTMASTG | Op::UTMAREDG)
     }
 
-    /// Whether a 64-bit address may be named with a descriptor: not where the instruction compares and swaps,
-    /// asks in which memory an address lies, or is about a line of a cache.
+    /// Whether a 64-bit address may have a descriptor. It may not if the instruction compares and
+    /// swaps, queries the memory that an address lies in, or works on a line of a cache.
     pub const fn takes_descriptor(self) -> bool {
         !matches!(self, Op::ATOMG_CAS | Op::ATOM_CAS | Op::QSPC | Op::CCTL)
     }

@@ -5,10 +5,11 @@ use ptxc_machine::{Arch, Archs};
 use super::place::Bits;
 use super::slot::Slot;
 
-/// What a modifier is about. Rows name their modifiers by kind, so that a program can ask for one.
+/// The kind of a modifier. Rows name their modifiers by kind, so that a program can ask for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ModKind {
-    /// Access size: empty for 32 bits, `.U8`, `.S8`, `.U16`, `.S16`, `.64`, `.128`; of matrices their number.
+    /// Access size: empty for 32 bits, `.U8`, `.S8`, `.U16`, `.S16`, `.64`, `.128`; for matrices,
+    /// their number.
     Size,
     /// A comparison: `.LT`, `.GE`, ….
     Compare,
@@ -28,13 +29,14 @@ pub enum ModKind {
     Scope,
     /// Eviction and other cache hints.
     Cache,
-    /// How much the second-level cache fetches with it: `.LTC64B`, `.LTC128B`, `.LTC256B`.
+    /// The amount that the second-level cache fetches with the access: `.LTC64B`, `.LTC128B`,
+    /// `.LTC256B`.
     Prefetch,
-    /// Whether the descriptor is that of a cache policy, where the instruction says so.
+    /// Whether the descriptor is that of a cache policy, in instructions that tell.
     Policy,
     /// 64-bit addresses: `.E`.
     Extended,
-    /// What an atomic does.
+    /// The operation of an atomic.
     Atomic,
     /// The operand type of an atomic or conversion.
     DataType,
@@ -50,13 +52,13 @@ pub enum ModKind {
     Reduction,
     /// The shape of matrices, or the number of dimensions of a tensor.
     Shape,
-    /// The element type of the second matrix, where it may differ from that of the first.
+    /// The element type of the second matrix, if it may differ from that of the first.
     SecondType,
     /// The sign of the first matrix that a descriptor names.
     NegativeA,
     /// The same of the second.
     NegativeB,
-    /// How the first matrix lies: by rows or columns, or transposed.
+    /// The layout of the first matrix: by rows or columns, or transposed.
     LayoutA,
     /// The same of the second.
     LayoutB,
@@ -64,18 +66,18 @@ pub enum ModKind {
     Group,
     /// The components of a texel that are wanted or stored: `0x8`, a bit each, or `.RG`.
     Components,
-    /// What a texture access needs beyond coordinates and level: `.AOFFI`, `.DC`.
+    /// The sources of a texture access beyond coordinates and level: `.AOFFI`, `.DC`.
     Sources,
-    /// What the texture unit need not, or shall, do besides: `.NODEP`, `.NDV`, `.MS`.
+    /// Further demands on the texture unit, or exemptions from its duties: `.NODEP`, `.NDV`, `.MS`.
     Hint,
 }
 
-/// Where a modifier stands in the text.
+/// The place of a modifier in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stand {
-    /// Behind the mnemonic and the modifiers in front of it.
+    /// After the mnemonic and the earlier modifiers.
     Mnemonic,
-    /// Behind the operand of that slot.
+    /// After the operand of that slot.
     Operand(&'static str),
     /// As the last operand.
     Last,
@@ -84,7 +86,7 @@ pub enum Stand {
 /// One modifier of a row: its values in the order of their encoding.
 #[derive(Clone, Copy, Debug)]
 pub struct Modifier {
-    /// What it is about.
+    /// Its kind.
     pub kind: ModKind,
     /// The text of each value, dot included; empty where the value prints nothing.
     pub values: &'static [&'static str],
@@ -92,17 +94,19 @@ pub struct Modifier {
     pub default: u8,
     /// The values that exist on some of the row's architectures only.
     pub limits: &'static [(&'static str, Archs)],
-    /// The values that are written differently on some architectures: the value, where, how.
+    /// The values that are written differently on some architectures: the value, the architectures,
+    /// the text there.
     pub spellings: &'static [(&'static str, Archs, &'static str)],
-    /// Where it is encoded; nowhere where it has one value, or a [`Joint`](super::place::Joint) has it.
+    /// The field of its code; empty if it has only one value or belongs to a
+    /// [`Joint`](super::place::Joint).
     pub bits: Bits,
-    /// Where further bits of its code are, above those; the lower ones first.
+    /// The fields of further, higher bits of its code; the lower ones first.
     pub high: [Bits; 2],
-    /// The codes of the values; empty where they count from 0.
+    /// The codes of the values; empty if they count from 0.
     pub codes: &'static [u16],
-    /// Their codes on some architectures, if those are others there.
+    /// The codes on some architectures, if they differ there.
     pub codes_on: Option<(Archs, &'static [u16])>,
-    /// Where it stands in the text.
+    /// Its place in the text.
     pub stand: Stand,
 }
 
@@ -129,7 +133,7 @@ impl Modifier {
         self
     }
 
-    /// Whether it stands behind the operand of that slot.
+    /// Whether it follows the operand of that slot.
     pub fn is_behind(&self, slot: &Slot) -> bool {
         matches!(self.stand, Stand::Operand(name) if name == slot.name)
     }
@@ -152,7 +156,7 @@ impl Modifier {
         self
     }
 
-    /// Where the value exists, on those of the row's architectures.
+    /// The architectures on which the value exists, if the row does.
     pub fn archs(&self, value: &str) -> Archs {
         let limits = self.limits.iter().filter(|(limited, _)| *limited == value);
         limits.fold(super::UNLIMITED, |all, &(_, archs)| all.and(archs))
@@ -175,14 +179,14 @@ impl Modifier {
         self
     }
 
-    /// The same with so many more bits of the code from that one on.
+    /// The same with `len` more bits of the code from bit `lo` on.
     pub const fn and_at(mut self, lo: u8, len: u8) -> Modifier {
         let place = if self.high[0].is_none() { 0 } else { 1 };
         self.high[place] = Bits::new(lo, len);
         self
     }
 
-    /// The same with those codes, one a value.
+    /// The same with those codes, one per value.
     pub const fn codes(mut self, codes: &'static [u16]) -> Modifier {
         self.codes = codes;
         self

@@ -1,4 +1,5 @@
-//! Moves from special registers, from general to uniform ones, and between predicates and general registers.
+//! Moves from special registers, from general to uniform ones, and between predicates and general
+//! registers.
 
 use ptxc_machine::Archs;
 
@@ -15,7 +16,7 @@ const RD: Slot = Slot::def("d", Kinds::R).place(Place::D);
 const UD: Slot = Slot::def("d", Kinds::UR).place(Place::D);
 const SR: Slot = Slot::read("sr", Kinds::SPECIAL).at(72, 8);
 
-/// The predicates that are moved, a bit each from P0 on. ptxas sets no bit above.
+/// The predicates that are moved, a bit each from P0 on. ptxas sets no higher bit.
 const MASK: Slot = Slot::read("mask", Kinds::IMM).at(32, 7);
 
 pub(super) static P2R: Row = Row {
@@ -82,7 +83,7 @@ const SOURCE_OF_ONE: Slot = Slot::read("a", Kinds::R).reuse(0).reuse_on(Archs::H
 
 pub(super) static R2UR: Row = Row {
     mnemonic: "R2UR",
-    summary: "d = a of the first active lane; pd = a of the lane is another one; ptxas also takes the predicate \
+    summary: "d = a of the first active lane; pd = whether a of the lane differs; ptxas also takes the predicate \
               alone, with URZ as d",
     slots: &[Slot::def("pd", Kinds::P).hidden().at(81, 3), UD, SOURCE_OF_ONE],
     pipe: Pipe::Alu,
@@ -94,7 +95,7 @@ pub(super) static R2UR: Row = Row {
 
 pub(super) static R2UR_OR: Row = Row {
     mnemonic: "R2UR.OR",
-    summary: "d = a of the first active lane; pd stays set, or a of the lane is another one",
+    summary: "d = a of the first active lane; pd = pd or whether a of the lane differs",
     slots: &[Slot::def("pd", Kinds::P).optional().at(81, 3), UD, SOURCE_OF_ONE],
     fixed: &[Fixed::new(84, 1, 1)],
     spellings: &[Spelling { archs: Archs::TURING_TO_ADA, mnemonic: "R2UR.OR", opcode: 0x3c2 }],
@@ -111,7 +112,7 @@ pub(super) static CS2R_32: Row = Row {
     ..MOVE
 };
 
-/// Which byte of the register the predicates are.
+/// The byte of the register that holds the predicates.
 const BYTES: &[&str] = &["", ".B1", ".B2", ".B3"];
 
 pub(super) static UP2UR: Row = Row {
@@ -140,7 +141,7 @@ pub(super) static UR2UP: Row = Row {
         Slot::read("a", Kinds::UR).at(24, 6),
     ],
     mods: &[Modifier::new(ModKind::Variant, BYTES).at(76, 2).stand(Stand::Operand("a"))],
-    // Of a mask that takes all, nothing is printed; ptxas has no other.
+    // A mask of all predicates is not printed; ptxas emits no other mask.
     fixed: &[UNIFORM, Fixed::new(32, 16, 0xff)],
     pipe: Pipe::Udp,
     latency: LatencyClass::Udp,

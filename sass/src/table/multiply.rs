@@ -6,7 +6,7 @@ use super::alu::{EXTENDED, UNSIGNED};
 use super::place::{Fixed, Form, Place};
 use super::row::{Completion, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
 
-/// What the rows of this family share.
+/// The common part of the rows of this family.
 const IMUL: Row =
     Row { pipe: Pipe::FmaHeavy, latency: LatencyClass::Fma, completion: Completion::Fixed, ..Row::BASE };
 
@@ -15,7 +15,7 @@ const D: Slot = Slot::def("d", Kinds::R).place(Place::D);
 const D_PAIR: Slot = D.width(Width::Fixed(2));
 const A: Slot = Slot::read("a", Kinds::R).reuse(0).place(Place::A);
 const B: Slot = Slot::read("b", ANY).reuse(1).place(Place::B);
-/// Small factors: no immediate.
+/// Small factors, without immediates.
 const FACTORS: Slot = Slot::read("b", Kinds::R.or(Kinds::UR).or(Kinds::CONST)).reuse(1).place(Place::B);
 const C: Slot = Slot::read("c", ANY).reuse(2).place(Place::C);
 const CR: Slot = Slot::read("c", Kinds::R).reuse(2).place(Place::C);
@@ -25,7 +25,7 @@ const CARRY_OUT: Slot = Slot::def("pd", Kinds::P).hidden().at(81, 3);
 const CARRY_IN: Slot = Slot::read("ps", Kinds::P).not().at(87, 3);
 const SIGNED: ImmFormat = ImmFormat::Signed;
 const X: Modifier = Modifier::new(ModKind::Variant, &[".X"]);
-/// The predicates that a product without carries has, all ones.
+/// The predicate field of a product without carries, all ones.
 const NO_CARRY_OUT: Fixed = Fixed::new(81, 3, 7);
 const NO_CARRY_IN: Fixed = Fixed::new(87, 4, 0xf);
 
@@ -109,7 +109,7 @@ pub(super) static VIADD: Row = Row {
     ..IMUL
 };
 
-/// Which of the factors of an `IDP` are signed.
+/// The signedness of the factors of an `IDP`.
 const fn signs(kind: ModKind, values: &'static [&'static str], lo: u8) -> Modifier {
     Modifier::new(kind, values).at(lo, 1)
 }

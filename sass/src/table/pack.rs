@@ -1,6 +1,7 @@
-//! Conversions on the integer pipe, most of them of two values that become one register.
+//! Conversions on the integer pipe. Most of them convert two values into one register.
 //!
-//! `F2FP` rounds floats to smaller ones, or widens the smallest. How its operands make the result is a modifier:
+//! `F2FP` rounds floats to smaller ones, or widens the smallest. A modifier tells how its operands
+//! form the result:
 //!
 //! | | the result |
 //! |---|---|
@@ -11,8 +12,8 @@
 //! | `.UNPACK_B_MERGE_C` | two bytes from the halves of b, beside a half of c |
 //! | `.PACK_B` | b |
 //!
-//! The format of the result has a code over three bits: binary16 0, bfloat16 1, TF32 3, E5M2 4, E4M3 5; that of
-//! the source over two: binary32 0, binary16 1, E5M2 2, E4M3 3.
+//! The format of the result has a code over three bits: binary16 0, bfloat16 1, TF32 3, E5M2 4,
+//! E4M3 5; that of the source over two: binary32 0, binary16 1, E5M2 2, E4M3 3.
 
 use ptxc_machine::Archs;
 
@@ -21,7 +22,7 @@ use super::row::{
     Completion, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Stand,
 };
 
-/// What the rows of this family share.
+/// The common part of the rows of this family.
 const PACK: Row =
     Row { pipe: Pipe::Alu, latency: LatencyClass::Alu, completion: Completion::Fixed, ..Row::BASE };
 
@@ -30,7 +31,7 @@ const SOURCE: Kinds = Kinds::R.or(Kinds::UR).or(Kinds::CONST);
 const D: Slot = Slot::def("d", Kinds::R).place(Place::D);
 const A: Slot = Slot::read("a", Kinds::R).reuse(0).place(Place::A);
 const B: Slot = Slot::read("b", SOURCE).reuse(1).place(Place::B);
-/// The register whose other half is kept: the low one, or as the text says the high one.
+/// The register whose other half is kept: the low half, or the high half if the text says so.
 const MERGED: Slot = Slot::read("c", Kinds::R)
     .reuse(2)
     .halves(Halves::Upper)
@@ -199,7 +200,8 @@ pub(super) static I2I: Row = Row {
     ..PACK
 };
 
-/// On sm_90 a bit of `I2IP` saturates; it is zero on sm_86 and sm_89, where it would do the opposite, and nothing before.
+/// On sm_90 this bit of `I2IP` saturates. It is zero on sm_86 and sm_89, where it would do the
+/// opposite, and has no effect before.
 const SATURATES: Fixed = Fixed::new(74, 1, 1).on(Archs::HOPPER);
 
 pub(super) static I2IP: Row = Row {
@@ -217,7 +219,8 @@ pub(super) static I2IP: Row = Row {
     ..PACK
 };
 
-/// What is behind c where a and b take up less than a byte each: how many of its bits are kept.
+/// The modifier after c if a and b take less than a byte each: the number of bits of c that are
+/// kept.
 const KEPT: Modifier =
     Modifier::new(ModKind::Variant, &[".28", ".24"]).at(72, 2).codes(&[3, 2]).stand(Stand::Operand("c"));
 const PAIRS: &[(ModKind, &[&str])] = &[(ModKind::DataType, &[".U2", ".S2"]), (ModKind::Variant, &[".28"])];

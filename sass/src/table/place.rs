@@ -1,16 +1,17 @@
-//! Where the parts of an instruction lie in its 128 bits.
+//! The places of an instruction's parts in its 128 bits.
 //!
 //! ```text
 //! bit 127‥105   104 ‥‥‥‥‥‥‥‥‥‥‥ 72  71‥64  63 ‥‥‥ 32  31‥24  23‥16  15‥12  11‥9   8‥0
 //!     control   modifiers, signs    c      b         a      d      guard  form   operation
 //! ```
 //!
-//! Most instructions keep to this picture. Bits 9 to 11 say what fills b and c: of the two one may be an immediate, a
-//! word of a constant bank or a uniform register, which then lies in bits 32 to 63, and b's register moves to the place
-//! of c where it was c that is none. A [`Form`] is one such choice; a row lists those that it has.
+//! Most instructions follow this picture. Bits 9 to 11 tell the kinds of b and c. One of the two
+//! may be an immediate, a word of a constant bank or a uniform register, which is then in bits 32
+//! to 63. If that is c, the register of b moves to the place of c. A [`Form`] is one such choice; a
+//! row lists its forms.
 //!
-//! Facts of this file and of the places in the rows come from one experiment: take a word that ptxas made, turn a bit,
-//! ask nvdisasm (`docs/facts/encoding.md`).
+//! The facts in this file and the places in the rows come from one experiment: take a word that
+//! ptxas made, flip a bit, and disassemble it with nvdisasm (`docs/facts/encoding.md`).
 
 use ptxc_machine::Archs;
 
@@ -34,7 +35,7 @@ impl Bits {
         Bits { lo, len }
     }
 
-    /// Whether there is none.
+    /// Whether it is no place.
     pub const fn is_none(self) -> bool {
         self.len == 0
     }
@@ -50,7 +51,7 @@ impl Bits {
         (word >> self.lo) as u64 & ones
     }
 
-    /// Its value with sign.
+    /// Its signed value in a word.
     pub const fn get_signed(self, word: u128) -> i64 {
         if self.len == 0 {
             return 0;
@@ -59,7 +60,7 @@ impl Bits {
         ((self.get(word) << unused) as i64) >> unused
     }
 
-    /// The word whose other bits are zero; `None` where the value has more bits.
+    /// A word with the value in this field and zeros elsewhere; `None` if the value has more bits.
     pub const fn put(self, value: u64) -> Option<u128> {
         if self.len < 64 && value >> self.len != 0 { None } else { Some((value as u128) << self.lo) }
     }
@@ -81,7 +82,7 @@ pub struct Fixed {
     pub bits: Bits,
     /// Their value.
     pub value: u64,
-    /// Where it is so; elsewhere they are zero.
+    /// The architectures with this value; on others the bits are zero.
     pub archs: Archs,
 }
 
@@ -91,14 +92,14 @@ impl Fixed {
         Fixed { bits: Bits::new(lo, len), value, archs: Archs::TURING_TO_HOPPER }
     }
 
-    /// On those alone.
+    /// On those architectures only.
     pub const fn on(mut self, archs: Archs) -> Fixed {
         self.archs = archs;
         self
     }
 }
 
-/// Where the signs of an operand are. No place where the slot takes no such sign.
+/// The places of an operand's signs; no place for a sign that the slot does not take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signs {
     /// `-`, and `~` or `!`: no slot takes both.
@@ -109,17 +110,20 @@ pub struct Signs {
     pub half: Bits,
 }
 
-/// Where an operand is.
+/// The place of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Not settled yet.
+    /// Not known yet.
     Nowhere,
-    /// In no bit: it stays at its default. Of [forms](Form::places) that lack an operand, and where all have the same.
+    /// In no bit: the operand stays at its default. For [forms](Form::places) that lack the
+    /// operand, and for operands that are the same in all instructions.
     Absent,
-    /// A number in one field: of a register, a predicate, a special register, a convergence barrier; an immediate.
+    /// A number in one field: of a register, a predicate, a special register, a convergence
+    /// barrier; an immediate.
     Number(Bits, Signs),
-    /// A register in that field, in [bits 32 to 63](Self::WIDE) anything else: 32 bits of an immediate, a word of
-    /// a constant bank, a uniform register. The row's [forms](Form) tell them apart.
+    /// A register in that field, or anything else in [bits 32 to 63](Self::WIDE): 32 bits of an
+    /// immediate, a word of a constant bank, a uniform register. The row's [forms](Form) tell them
+    /// apart.
     Source(Bits, Signs),
     /// A number in one field, counted down from that of the constant register: 0 for UPT.
     Complement(Bits, Signs),
@@ -136,17 +140,17 @@ pub enum Place {
         /// The bank.
         bank: Bits,
     },
-    /// A place in the code: its distance from the end of the instruction, in bytes, with sign; as an immediate the
-    /// distance itself.
+    /// A place in the code: its distance from the end of the instruction, in bytes, with sign; as
+    /// an immediate the distance itself.
     Target {
         /// The field.
         bits: Bits,
         /// Further bits below those, if any.
         low: Bits,
-        /// How many bits of the distance below both are in no field; they are zero.
+        /// The number of lowest bits of the distance that are in no field; they are zero.
         shift: u8,
     },
-    /// In no bits of its own: the same operand as that of the slot of this name, written twice.
+    /// In no bits of its own: it repeats the operand of the slot with this name.
     Repeats(&'static str),
 }
 
@@ -155,16 +159,17 @@ pub enum Place {
 pub struct AddressPlace {
     /// The general register.
     pub base: Bits,
-    /// The bit that is set where it is a pair, or none, and a uniform register is added; without that bit, and without
-    /// uniform register, it is as wide as the instruction's addresses.
+    /// The bit that is set if a uniform register is added and the general register is a pair, or
+    /// absent. Without this bit, and without a uniform register, the general register is as wide as
+    /// the instruction's addresses.
     pub wide: Bits,
-    /// What it is multiplied by: 0 to 3 for 1, 4, 8, 16.
+    /// The factor of the general register: 0 to 3 for 1, 4, 8, 16.
     pub scale: Bits,
     /// The uniform register that is added, or the descriptor.
     pub uniform: Bits,
     /// The offset, with sign.
     pub offset: Bits,
-    /// Where there must be a general register.
+    /// The architectures on which there must be a general register.
     pub needs_base: Archs,
 }
 
@@ -179,25 +184,25 @@ impl AddressPlace {
         needs_base: Archs::NONE,
     };
 
-    /// The same, where there must be a general register on those architectures.
+    /// The same, with a general register required on those architectures.
     pub const fn needs_base(mut self, archs: Archs) -> AddressPlace {
         self.needs_base = archs;
         self
     }
 
-    /// The same with a uniform register from that bit on.
+    /// The same with a uniform register from bit `lo` on.
     pub const fn uniform(mut self, lo: u8) -> AddressPlace {
         self.uniform = Bits::new(lo, 6);
         self
     }
 
-    /// The same whose width is said in that bit.
+    /// The same with the width in bit `lo`.
     pub const fn wide(mut self, lo: u8) -> AddressPlace {
         self.wide = Bits::new(lo, 1);
         self
     }
 
-    /// The same with a factor in the two bits from that one on.
+    /// The same with a factor in the two bits from bit `lo` on.
     pub const fn scale(mut self, lo: u8) -> AddressPlace {
         self.scale = Bits::new(lo, 2);
         self
@@ -205,17 +210,17 @@ impl AddressPlace {
 }
 
 impl Place {
-    /// Where operands that are no registers lie, if a [`Source`](Place::Source) takes them.
+    /// The place of operands other than registers, if a [`Source`](Place::Source) takes them.
     pub const WIDE: Bits = Bits::new(32, 32);
 
-    /// The offset of a word of a constant bank there, in bytes. nvdisasm shows it with a sign: those of the upper half of a bank
-    /// are negative.
+    /// The offset of a word of a constant bank in [`WIDE`](Self::WIDE), in bytes. nvdisasm shows it
+    /// with a sign: offsets in the upper half of a bank are negative.
     pub const CONSTANT_OFFSET: Bits = Bits::new(38, 16);
 
-    /// The number of the bank there.
+    /// The number of the bank in [`WIDE`](Self::WIDE).
     pub const CONSTANT_BANK: Bits = Bits::new(54, 5);
 
-    /// A uniform register there.
+    /// A uniform register in [`WIDE`](Self::WIDE).
     pub const UNIFORM: Bits = Bits::new(32, 6);
 
     /// The destination.
@@ -230,13 +235,14 @@ impl Place {
     /// The third source, whatever it is.
     pub const C: Place = Place::Source(Bits::new(64, 8), Signs::C);
 
-    /// The third source where it is two halves, whatever it is: its signs are elsewhere.
+    /// The third source if it is two halves, whatever it is: its signs are elsewhere.
     pub const HALF_C: Place = Place::Source(Bits::new(64, 8), Signs::HALF_C);
 
-    /// The second source where it is one half: a bit says which.
+    /// The second source if it is one half: a bit tells which.
     pub const UPPER_B: Place = Place::Source(Bits::new(32, 8), Signs { half: Bits::new(60, 1), ..Signs::B });
 
-    /// A number of so many bits from that one on, [counted down](Self::Complement); a sign lies behind it.
+    /// A number of `len` bits from bit `lo` on, [counted down](Self::Complement); the next bit is
+    /// the sign.
     pub const fn complement(lo: u8, len: u8) -> Place {
         let neg = Bits::new(lo + len, 1);
         Place::Complement(Bits::new(lo, len), Signs { neg, abs: Bits::NONE, half: Bits::NONE })
@@ -245,10 +251,10 @@ impl Place {
     /// A place in the code whose distance is in 48 bits, in words.
     pub const TARGET: Place = Place::Target { bits: Bits::new(34, 48), low: Bits::NONE, shift: 2 };
 
-    /// The same from sm_90 on, where the second operand's unused bits prolong it downwards.
+    /// The same from sm_90 on, where unused bits of the second operand extend the field downwards.
     pub const LONG_TARGET: Place = Place::Target { bits: Bits::new(34, 48), low: Bits::new(16, 8), shift: 2 };
 
-    /// A number of so many bits from that one on; a sign of a predicate lies behind it.
+    /// A number of `len` bits from bit `lo` on; the next bit is the sign of a predicate.
     pub const fn number(lo: u8, len: u8) -> Place {
         let neg = Bits::new(lo + len, 1);
         Place::Number(Bits::new(lo, len), Signs { neg, abs: Bits::NONE, half: Bits::NONE })
@@ -259,25 +265,25 @@ impl Signs {
     /// No signs.
     pub const NONE: Signs = Signs { neg: Bits::NONE, abs: Bits::NONE, half: Bits::NONE };
 
-    /// Those of the first source.
+    /// The signs of the first source.
     pub const A: Signs = Signs { neg: Bits::new(72, 1), abs: Bits::new(73, 1), half: Bits::new(74, 2) };
 
-    /// Those of the second source.
+    /// The signs of the second source.
     pub const B: Signs = Signs { neg: Bits::new(63, 1), abs: Bits::new(62, 1), half: Bits::new(60, 2) };
 
-    /// Those of the third source.
+    /// The signs of the third source.
     pub const C: Signs = Signs { neg: Bits::new(75, 1), abs: Bits::new(74, 1), half: Bits::NONE };
 
-    /// Those of the third source where the halves of the first take their place.
+    /// The signs of the third source if the halves of the first take their place.
     pub const HALF_C: Signs = Signs { neg: Bits::new(84, 1), abs: Bits::new(83, 1), half: Bits::new(81, 2) };
 }
 
-/// What an operand looks like to the encoding.
+/// The shape of an operand, as far as the encoding distinguishes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
-    /// A register of the file that the slot mostly takes.
+    /// A register of the main file of the slot.
     Register,
-    /// A uniform register or predicate where the slot mostly takes one of each lane.
+    /// A uniform register or predicate in a slot whose main file has one per lane.
     Uniform,
     /// An immediate.
     Immediate,
@@ -287,45 +293,48 @@ pub enum Shape {
     IndexedConstant,
     /// A memory address without uniform part.
     Address,
-    /// One with a uniform part.
+    /// A memory address with a uniform part.
     AddressUniform,
-    /// One with a descriptor.
+    /// A memory address with a descriptor.
     AddressDescribed,
     /// A place in the code, a special register, a convergence barrier, all predicates.
     Other,
-    /// Nothing, where the slot [may be empty](super::Slot::may_be_empty): its default, without a place.
+    /// Nothing, if the slot [may be empty](super::Slot::may_be_empty): the default, without a
+    /// place.
     Absent,
 }
 
 /// The operation of a [`Form`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormCode {
-    /// The opcode of the row with these three bits as bits 9 to 11.
+    /// The opcode of the row, with these three bits as bits 9 to 11.
     Upper(u8),
     /// All twelve bits.
     Whole(u16),
-    /// That of the row.
+    /// The opcode of the row.
     Same,
 }
 
 /// One way to encode a row, by the shapes of its operands and the values of its modifiers.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
-    /// The slots that decide, by name, and the shapes that they have. A slot that the row lacks decides nothing.
+    /// The slots that decide on the form, by name, and their shapes. A slot that the row lacks
+    /// decides nothing.
     pub when: &'static [(&'static str, Shape)],
-    /// The modifiers that decide, and the values that they have; any value of all others.
+    /// The modifiers that decide on the form, and their values; all others may have any value.
     pub with: &'static [(ModKind, &'static [&'static str])],
     /// The operation.
     pub code: FormCode,
-    /// Whether b and c are at each other's places.
+    /// Whether b and c swap places.
     pub swaps: bool,
     /// Bits of this form, beyond those of the row.
     pub fixed: &'static [Fixed],
-    /// The slots that are elsewhere than the row says, by name.
+    /// The slots with other places than in the row, by name.
     pub places: &'static [(&'static str, Place)],
-    /// Fields of modifiers that are elsewhere than the row says; what has no code here has not this form.
+    /// Fields of modifiers with other places than in the row. An instruction whose values have no
+    /// code here does not have this form.
     pub joint: &'static [Joint],
-    /// Where it exists.
+    /// The architectures on which it exists.
     pub archs: Archs,
 }
 
@@ -358,7 +367,7 @@ impl Form {
         self
     }
 
-    /// The same with b and c at each other's places.
+    /// The same with b and c swapped.
     pub const fn swapped(mut self) -> Form {
         self.swaps = true;
         self
@@ -370,7 +379,7 @@ impl Form {
         self
     }
 
-    /// The same with those values of modifiers alone.
+    /// The same with those values of modifiers only.
     pub const fn with(mut self, with: &'static [(ModKind, &'static [&'static str])]) -> Form {
         self.with = with;
         self
@@ -394,7 +403,7 @@ impl Form {
         self
     }
 
-    /// Of rows whose b may be other than a register.
+    /// The forms of rows whose b may be other than a register.
     pub const B: &'static [Form] = &[
         Form::upper(&[("b", Shape::Register), ("c", Shape::Register)], 1),
         Form::upper(&[("b", Shape::Immediate), ("c", Shape::Register)], 4),
@@ -402,7 +411,7 @@ impl Form {
         Form::upper(&[("b", Shape::Uniform), ("c", Shape::Register)], 6).fixed(BY_UNIFORM),
     ];
 
-    /// Of rows whose b or c may be other than a register.
+    /// The forms of rows whose b or c may be other than a register.
     pub const BC: &'static [Form] = &[
         Form::upper(&[("b", Shape::Register), ("c", Shape::Register)], 1),
         Form::upper(&[("b", Shape::Register), ("c", Shape::Immediate)], 2).swapped(),
@@ -413,7 +422,7 @@ impl Form {
         Form::upper(&[("b", Shape::Register), ("c", Shape::Uniform)], 7).swapped().fixed(BY_UNIFORM),
     ];
 
-    /// Of rows without c whose b is encoded as if it were c: sums of floats.
+    /// The forms of rows without c whose b is encoded as if it were c: sums of floats.
     pub const B_AS_C: &'static [Form] = &[
         Form::upper(&[("b", Shape::Register)], 1),
         Form::upper(&[("b", Shape::Immediate)], 2),
@@ -422,7 +431,7 @@ impl Form {
     ];
 }
 
-/// One field for several modifiers, whose values have a code together.
+/// One field for several modifiers: a code stands for a combination of their values.
 #[derive(Clone, Copy, Debug)]
 pub struct Joint {
     /// The modifiers.
@@ -431,7 +440,7 @@ pub struct Joint {
     pub bits: Bits,
     /// The values, in the order of `kinds`, and their code.
     pub codes: &'static [(&'static [&'static str], u16)],
-    /// Where it is so.
+    /// The architectures on which the field exists.
     pub archs: Archs,
 }
 
@@ -446,7 +455,7 @@ impl Joint {
         Joint { kinds, bits: Bits::new(lo, len), codes, archs: Archs::TURING_TO_HOPPER }
     }
 
-    /// On those alone.
+    /// On those architectures only.
     pub const fn on(mut self, archs: Archs) -> Joint {
         self.archs = archs;
         self

@@ -1,6 +1,8 @@
-//! Stores to and reductions in shared memory of the cluster that an mbarrier beside the data learns of.
+//! Stores to and reductions in shared memory of the cluster that signal an mbarrier beside the
+//! data.
 //!
-//! The address is a pair: where the data go, and the mbarrier, both in the shared window of the cluster.
+//! The address is a pair: the destination of the data, and the mbarrier, both in the shared window
+//! of the cluster.
 
 use ptxc_machine::Archs;
 
@@ -26,7 +28,7 @@ pub(super) static STAS: Row = Row {
     summary: "asynchronously store data at the first of addr; signal the mbarrier at the second",
     slots: &[ADDRESS, DATA],
     mods: &[Modifier::new(ModKind::Size, &["", ".64", ".128"]).at(73, 3).codes(&[4, 5, 6])],
-    // No uniform register, and an address that is a pair.
+    // There is no uniform register, and the address is a pair.
     fixed: &[Fixed::new(64, 6, 63), Fixed::new(90, 2, 3)],
     opcode: 0xdbd,
     ..REMOTE

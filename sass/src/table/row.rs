@@ -1,5 +1,5 @@
-//! The shape of a row: timing class, effects, and what [slots](super::slot), [operands](super::kinds) and
-//! [modifiers](super::modifier) add; rows name all of it from here.
+//! The shape of a row: timing class and effects, and the types of [slots](super::slot),
+//! [operands](super::kinds) and [modifiers](super::modifier). Rows import all of them from here.
 
 use ptxc_machine::{Arch, Archs};
 
@@ -63,7 +63,7 @@ pub enum LatencyClass {
     Alu,
     /// `FFMA` and 32-bit `IMAD`, `VIADD`.
     Fma,
-    /// `IMAD.WIDE` and `IMAD.HI`, whose two halves arrive at different times.
+    /// `IMAD.WIDE` and `IMAD.HI`: the two halves of the product arrive at different times.
     ImadWide,
     /// Packed half arithmetic.
     Half,
@@ -93,40 +93,41 @@ pub enum LatencyClass {
     Mma,
 }
 
-/// How the machine lets later instructions know that this one is done.
+/// How the machine tells later instructions that this one is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Completion {
     /// After a fixed number of cycles; operands are read at issue.
     Fixed,
     /// Unknown: results (and, before them, the reading of operands) are announced by a scoreboard.
     Variable,
-    /// No register result, but operands are read at an unknown time, announced by a read scoreboard.
+    /// No register result, but operands are read at an unknown time, announced by a read
+    /// scoreboard.
     LateRead,
-    /// The same, of uniform registers.
+    /// As [`LateRead`](Self::LateRead), for uniform registers.
     LateUniformRead,
 }
 
-/// Which scoreboards an instruction can name in its control field.
+/// The scoreboards that an instruction can name in its control field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Scoreboards {
-    /// That of results.
+    /// One for results.
     pub write: bool,
-    /// That of operands.
+    /// One for operands.
     pub read: bool,
-    /// Those that it waits for.
+    /// Scoreboards that it waits for.
     pub waits: bool,
 }
 
 impl Scoreboards {
-    /// Both, whether or not it does something with them: most instructions.
+    /// Both, whether or not the instruction uses them: most instructions.
     pub const BOTH: Scoreboards = Scoreboards { write: true, read: true, waits: true };
-    /// That of operands alone.
+    /// Only the one for operands.
     pub const READ: Scoreboards = Scoreboards { write: false, read: true, waits: true };
-    /// That of results alone.
+    /// Only the one for results.
     pub const WRITE: Scoreboards = Scoreboards { write: true, read: false, waits: true };
-    /// None, though it may wait for some.
+    /// Neither, but it may wait for some.
     pub const NONE: Scoreboards = Scoreboards { write: false, read: false, waits: true };
-    /// None at all.
+    /// Neither, and it cannot wait for any.
     pub const NO_WAITS: Scoreboards = Scoreboards { write: false, read: false, waits: false };
 }
 
@@ -143,28 +144,28 @@ pub struct Effects {
     pub convergent: bool,
     /// It may go elsewhere than to the next instruction; it ends a block.
     pub branch: bool,
-    /// It ends the thread (where its guard holds).
+    /// It ends the thread (if its guard holds).
     pub exit: bool,
-    /// It leaves the function for another one: a call, which comes back, or a return.
+    /// It leaves the function for another one: a call, which returns later, or a return.
     pub boundary: bool,
-    /// As a fence it holds back what comes before it alone: weak accesses behind it may come before it.
+    /// As a fence it orders only earlier accesses: later weak accesses may move before it.
     pub release: bool,
-    /// What it does to the barrier result of the warp.
+    /// The effect on the barrier result of the warp.
     pub barrier_result: BarrierResult,
 }
 
-/// What an instruction does to the result that a barrier leaves a warp. There is one such result a warp, and it must
-/// be read before the warp's next barrier.
+/// The effect of an instruction on the result that a barrier leaves to a warp. Each warp has one
+/// such result, which must be read before the warp's next barrier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BarrierResult {
-    /// Nothing.
+    /// It leaves the result alone.
     #[default]
     Untouched,
-    /// A new one is there.
+    /// It sets a new result.
     Set,
-    /// It may be lost.
+    /// The result may be lost.
     Lost,
-    /// It is read.
+    /// It reads the result.
     Read,
 }
 
@@ -182,7 +183,7 @@ impl Effects {
         barrier_result: BarrierResult::Untouched,
     };
 
-    /// Whether it does nothing but compute registers.
+    /// Whether the instruction only computes registers.
     pub const fn is_none(self) -> bool {
         !(self.reads_memory
             || self.writes_memory
@@ -200,7 +201,7 @@ impl Effects {
 pub struct Row {
     /// The text before the modifiers, dots included where they are fixed (`LOP3.LUT`).
     pub mnemonic: &'static str,
-    /// One sentence: what it computes.
+    /// One sentence that says what it computes.
     pub summary: &'static str,
     /// The operand slots in text order.
     pub slots: &'static [Slot],
@@ -216,17 +217,17 @@ pub struct Row {
     pub scoreboards: Scoreboards,
     /// The least stall count that follows it, in cycles.
     pub min_stall: u8,
-    /// The same on some architectures, if it is another one there.
+    /// The same on some architectures, if it differs there.
     pub min_stalls_on: &'static [(Archs, u8)],
     /// Effects beyond registers.
     pub effects: Effects,
-    /// Where it exists.
+    /// The architectures on which it exists.
     pub archs: Archs,
-    /// Its other names and opcodes, and where it has them.
+    /// Its other names and opcodes, with their architectures.
     pub spellings: &'static [Spelling],
-    /// The base opcode, bits 0 to 11 of the form with registers only; 0 where not settled yet.
+    /// The base opcode, bits 0 to 11 of the form with registers only; 0 if not known yet.
     pub opcode: u16,
-    /// The ways to encode it; one with the base opcode where the list is empty.
+    /// The ways to encode it; an empty list stands for one form with the base opcode.
     pub forms: &'static [Form],
     /// Bits that are the same in all forms.
     pub fixed: &'static [Fixed],
@@ -237,9 +238,9 @@ pub struct Row {
 }
 
 impl Row {
-    /// What most rows share: no operands, no modifiers, fixed latency, one encoding, on the
+    /// The common part of most rows: no operands, no modifiers, fixed latency, one encoding, on the
     /// architectures from Turing to Hopper. A new architecture has a row only after the row names
-    /// it.
+    /// the architecture.
     pub const BASE: Row = Row {
         mnemonic: "",
         summary: "",
@@ -266,13 +267,14 @@ impl Row {
         self.slots.iter().position(|slot| slot.name == name)
     }
 
-    /// Whether the slot of that name takes operands of that kind on the architecture: the legal-form query of
-    /// selection.
+    /// Whether the slot of that name takes operands of that kind on the architecture: the
+    /// legal-form query of selection.
     pub fn accepts(&self, name: &str, kinds: Kinds, arch: Arch) -> bool {
         self.slot(name).is_some_and(|index| self.slots[index].accepts(kinds, arch))
     }
 
-    /// Whether the slot of that name takes the signs that an operand has there: negation, magnitude and complement.
+    /// Whether the slot of that name takes the signs that an operand has there: negation, magnitude
+    /// and complement.
     pub fn takes_signs(&self, name: &str, flags: OperandFlags) -> bool {
         self.slot(name).is_some_and(|index| self.slots[index].takes_signs(flags))
     }
@@ -297,13 +299,13 @@ impl Row {
     }
 }
 
-/// What an instruction is called on some architectures, where that differs from its row.
+/// The name of an instruction on some architectures, if it differs from its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spelling {
     /// The architectures.
     pub archs: Archs,
     /// The text before the modifiers.
     pub mnemonic: &'static str,
-    /// The base opcode; 0 where it is that of the row.
+    /// The base opcode; 0 if it is that of the row.
     pub opcode: u16,
 }

@@ -1,12 +1,13 @@
-//! How many registers of a lane hold its share of a matrix.
+//! The number of registers that hold a lane's share of a matrix.
 //!
-//! The lanes of a warp, or of the four warps of a warpgroup, divide each matrix of a product d = a·b + c evenly: a shape
-//! of m × n × k, `.16816` or `.64x128x16`, gives d and c m·n elements, a m·k and b k·n. With `HMMA.16816.F32`
-//! a lane holds 16·8 elements of 32 bits / 32 lanes = 4 registers of d, and 16·16 of 16 bits / 32 = 4 of a.
+//! The lanes of a warp, or of the four warps of a warpgroup, divide each matrix of a product d =
+//! a·b + c evenly: a shape of m × n × k, `.16816` or `.64x128x16`, gives d and c m·n elements, a
+//! m·k and b k·n. With `HMMA.16816.F32` a lane holds 16·8 elements of 32 bits / 32 lanes = 4
+//! registers of d, and 16·16 of 16 bits / 32 = 4 of a.
 //!
-//! In: the text of the shape, and the types that the modifiers name. Out: registers. The layout is the one of the
-//! PTX ISA, section "Matrix multiply-accumulate operation"; that ptxas gives the operands just these registers is seen from
-//! what it loads and stores around the instruction.
+//! In: the text of the shape, and the types that the modifiers name. Out: registers. The layout is
+//! that of the PTX ISA, section "Matrix multiply-accumulate operation". The loads and stores that
+//! ptxas puts around the instruction show that its operands have exactly these registers.
 
 use super::row::ModKind;
 use crate::inst::Inst;
@@ -15,18 +16,19 @@ use crate::register::Register;
 /// A matrix of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Matrix {
-    /// The result, and what is added to it.
+    /// The result, and the matrix that is added.
     Accumulator,
     /// The first factor.
     First,
-    /// The first factor, of whose elements every second one is stored.
+    /// The first factor, with only every second element stored.
     SparseFirst,
     /// The second factor.
     Second,
 }
 
 impl Matrix {
-    /// The registers of a lane's share; `bits` is the size of an element whose type no modifier names.
+    /// The registers of a lane's share; `bits` is the size of an element whose type no modifier
+    /// names.
     pub(super) fn share<R: Register>(self, inst: &Inst<R>, bits: u8) -> u8 {
         let Some([m, n, k]) = extents(inst.modifier(ModKind::Shape)) else { return 1 };
         let lanes = if m == 64 { 128 } else { 32 };
@@ -52,7 +54,8 @@ fn element_bits(text: &str) -> Option<u32> {
     })
 }
 
-/// m, n and k of a shape: `.64x128x16`, or without the signs in between, where m is 8 or 16 and n is 8: `.16816`.
+/// m, n and k of a shape: `.64x128x16`, or, with m = 8 or 16 and n = 8, without the signs between
+/// them: `.16816`.
 fn extents(text: &str) -> Option<[u32; 3]> {
     let text = text.strip_prefix('.')?;
     let mut parts = text.split('x').map(|part| part.parse().ok());

@@ -1,4 +1,4 @@
-//! The places of a row where operands stand.
+//! The slots of a row, which hold its operands.
 
 use ptxc_machine::{Arch, Archs};
 
@@ -19,33 +19,36 @@ pub enum Role {
 /// One operand position of a row, in the order of the text.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
-    /// A name for programs: `d`, `a`, `b`, `c`, `pd` (predicate result), `ps` (predicate source), `addr`, ….
+    /// A name for programs: `d`, `a`, `b`, `c`, `pd` (predicate result), `ps` (predicate source),
+    /// `addr`, ….
     pub name: &'static str,
     /// Written or read.
     pub role: Role,
-    /// What may fill it.
+    /// The kinds of operands that may fill it.
     pub kinds: Kinds,
-    /// How many registers it covers.
+    /// The number of registers that it covers.
     pub width: Width,
-    /// Whether `-` may stand in front.
+    /// Whether a `-` may precede the operand.
     pub neg: bool,
-    /// Whether it may stand between bars.
+    /// Whether the operand may stand between bars.
     pub abs: bool,
-    /// Whether `~` or `!` may stand in front.
+    /// Whether `~` or `!` may precede the operand.
     pub not: bool,
-    /// The reuse flag of the operand: 0 for a, 1 for b, 2 for c, 3 for the places in a sparse matrix.
+    /// The reuse flag of the operand: 0 for a, 1 for b, 2 for c, 3 for the places in a sparse
+    /// matrix.
     pub reuse: Option<u8>,
-    /// Where it has that flag.
+    /// The architectures on which it has that flag.
     pub reuse_on: Archs,
     /// Whether it has a default, PT, and is then set by name only.
     pub optional: bool,
     /// Whether the default is not printed.
     pub hidden: bool,
-    /// Where it is printed all the same.
+    /// The architectures on which the default is printed nevertheless.
     pub shown_on: Archs,
-    /// Where the constant register cannot fill it.
+    /// The architectures on which the constant register cannot fill it.
     pub never_zero: Archs,
-    /// The modifier that takes the place of the operand: it is not printed, and stays at its default.
+    /// The modifier that takes the place of the operand: the operand is then not printed, and stays
+    /// at its default.
     pub hidden_with: Option<&'static str>,
     /// Whether the default is the complement (`!PT`): the absent carry of an extended addition.
     pub default_not: bool,
@@ -53,30 +56,30 @@ pub struct Slot {
     pub imm: ImmFormat,
     /// Which halves of a register it takes.
     pub halves: Halves,
-    /// Whether a space alone, no comma, parts it from the slot in front.
+    /// Whether only a space, without a comma, separates it from the previous slot.
     pub spaced: bool,
     /// Whether an address names its uniform register even if it has none: `[R0+URZ]`.
     pub names_uniform: bool,
-    /// Where the offset of an address has its sign even if it stands alone.
+    /// The architectures on which the offset of an address has a sign even if it stands alone.
     pub signed_alone: Archs,
     /// Whether it stands in brackets: a pair of uniform registers that holds an address.
     pub bracketed: bool,
-    /// What stands in front of the brackets: `gdesc`, `desc`.
+    /// The text before the brackets: `gdesc`, `desc`.
     pub prefix: &'static str,
-    /// What stands behind the operand: `.ROW`.
+    /// The text after the operand: `.ROW`.
     pub suffix: &'static str,
     /// Whether it may be [empty](Slot::may_be_empty).
     pub is_empty_at_default: bool,
-    /// Whether an address is one of 32 bits though the instruction has `.E`.
+    /// Whether an address has 32 bits although the instruction has `.E`.
     pub narrow: bool,
-    /// Whether an address is one of 64 bits, `.64`, though the instruction has no `.E`.
+    /// Whether an address has 64 bits, `.64`, although the instruction has no `.E`.
     pub wide: bool,
-    /// Whether it may be filled any number of times, and then stands in an annotation behind the operands:
-    /// the targets of an indexed branch. Only the last slot of a row.
+    /// Whether it may be filled any number of times, in an annotation after the operands: the
+    /// targets of an indexed branch. Only the last slot of a row.
     pub repeated: bool,
     /// The kinds of operands that fill it on some of the row's architectures only.
     pub limits: &'static [(Kinds, Archs)],
-    /// Where it is encoded.
+    /// Its place in the encoding.
     pub place: Place,
 }
 
@@ -194,25 +197,26 @@ impl Slot {
         self
     }
 
-    /// The same whose register has a reuse flag on those architectures only.
+    /// The same with the reuse flag on those architectures only.
     pub const fn reuse_on(mut self, archs: Archs) -> Slot {
         self.reuse_on = archs;
         self
     }
 
-    /// The same with a space in front, no comma.
+    /// The same with a space before it, without a comma.
     pub const fn spaced(mut self) -> Slot {
         self.spaced = true;
         self
     }
 
-    /// The same for addresses that name URZ where they have no uniform part.
+    /// The same for addresses that name URZ if they have no uniform part.
     pub const fn names_uniform(mut self) -> Slot {
         self.names_uniform = true;
         self
     }
 
-    /// The same for addresses whose offset has its sign on those architectures even if it stands alone.
+    /// The same for addresses whose offset has its sign on those architectures even if it stands
+    /// alone.
     pub const fn signed_alone(mut self, archs: Archs) -> Slot {
         self.signed_alone = archs;
         self
@@ -224,38 +228,38 @@ impl Slot {
         self
     }
 
-    /// The same in brackets behind that word.
+    /// The same in brackets after that word.
     pub const fn behind(mut self, prefix: &'static str) -> Slot {
         self.prefix = prefix;
         self.bracketed()
     }
 
-    /// The same with that text behind the operand.
+    /// The same with that text after the operand.
     pub const fn marked(mut self, suffix: &'static str) -> Slot {
         self.suffix = suffix;
         self
     }
 
-    /// The same that a program must fill, though it has a default.
+    /// The same, but a program must fill it although it has a default.
     pub const fn required(mut self) -> Slot {
         self.optional = false;
         self
     }
 
-    /// The same whose default is printed on those architectures all the same.
+    /// The same, with the default printed on those architectures nevertheless.
     pub const fn shown_on(mut self, archs: Archs) -> Slot {
         self.shown_on = archs;
         self
     }
 
-    /// The same that the constant register cannot fill on those architectures.
+    /// The same, except that the constant register cannot fill it on those architectures.
     pub const fn never_zero(mut self, archs: Archs) -> Slot {
         self.never_zero = archs;
         self
     }
 
-    /// The same, where the operand may be missing: the default then, which is not printed and has
-    /// [forms](super::place::Form) of its own.
+    /// The same, with an operand that may be missing. The default stands for a missing operand; it
+    /// is not printed and has [forms](super::place::Form) of its own.
     pub const fn may_be_empty(mut self) -> Slot {
         self.is_empty_at_default = true;
         self.hidden()
@@ -267,7 +271,8 @@ impl Slot {
         self
     }
 
-    /// Whether an address in the slot has 64 bits, given that of the instruction's [extension](super::modifier::ModKind::Extended).
+    /// Whether an address in the slot has 64 bits, given the instruction's
+    /// [extension](super::modifier::ModKind::Extended).
     pub const fn address_is_wide(&self, is_extended: bool) -> bool {
         self.wide || (is_extended && !self.narrow)
     }
@@ -284,29 +289,30 @@ impl Slot {
         self
     }
 
-    /// The same, where those kinds of operands fill it on those architectures only.
+    /// The same, except that those kinds of operands fill it on those architectures only.
     pub const fn limited(mut self, limits: &'static [(Kinds, Archs)]) -> Slot {
         self.limits = limits;
         self
     }
 
-    /// Whether operands of that kind fill it on the architecture.
+    /// Whether operands of that kind can fill it on the architecture.
     pub fn accepts(&self, kinds: Kinds, arch: Arch) -> bool {
         self.kinds.contains(kinds) && !self.lacks(kinds, arch)
     }
 
-    /// Where operands of that kind fill it, if it takes them at all.
+    /// The architectures on which operands of that kind can fill it, if it takes them at all.
     pub fn archs(&self, kinds: Kinds) -> Archs {
         let limits = self.limits.iter().filter(|(limited, _)| limited.meets(kinds));
         limits.fold(super::UNLIMITED, |all, &(_, archs)| all.and(archs))
     }
 
-    /// Whether operands of that kind fill it on other architectures only.
+    /// Whether operands of that kind can fill it on other architectures only.
     pub fn lacks(&self, kinds: Kinds, arch: Arch) -> bool {
         !self.archs(kinds).contains(arch)
     }
 
-    /// The same as a number of so many bits from that one on; the sign of a predicate is the bit behind.
+    /// The same as a number of `len` bits from bit `lo` on; the next bit is the sign of a
+    /// predicate.
     pub const fn at(mut self, lo: u8, len: u8) -> Slot {
         self.place = Place::number(lo, len);
         self
@@ -318,8 +324,9 @@ impl Slot {
         self
     }
 
-    /// What fills the slot until something else does: the constant register of the first file that fits,
-    /// else an immediate zero; that too where the text leaves it out and it may be an immediate.
+    /// The operand that fills the slot by default: the constant register of the first file that
+    /// fits, else an immediate zero. It is an immediate zero, too, if the slot takes immediates and
+    /// the text omits the default.
     pub const fn default_operand<R: Register>(&self) -> Operand<R> {
         let file = if self.kinds.contains(Kinds::P) {
             RegFile::Pred
@@ -346,9 +353,9 @@ impl Slot {
         (self.neg || !flags.neg) && (self.abs || !flags.abs) && (self.not || !flags.not)
     }
 
-    /// Whether an operand may fill the slot; the error says why not.
+    /// Checks that an operand may fill the slot; the error says why not.
     pub fn check<R: Register>(&self, operand: &Operand<R>) -> Result<(), String> {
-        // A function may be named by where it lies, as any place in the code.
+        // A function may be named by its place in the code.
         let is_place = matches!(operand.kind, OperandKind::Code(_)) && self.kinds.contains(Kinds::FUNCTION);
         if !self.kinds.contains(Kinds::of(operand)) && !is_place {
             return Err(format!("cannot be {}", operand.kind.describe()));

@@ -1,4 +1,4 @@
-//! Special registers as `S2R` and its kin name them.
+//! Special registers, as `S2R` and similar instructions name them.
 
 use std::fmt;
 
@@ -10,7 +10,8 @@ macro_rules! special_registers {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum SpecialReg {
             $($(#[$meta])* $name,)*
-            /// One without a meaning here, by its number: `SR36`. Some have [names](Self::name) all the same.
+            /// A register without a known meaning, by its number: `SR36`. Some have
+            /// [names](Self::name) nevertheless.
             Numbered(u8),
         }
 
@@ -18,7 +19,8 @@ macro_rules! special_registers {
             /// Every special register that has a name, in table order.
             pub const ALL: &'static [SpecialReg] = &[$(SpecialReg::$name,)*];
 
-            /// The text on every architecture that has it, `SR_` included; empty for one without meaning here.
+            /// The text on every architecture that has it, `SR_` included; empty for a register
+            /// without a known meaning.
             const fn text(self) -> &'static str {
                 match self { $(SpecialReg::$name => $text,)* SpecialReg::Numbered(_) => "" }
             }
@@ -69,7 +71,7 @@ special_registers! {
     VirtCfg = 2 "SR_VIRTCFG",
     /// Number of the multiprocessor.
     VirtualSmId = 67 "SR_VIRTUALSMID",
-    /// High half of the address at which shared memory lies among generic ones.
+    /// High half of the generic address at which shared memory begins.
     SharedWindowHigh = 47 "SR_SWINHI",
     /// Shared memory of the CTA, in bytes.
     SharedSize = 50 "SR_SMEMSZ",
@@ -87,8 +89,8 @@ special_registers! {
     Zero = 255 "SRZ",
 }
 
-/// Names of registers that nothing here gives a meaning, as `S2R` of each number is disassembled: the number, where it
-/// has the name, the name.
+/// Names of registers without a known meaning, as `S2R` of each number is disassembled: the number,
+/// the architectures with the name, the name.
 const OTHERS: &[(u8, Archs, &str)] = &[
     (1, Archs::TURING_TO_HOPPER, "SR_CLOCK"),
     (15, Archs::TURING_TO_HOPPER, "SR_ORDERING_TICKET"),
@@ -175,7 +177,8 @@ const OTHERS: &[(u8, Archs, &str)] = &[
 ];
 
 impl SpecialReg {
-    /// Its name on the architecture, `SR_` included where it has it; empty for one without.
+    /// Its name on the architecture, including `SR_` if the name has it; empty for a register
+    /// without a name.
     pub fn name(self, arch: Arch) -> &'static str {
         match self {
             SpecialReg::CgaCtaId if !Archs::HOPPER.contains(arch) => "",
@@ -188,12 +191,12 @@ impl SpecialReg {
         }
     }
 
-    /// The one of that name on the architecture.
+    /// The register of that name on the architecture.
     pub fn named(name: &str, arch: Arch) -> Option<SpecialReg> {
         (0..=u8::MAX).map(SpecialReg::from_code).find(|reg| !name.is_empty() && reg.name(arch) == name)
     }
 
-    /// Whether it is a clock, which two reads by one thread find at different values.
+    /// Whether it is a clock: two reads by one thread give different values.
     pub const fn is_clock(self) -> bool {
         matches!(
             self,

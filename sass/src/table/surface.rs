@@ -1,8 +1,9 @@
 //! Surfaces: images that are read and written without a sampler.
 //!
-//! A surface is named as a [texture](super::texture) is, by a handle in a constant bank or a uniform register, here one of them;
-//! or in the last general register. `.D` accesses move bits, `.P` ones convert to the format of the surface. `.BA` says
-//! that the first coordinate counts bytes.
+//! A handle names the surface, as with a [texture](super::texture). It is in a constant bank, in a
+//! uniform register (one instead of a pair), or in the last general register. `.D` accesses move
+//! bits, `.P` accesses convert to the format of the surface. `.BA` says that the first coordinate
+//! counts bytes.
 
 use ptxc_machine::Archs;
 
@@ -38,7 +39,8 @@ const HANDLE: Slot = Slot::read("handle", Kinds::R).never_zero(Archs::TURING_TO_
 const BYTES: Modifier = Modifier::new(ModKind::Variant, &["", ".BA"]).default_to(1).at(72, 1);
 const SHAPE: Modifier =
     Modifier::new(ModKind::Shape, &[".1D", ".1D_BUFFER", ".1D_ARRAY", ".2D", ".2D_ARRAY", ".3D"]).at(61, 3);
-/// What becomes of an access outside of the surface: nothing, it is moved to the border, or it is a fault.
+/// The effect of an access outside of the surface: it is ignored, it is moved to the border, or it
+/// is a fault.
 const OUTSIDE: Modifier = Modifier::new(ModKind::Mode, &[".IGN", "", ".TRAP"]).default_to(1).at(59, 2);
 
 const ORDER_OF_LOADS: Modifier = Modifier::new(ModKind::Order, &["", ".CONSTANT", ".STRONG", ".MMIO"])

@@ -44,17 +44,17 @@ const BARRIER_FORMS: &[Form] = &[
         .places(&[("name", REGISTER), ("count", Place::Repeats("name"))]),
 ];
 
-/// Which of the operations it is.
+/// The code of the operation.
 const SYNC_CODE: Fixed = Fixed::new(77, 3, 0);
 const ARV_CODE: Fixed = Fixed::new(77, 3, 1);
 const RED_CODE: Fixed = Fixed::new(77, 3, 2);
 const SCAN_CODE: Fixed = Fixed::new(77, 3, 3);
 
-/// Which of the sixteen: bits 3:0 of a register.
+/// The number of one of the sixteen barriers: bits 3:0 of a register.
 const NAME: Slot = Slot::read("name", Kinds::IMM.or(Kinds::R)).at(54, 4);
 
-/// How many threads are awaited: bits 11:0 of a register; 0 for all of the CTA. Where the name is a register too, the
-/// count is in bits 27:16 of the same one.
+/// The number of threads that the barrier awaits: bits 11:0 of a register; 0 for all of the CTA. If
+/// the name is a register, too, the count is in bits 27:16 of the same register.
 const COUNT: Slot =
     Slot::read("count", Kinds::IMM.or(Kinds::R)).never_zero(Archs::TURING_TO_HOPPER).at(42, 12);
 
@@ -86,7 +86,7 @@ pub(super) static BAR_ARV: Row = Row {
 pub(super) static BAR_RED: Row = Row {
     mnemonic: "BAR.RED",
     fixed: &[RED_CODE],
-    summary: "as BAR.SYNC; how many threads have ps, or whether all or any do, becomes the warp's barrier result",
+    summary: "as BAR.SYNC; the warp's barrier result = the number of threads with ps, or whether all or any have it",
     slots: &[NAME, COUNT.hidden(), PREDICATE],
     mods: &[Modifier::new(ModKind::Reduction, &[".POPC", ".AND", ".OR"]).at(74, 2), DEFER],
     effects: Effects { barrier_result: BarrierResult::Set, ..BARRIER.effects },
@@ -96,7 +96,7 @@ pub(super) static BAR_RED: Row = Row {
 pub(super) static BAR_SCAN: Row = Row {
     mnemonic: "BAR.SCAN",
     fixed: &[SCAN_CODE],
-    summary: "as BAR.ARV; how many threads with ps have arrived before becomes the warp's barrier result",
+    summary: "as BAR.ARV; the warp's barrier result = the number of threads with ps that arrived before",
     slots: &[NAME, COUNT, PREDICATE],
     mods: &[],
     effects: Effects { release: true, barrier_result: BarrierResult::Set, ..BARRIER.effects },
@@ -113,7 +113,7 @@ pub(super) static BAR_SYNCALL: Row = Row {
     ..BARRIER
 };
 
-/// Whether the barrier result is not zero; no bit for a sign.
+/// The predicate that tells whether the barrier result is not zero; it has no sign bit.
 const RESULT_HOLDS: Place = Place::Number(Bits::new(81, 3), Signs::NONE);
 
 pub(super) static B2R: Row = Row {
@@ -140,7 +140,7 @@ pub(super) static R2B: Row = Row {
     ..SYNC
 };
 
-/// What the barriers of a warp share.
+/// The common part of the barriers of a warp.
 const WARP: Row = Row {
     completion: Completion::Fixed,
     latency: LatencyClass::Branch,
@@ -152,7 +152,7 @@ const WARP: Row = Row {
 /// The predicate of flow control, unused here.
 const NO_CONDITION: Fixed = Fixed::new(87, 3, 7);
 
-/// A mask of lanes: where other instructions have their second source, and from sm_90 on where they have the first.
+/// A mask of lanes: in the place of the second source, and from sm_90 on in the place of the first.
 const MASK_FORMS: &[Form] = &[
     Form::upper(&[("mask", Shape::Register)], 1).on(Archs::TURING_TO_ADA),
     Form::upper(&[("mask", Shape::Immediate)], 4).on(Archs::TURING_TO_ADA),
@@ -198,7 +198,8 @@ pub(super) static WARPSYNC_ALL: Row = Row {
     ..WARP
 };
 
-/// What lanes that come from different places execute together begins and ends with nothing under way.
+/// The common part of collectives, which lanes from different places execute together: no access
+/// may be under way at their start and end.
 const MEETING: Row = Row {
     archs: Archs::HOPPER,
     effects: Effects { boundary: true, ..SYNC.effects },
@@ -206,7 +207,7 @@ const MEETING: Row = Row {
     ..WARP
 };
 
-/// Where a lane goes on behind what is executed together.
+/// The place where a lane continues after the collective.
 const TARGET: Slot = Slot::read("target", Kinds::LABEL).place(Place::LONG_TARGET);
 
 pub(super) static WARPSYNC_COLLECTIVE: Row = Row {

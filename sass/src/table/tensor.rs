@@ -1,8 +1,9 @@
 //! Matrix products of a warp.
 //!
-//! `HMMA` multiplies halves, bfloat16 and TF32, `IMMA` integers, `BMMA` bits, `QMMA` floats of 8 bits, `DMMA` doubles.
-//! Each lane holds a [share](super::Matrix) of every matrix. In products with `.SP` one half of a row of a is not
-//! stored; two bits for each stored element, in the register `meta` of some lanes (`selector`), say where it belongs.
+//! `HMMA` multiplies halves, bfloat16 and TF32, `IMMA` integers, `BMMA` bits, `QMMA` floats of 8
+//! bits, `DMMA` doubles. Each lane holds a [share](super::Matrix) of every matrix. In products with
+//! `.SP` one half of a row of a is not stored. Two bits for each stored element, in the register
+//! `meta` of some lanes (`selector`), give its place.
 
 use ptxc_machine::Archs;
 
@@ -12,7 +13,7 @@ use super::row::{
 };
 use super::share::Matrix;
 
-/// What the rows of this family share. On sm_75 they announce their results, see
+/// The common part of the rows of this family. On sm_75 a scoreboard announces their results, see
 /// [`completion`](crate::Inst::completion).
 const MMA: Row = Row {
     pipe: Pipe::Tensor,
@@ -40,14 +41,14 @@ const fn c(bits: u8) -> Slot {
 
 /// The places of the stored elements of a sparse matrix.
 const META: Slot = Slot::read("meta", Kinds::R).reuse(3).at(40, 8);
-/// Which lanes hold them.
+/// The lanes that hold these places.
 const SELECTOR: Slot = Slot::read("selector", Kinds::IMM).at(48, 2);
 /// Integers and bits: a lies by rows, b by columns.
 const BY_COLUMNS: Fixed = Fixed::new(74, 1, 1);
 
 /// The type of d and c.
 const RESULT: Modifier = Modifier::new(ModKind::DataType, &[".F16", ".F32"]).default_to(1).at(76, 1);
-/// The type of a and b: binary16 where nothing tells.
+/// The type of a and b: binary16 by default.
 const FLOATS: Modifier = Modifier::new(ModKind::SourceType, &["", ".BF16", ".TF32"])
     .limited(&[(".BF16", Archs::AMPERE_TO_HOPPER), (".TF32", Archs::AMPERE_TO_HOPPER)])
     .at(82, 2);
@@ -87,7 +88,7 @@ pub(super) static HMMA_SP: Row = Row {
     ..MMA
 };
 
-/// Operands of a step are pairs, of which it uses what belongs to it.
+/// Operands of a step are pairs; the step uses its own part of them.
 const PAIR: Width = Width::Fixed(2);
 const ROW_OR_COLUMN: &[&str] = &[".ROW", ".COL"];
 
@@ -115,7 +116,8 @@ pub(super) static HMMA_884: Row = Row {
     ..MMA
 };
 
-/// Sums of binary16 take two steps, and binary16 alone; those of binary32 take four, and either.
+/// Sums in binary16 take two steps and only binary16; sums in binary32 take four steps and either
+/// type.
 const STEPS: &[Form] = &[
     Form::same(&[]).with(&[
         (ModKind::DataType, &[".F16"]),

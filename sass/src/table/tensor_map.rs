@@ -1,4 +1,5 @@
-//! Copies of boxes of a tensor that a tensor map describes, asynchronous, once for the warp.
+//! Asynchronous copies of boxes of a tensor that a tensor map describes, executed once for the
+//! warp.
 //!
 //! ```text
 //! UTMALDG.2D [UR8], [UR4], desc[UR6]
@@ -7,8 +8,9 @@
 //!             └ where in shared memory the box lies, for loads the mbarrier that learns of them, then the coordinates
 //! ```
 //!
-//! Loads with `.IM2COL` or `.MULTICAST` have `extra`: the low half holds the offsets of an image's pixels, the high half
-//! a bit for each CTA of the cluster that gets the box. [`UTMACMDFLUSH`](super::Op::UTMACMDFLUSH) makes groups of stores and reductions.
+//! Loads with `.IM2COL` or `.MULTICAST` have `extra`: the low half holds the offsets of an image's
+//! pixels, the high half a bit for each CTA of the cluster that gets the box.
+//! [`UTMACMDFLUSH`](super::Op::UTMACMDFLUSH) makes groups of stores and reductions.
 
 use ptxc_machine::Archs;
 
@@ -16,7 +18,7 @@ use super::place::{Fixed, Form, Shape};
 use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
 use crate::register::RegFile;
 
-/// What the rows of this family share.
+/// The common part of the rows of this family.
 const TMA: Row = Row {
     pipe: Pipe::Lsu,
     latency: LatencyClass::MioSlow,
@@ -28,7 +30,8 @@ const TMA: Row = Row {
     ..Row::BASE
 };
 
-/// What is in shared memory, and the coordinates: so many registers more than these.
+/// The address in shared memory and the coordinates: `more` registers in addition to the
+/// coordinates.
 const fn place(more: u8) -> Slot {
     Slot::read("place", Kinds::UR).width(Width::Dimensions(more)).bracketed().at(32, 6)
 }
@@ -46,9 +49,9 @@ const FORMS: &[Form] = &[Form::same(&[("policy", NONE)]), Form::same(&[("policy"
 const DIMENSIONS: Modifier = Modifier::new(ModKind::Shape, &[".1D", ".2D", ".3D", ".4D", ".5D"]).at(79, 3);
 const IM2COL: Modifier = Modifier::new(ModKind::Mode, &["", ".IM2COL"]).at(82, 1);
 
-/// Without `extra` there is neither what it holds,
+/// Without `extra`, neither of its modifiers is set.
 const PLAIN: &[(ModKind, &[&str])] = &[(ModKind::Mode, &[""]), (ModKind::Variant, &[""])];
-/// and a prefetch has it for the pixels alone.
+/// A prefetch has `extra` only for the pixels.
 const BY_PIXELS: &[(ModKind, &[&str])] = &[(ModKind::Mode, &[".IM2COL"])];
 
 pub(super) static UTMALDG: Row = Row {

@@ -1,4 +1,4 @@
-//! What must hold for every row.
+//! Tests the rules that hold for every row.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -89,7 +89,7 @@ fn reuse_flags_and_definitions_are_where_they_can_be() {
     });
 }
 
-/// What is found when the crate is compiled is what a walk over the row finds.
+/// The facts computed at compile time are those that a walk over the row finds.
 #[test]
 fn facts_are_those_of_the_row() {
     for_each(|op, row| {
@@ -115,8 +115,8 @@ fn facts_are_those_of_the_row() {
     });
 }
 
-/// A sample of a row that fills every slot with something that fits, on the architecture if it has the row, and
-/// prints all of them.
+/// A sample of a row with a fitting operand in every slot, on the architecture if it has the row.
+/// The text shows all operands.
 fn sample(op: Op, arch: Arch) -> Inst<PReg> {
     use super::Kinds;
     let row_exists = op.row().archs.contains(arch);
@@ -159,9 +159,9 @@ fn sample(op: Op, arch: Arch) -> Inst<PReg> {
     inst
 }
 
-/// On every architecture the text of an instruction leads back to its row: for the defaults, and with every
-/// value of every modifier. The shapes may not collide with those of another row. What an architecture lacks is
-/// refused.
+/// On every architecture the text of an instruction leads back to its row: for the defaults, and
+/// with every value of every modifier. The shapes may not collide with those of another row. A row
+/// or value that an architecture lacks is rejected.
 #[test]
 fn the_text_names_the_row() {
     for arch in Arch::ALL {

@@ -1,8 +1,10 @@
-//! Reads of textures: filtered, single texels, gathered ones, with derivatives, and questions about a texture.
+//! Reads of textures: filtered reads, single texels, gathers, reads with derivatives, and queries
+//! about a texture.
 //!
-//! Which texture it is, and which sampler, a handle says: 32 bits in a constant bank, `0x0, 0x58` being word 0x58 of bank 0;
-//! in a pair of uniform registers, `UR4, 0x0`; or, `.B`, the first of the second sources. What the registers of an access
-//! hold is told in [`image`](super::image).
+//! A handle of 32 bits names the texture and the sampler. It is in a constant bank (`0x0, 0x58` is
+//! word 0x58 of bank 0), in a pair of uniform registers (`UR4, 0x0`), or, with `.B`, in the first
+//! register of the second source. [`image`](super::image) tells what the registers of an access
+//! hold.
 
 use ptxc_machine::Archs;
 
@@ -21,7 +23,7 @@ const TEXTURE: Row = Row {
     ..Row::BASE
 };
 
-/// Whether the texel is there at all: of textures in pieces.
+/// Whether the texel is resident, for textures that are only partly in memory.
 const PD: Slot = Slot::def("pd", Kinds::P).hidden().at(81, 3);
 const HIGH: Slot = Slot::def("high", Kinds::R).width(Width::Image(ImageOperand::High)).at(64, 8);
 const LOW: Slot = Slot::def("d", Kinds::R).width(Width::Image(ImageOperand::Low)).place(Place::D);
@@ -30,27 +32,27 @@ const A: Slot = Slot::read("a", Kinds::R)
     .never_zero(Archs::TURING_TO_HOPPER)
     .at(24, 8);
 const B: Slot = Slot::read("b", Kinds::R).width(Width::Image(ImageOperand::Second)).at(32, 8);
-/// Not written where there is nothing.
+/// The text omits an empty second source.
 const NO_B: Slot = B.hidden();
 /// The constant bank of the handle, or a pair of uniform registers with it.
 pub(super) const IN_UNIFORM: Slot = Slot::read("texture", Kinds::IMM.or(Kinds::UR))
     .width(Width::Fixed(2))
     .never_zero(Archs::TURING_TO_HOPPER);
-/// Which word of the bank, or of what the uniform registers tell.
+/// The word of the bank, or of the memory that the uniform registers name.
 pub(super) const WORD: Slot = Slot::read("word", Kinds::IMM);
 
 const fn immediate(lo: u8, len: u8) -> Place {
     Place::Number(Bits::new(lo, len), Signs::NONE)
 }
 
-/// Where the handle is in the constant bank.
+/// The places for a handle in a constant bank.
 pub(super) const IN_BANK_AT: &[(&str, Place)] = &[("texture", immediate(54, 5)), ("word", immediate(40, 14))];
-/// The same of uniform registers.
+/// The places for a handle in uniform registers.
 pub(super) const IN_UNIFORM_AT: &[(&str, Place)] =
     &[("texture", immediate(40, 6)), ("word", immediate(46, 8))];
 /// Bit 91: there is a uniform register.
 pub(super) const BY_UNIFORM: &[Fixed] = &[Fixed::new(91, 1, 1)];
-/// The handle is in a constant bank, or in uniform registers.
+/// The forms with the handle in a constant bank, or in uniform registers.
 macro_rules! forms {
     ($bank:literal, $uniform:literal) => {
         &[
@@ -66,11 +68,12 @@ pub(super) use forms;
 /// Bit 59: the handle is in a register.
 const BY_REGISTER: &[Fixed] = &[Fixed::new(59, 1, 1)];
 
-/// The sources are divided evenly.
+/// Divides the sources evenly.
 const EVENLY: Modifier = Modifier::new(ModKind::Variant, &["", ".SCR"]).at(60, 1);
 const EVENLY_B: Modifier = Modifier::new(ModKind::Variant, &[".B", ".SCR.B"]).at(60, 1);
 const HALVES: Modifier = Modifier::new(ModKind::DataType, &["", ".F16.RN", ".F16.RZ"]).at(79, 2);
-/// Which level: that of derivatives between lanes, the lowest, with a bias, the one given; not below the least one given.
+/// The level: by derivatives between lanes, the lowest, with a bias, or the given one; not below a
+/// given least level.
 const LEVEL: Modifier =
     Modifier::new(ModKind::Mode, &["", ".LZ", ".LB", ".LL", ".LC", ".LB.LC", ".LC.FDV"]).at(87, 3);
 const LEVEL_OF_TEXEL: Modifier = Modifier::new(ModKind::Mode, &[".LZ", ".LL"]).at(87, 3).codes(&[1, 3]);
@@ -84,7 +87,7 @@ const SOURCES_OF_FOUR: Modifier =
 const NODEP: Modifier = Modifier::new(ModKind::Hint, &["", ".NODEP"]).at(90, 1);
 const HINTS: Modifier =
     Modifier::new(ModKind::Hint, &["", ".NDV", ".NODEP", ".NDV.NODEP"]).at(77, 1).and_at(90, 1);
-/// The components that are wanted, a bit each; all where nothing is written.
+/// The wanted components, a bit each; all components by default.
 const COMPONENTS: Modifier = Modifier::new(
     ModKind::Components,
     &[
@@ -204,7 +207,7 @@ pub(super) static TXD_B: Row = Row {
 const QUERY: Slot = Slot::read("query", Kinds::IMM)
     .imm(ImmFormat::Named(&["TEX_HEADER_DIMENSION", "TEX_HEADER_TEXTURE_TYPE", "TEX_HEADER_SAMPLER_POS"]))
     .place(immediate(62, 2));
-/// The words of the answer that are wanted; written whatever they are.
+/// The wanted words of the answer; always printed.
 const WORDS: Modifier = Modifier::new(
     ModKind::Components,
     &[

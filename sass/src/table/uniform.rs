@@ -1,4 +1,4 @@
-//! The uniform datapath: one value a warp.
+//! The uniform datapath: one value per warp.
 
 use ptxc_machine::Archs;
 
@@ -11,7 +11,7 @@ use super::place::{Fixed, Form, Place, Shape};
 use super::row::{Completion, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
 use crate::register::RegFile;
 
-/// What the rows of this family share.
+/// The common part of the rows of this family.
 const UDP: Row = Row {
     pipe: Pipe::Udp,
     latency: LatencyClass::Udp,
@@ -30,7 +30,7 @@ const P_IN: Slot = Slot::read("ps", Kinds::UP).not().at(87, 3);
 const P_OUT: Slot = Slot::def("pd", Kinds::UP).at(81, 3);
 const P_OUT_2: Slot = Slot::def("pe", Kinds::UP).at(84, 3);
 const SIGNED: ImmFormat = ImmFormat::Signed;
-/// What says that the operands are uniform.
+/// Marks uniform operands.
 const UNIFORM: Fixed = Fixed::new(91, 1, 1);
 /// The third operand of a `ULEA` that has none.
 const NO_C: Fixed = Fixed::new(64, 6, 0x3f);

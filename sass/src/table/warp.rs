@@ -13,7 +13,7 @@ const A: Slot = Slot::read("a", Kinds::R).at(24, 8);
 const PD: Slot = Slot::def("pd", Kinds::P).at(81, 3);
 const PS: Slot = Slot::read("ps", Kinds::P).not().at(87, 3);
 
-/// Where a shuffle's operands lie that are registers.
+/// The place of a shuffle's lane operand if it is a register.
 const LANE_REGISTER: (&str, Place) = ("lane", Place::number(32, 8));
 const CLAMP_REGISTER: (&str, Place) = ("clamp", Place::number(64, 8));
 
@@ -66,7 +66,7 @@ pub(super) static VOTEU: Row = Row {
     ..VOTE
 };
 
-/// What the slow exchanges share.
+/// The common part of the slow exchanges.
 const EXCHANGE: Row = Row {
     pipe: Pipe::Lsu,
     latency: LatencyClass::MioSlow,

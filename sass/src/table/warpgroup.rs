@@ -1,11 +1,13 @@
-//! Matrix products of a warpgroup, asynchronous.
+//! Asynchronous matrix products of a warpgroup.
 //!
-//! b, and a unless it is in registers, lie in shared memory where the descriptors `gdesc[UR4]` say: four uniform registers
-//! for a and b, two for b alone. `WARPGROUP.ARRIVE` comes before the first product of a group; the last one of the group
-//! bears `gsb0`, the scoreboard that counts groups, on which `WARPGROUP.DEPBAR.LE` waits. Until then accumulators and
-//! registers of a may not be touched. The products keep no scoreboard of the warp; ptxas leaves at least one cycle behind one.
+//! b, and a unless it is in registers, are in shared memory. The descriptors `gdesc[UR4]` tell
+//! where: four uniform registers for a and b, two for b alone. `WARPGROUP.ARRIVE` comes before the
+//! first product of a group; the last one of the group has `gsb0`, the scoreboard that counts
+//! groups and that `WARPGROUP.DEPBAR.LE` waits for. Until then accumulators and registers of a may
+//! not be touched. The products use no scoreboard of the warp; ptxas leaves at least one cycle
+//! after each product.
 //!
-//! A product is d = a·b + c where `accumulate` holds, else a·b.
+//! A product is d = a·b + c if `accumulate` holds, else a·b.
 
 use ptxc_machine::Archs;
 
@@ -17,7 +19,7 @@ use super::row::{
 use super::share::Matrix;
 use crate::register::RegFile;
 
-/// What the rows of this family share.
+/// The common part of the rows of this family.
 const WGMMA: Row = Row {
     pipe: Pipe::Tensor,
     latency: LatencyClass::Mma,
@@ -29,11 +31,11 @@ const WGMMA: Row = Row {
     ..Row::BASE
 };
 
-/// Bit 91 says that a uniform register takes part.
+/// Bit 91: there is a uniform register.
 const DENSE: &[Fixed] = &[Fixed::new(91, 1, 1)];
 const SPARSE: &[Fixed] = &[Fixed::new(91, 1, 1), Fixed::new(73, 1, 1)];
 
-/// Every result is a share of 32-bit elements, but binary16 ones.
+/// Every result is a share of 32-bit elements, except binary16 results.
 const D: Slot = Slot::def("d", Kinds::R).width(Width::Share(Matrix::Accumulator, 32)).place(Place::D);
 const C: Slot = Slot::read("c", Kinds::R).width(Width::Share(Matrix::Accumulator, 32)).at(64, 8);
 const ACCUMULATE: Slot = Slot::read("accumulate", Kinds::UP).not().hidden().place(Place::complement(87, 3));
@@ -43,19 +45,19 @@ const AB: Slot = Slot::read("ab", Kinds::UR).width(Width::Fixed(4)).behind("gdes
 const B: Slot = Slot::read("b", Kinds::UR).width(Width::Fixed(2)).behind("gdesc").at(32, 6);
 /// The places of the stored elements of a sparse matrix.
 const META: Slot = Slot::read("meta", Kinds::R).at(40, 8);
-/// Which lanes hold them.
+/// The lanes that hold these places.
 const SELECTOR: Slot = Slot::read("selector", Kinds::IMM).at(48, 2);
 
-/// The first factor in registers, its elements of so many bits where no modifier tells.
+/// The first factor in registers; its elements have `bits` bits if no modifier tells.
 const fn a(matrix: Matrix, bits: u8) -> Slot {
     Slot::read("a", Kinds::R).width(Width::Share(matrix, bits)).place(Place::A)
 }
 
-/// The last one of a group.
+/// Marks the last product of a group.
 const GROUP: Modifier =
     Modifier::new(ModKind::Group, &["", "gsb0"]).at(84, 3).codes(&[7, 0]).stand(Stand::Last);
 
-/// A modifier of one bit behind the descriptors.
+/// A modifier of one bit after the descriptors.
 const fn behind(kind: ModKind, values: &'static [&'static str], slot: &'static str, bit: u8) -> Modifier {
     Modifier::new(kind, values).at(bit, 1).stand(Stand::Operand(slot))
 }
@@ -65,7 +67,7 @@ const NEGATIVE_B: &[&str] = &["", ".negB"];
 const TRANSPOSED_A: &[&str] = &["", ".tnspA"];
 const TRANSPOSED_B: &[&str] = &["", ".tnspB"];
 
-/// The shapes of 64 rows, a multiple of 8 columns and so many products a sum, for each number given.
+/// The shapes of 64 rows and a multiple of 8 columns, for each given number of products per sum.
 macro_rules! by_eights {
     ($($k:literal)*) => {
         &[$(
@@ -81,7 +83,7 @@ macro_rules! by_eights {
     };
 }
 
-/// The same of 8, 24 or a multiple of 16 columns.
+/// The same with 8, 24 or a multiple of 16 columns.
 macro_rules! by_sixteens {
     ($k:literal) => {
         &[
@@ -124,11 +126,11 @@ const fn shape(values: &'static [&'static str]) -> Modifier {
 
 /// The type of d and c.
 const RESULT: Modifier = Modifier::new(ModKind::DataType, &[".F16", ".F32"]).default_to(1).at(75, 1);
-/// The type of a and b: binary16 where nothing tells.
+/// The type of a and b: binary16 by default.
 const FLOATS: Modifier = Modifier::new(ModKind::SourceType, &["", ".BF16", ".TF32"]).at(76, 2);
-/// A sum takes 32 bytes of a row of a: 16 elements of 16 bits, 8 of 32.
+/// A sum takes 32 bytes of a row of a: 16 elements of 16 bits, or 8 of 32 bits.
 const HALVES: Modifier = shape(by_eights!(16 8)).at(53, 6);
-/// Twice as many where half of them are stored.
+/// Twice as many elements if only half of them are stored.
 const HALVES_SPARSE: Modifier = shape(by_eights!(16 32)).at(53, 5).and_at(59, 1);
 
 const H_AB: [Modifier; 8] = [
@@ -240,7 +242,7 @@ const Q_A: Modifier = Modifier::new(ModKind::SourceType, MINIFLOATS).at(76, 1);
 const Q_B: Modifier = Modifier::new(ModKind::SecondType, MINIFLOATS).at(77, 1);
 const Q_SHAPE: Modifier = shape(by_eights!(32)).at(53, 5);
 const Q_SHAPE_SPARSE: Modifier = shape(by_eights!(64)).at(53, 5);
-/// Bit 58: twice as many products a sum.
+/// Bit 58: twice as many products per sum.
 const Q_SPARSE: &[Fixed] = &[Fixed::new(91, 1, 1), Fixed::new(73, 1, 1), Fixed::new(58, 1, 1)];
 
 pub(super) static QGMMA: Row = Row {
@@ -330,7 +332,7 @@ pub(super) static WARPGROUP_DEPBAR: Row = Row {
     mnemonic: "WARPGROUP.DEPBAR.LE",
     summary: "wait until at most n groups of products are pending",
     slots: &[
-        // There is one such scoreboard, and no bit for its number.
+        // There is only one such scoreboard, and no field for its number.
         Slot::read("groups", Kinds::IMM)
             .imm(ImmFormat::GroupScoreboard)
             .place(Place::Number(Bits::NONE, Signs::NONE)),
@@ -350,7 +352,7 @@ pub(super) static USETMAXREG_DEALLOC: Row = Row {
     summary: "return registers until each lane has the given number",
     slots: &[REGISTERS],
     completion: Completion::Variable,
-    // No predicate says whether it was done.
+    // The encoding names no predicate that tells whether it was done.
     fixed: &[Fixed::new(72, 3, 5), Fixed::new(81, 3, 7), Fixed::new(91, 1, 1)],
     guard: RegFile::Upred,
     opcode: 0x9c8,

@@ -1,21 +1,22 @@
-//! Other names for special cases: an `IMAD` that adds, shifts or moves is printed as what it does.
+//! Other names for special cases: an `IMAD` that adds, shifts or moves is printed as that
+//! operation.
 //!
 //! | the case | printed |
 //! |---|---|
 //! | the product is zero: a or b is RZ, or b is 0 | `IMAD.MOV` |
 //! | b is 1, c is RZ | `IMAD.MOV` |
 //! | b is 1 | `IMAD.IADD` |
-//! | b is a power of two from 2 to 2³⁰ but 2¹⁶, c is RZ | `IMAD.SHL` |
+//! | b is a power of two from 2 to 2³⁰ except 2¹⁶, c is RZ | `IMAD.SHL` |
 //!
-//! A uniform register anywhere, or an immediate c beside a true product, keeps the plain name. The names
-//! carry nothing: reading drops them.
+//! A uniform register anywhere, or an immediate c beside a true product, keeps the plain name. The
+//! names carry no information: a reader drops them.
 
 use crate::inst::Inst;
 use crate::operand::{Operand, OperandKind};
 use crate::register::{RegFile, Register};
 use crate::table::Op;
 
-/// What stands after the mnemonic.
+/// The suffix of the mnemonic.
 pub(super) fn suffix<R: Register>(inst: &Inst<R>) -> &'static str {
     if inst.op != Op::IMAD {
         return "";

@@ -18,7 +18,8 @@
 //!         .zero 8
 //! ```
 //!
-//! Content is little-endian words, and bytes where there are fewer than four. Linear in what is written.
+//! Content is written as little-endian words, or as bytes if there are fewer than four. Cost:
+//! linear in the text.
 
 use std::fmt;
 
@@ -27,8 +28,8 @@ use crate::variable::{Pointer, Section, Variable};
 /// Bytes of content on a line.
 const LINE: usize = 16;
 
-/// Writes the sections of variables that are in ascending order, as [`union`](crate::variable::union) leaves
-/// them.
+/// Writes the sections of variables that are in ascending order, as
+/// [`union`](crate::variable::union) leaves them.
 ///
 /// # Errors
 /// If the writer fails.
@@ -72,11 +73,12 @@ fn content(variable: &Variable, column: usize, out: &mut impl fmt::Write) -> fmt
     bytes(variable, at, variable.size, out)
 }
 
-/// The content between two offsets, which holds no pointer.
+/// The content between two offsets with no pointer between them.
 fn bytes(variable: &Variable, start: u32, end: u32, out: &mut impl fmt::Write) -> fmt::Result {
     let known = variable.bytes.len().clamp(start as usize, end as usize);
     let slice = variable.bytes.get(start as usize..known).unwrap_or(&[]);
-    // Zeros at the end are a number of bytes; what precedes them is whole words where there is room.
+    // Zeros at the end are written as a number of bytes; the content before them as whole words if
+    // possible.
     let mut slice = slice.to_vec();
     let used = slice.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     let used = used.next_multiple_of(4).min(end as usize - start as usize);

@@ -1,9 +1,9 @@
 //! Variables read back from the data of constant bank 3, constant bank 4 and global memory.
 //!
 //! In: the lines of such sections, as [`write_variables`](super::write_variables) makes them or as
-//! `nvdisasm` prints them. Out: [`Variable`]s. A section has a location, which labels name, `/*0010*/` sets,
-//! `.align` rounds up and data moves on. A variable ends where the next label stands, which may be a local one
-//! (`.L_3:`). Linear in the text.
+//! `nvdisasm` prints them. Out: [`Variable`]s. A section has a location: labels name it, `/*0010*/`
+//! sets it, `.align` rounds it up, and data advances it. A variable ends at the next label, which
+//! may be a local one (`.L_3:`). Linear in the text.
 
 use std::ops::Range;
 
@@ -16,13 +16,13 @@ use crate::variable::{Pointer, Section, Variable};
 /// The most bytes of content that a text may give, beyond zeros at the ends of variables.
 const MOST_CONTENT: usize = 1 << 26;
 
-/// The variables as far as they are read.
+/// The variables that have been read so far.
 #[derive(Default)]
 pub(super) struct DataReader {
     variables: Vec<(Variable, Range<usize>)>,
-    /// Whether the last variable goes on.
+    /// Whether the last variable may continue.
     is_open: bool,
-    /// Where the next byte lies, in bytes from the beginning of the section.
+    /// The place of the next byte, in bytes from the beginning of the section.
     location: u32,
     /// The alignment of the next variable.
     align: u32,
@@ -34,7 +34,7 @@ pub(super) struct DataReader {
     places: FxHashMap<String, u32>,
 }
 
-/// One thing in a list of data.
+/// One item in a list of data.
 enum Item {
     /// A number of the size of the directive.
     Number(u64),
@@ -67,7 +67,7 @@ impl DataReader {
             }
             self.location = line.offset.unwrap_or(self.location);
             let align = match std::mem::take(&mut self.align) {
-                // Nobody said; the location says what it can't be more than.
+                // The text does not tell the alignment; the location gives an upper bound.
                 0 => 1 << self.location.trailing_zeros().min(4),
                 align => align,
             };

@@ -1,12 +1,13 @@
-//! What is wrong with a text of SASS, and where.
+//! Errors in a text of SASS, with their places.
 
 use std::fmt;
 use std::ops::Range;
 
-/// The kinds of errors. Their numbers are codes of diagnostics, `E0960` and so on, which keep their meaning.
+/// The kinds of errors. Their numbers are codes of diagnostics, `E0960` and so on, which keep their
+/// meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ErrorCode {
-    /// A line that is neither instruction, label nor directive, or stands where it can't.
+    /// A line that is neither instruction, label nor directive, or is in a wrong place.
     Line = 960,
     /// No row of the instruction table has the mnemonic.
     Mnemonic = 961,
@@ -24,26 +25,26 @@ pub enum ErrorCode {
     Data = 967,
     /// Two parts of the text contradict each other.
     Contradiction = 968,
-    /// The text does not say for which architecture it is.
+    /// The text does not name its architecture.
     NoArch = 969,
 }
 
 /// An error in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextError {
-    /// What kind of error.
+    /// The kind of the error.
     pub code: ErrorCode,
     /// The place, in bytes of the text.
     pub span: Range<usize>,
     /// One sentence.
     pub message: String,
-    /// What is to be said about the place.
+    /// A short message about the place.
     pub label: String,
-    /// Other places that matter.
+    /// Related places.
     pub secondary: Vec<(Range<usize>, String)>,
     /// The rule, or the forms that exist.
     pub notes: Vec<String>,
-    /// What would repair it.
+    /// A way to repair it.
     pub help: Option<String>,
 }
 

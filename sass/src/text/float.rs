@@ -1,19 +1,21 @@
 //! Float immediates as the disassembler prints them, and back.
 //!
 //! The value is exact up to twenty significant digits: `%.20g` below 10⁹ (`4`, `0.5`,
-//! `9.9999997473787516356e-05`), `%.20e` with its zeros from there on, `-0.0`, `+INF`, `-QNAN`, `+SNAN`
-//! with a space behind. The disassembler prints nothing of the fraction of a NaN; so that no bit is lost, we print it
-//! where it is not the canonical one, all ones for a quiet NaN and 1 for a signalling one: `+QNAN(0x400000) `.
+//! `9.9999997473787516356e-05`), `%.20e` with its zeros for larger numbers, `-0.0`, `+INF`,
+//! `-QNAN`, `+SNAN` with a space after them. The disassembler does not print the fraction of a NaN.
+//! So that no bit is lost, we print the fraction unless it is the canonical one (all ones for a
+//! quiet NaN, 1 for a signalling one): `+QNAN(0x400000) `.
 
 use std::fmt::{self, Write};
 
 use super::number;
 
-/// From where on the exponent is always printed.
+/// The least number that is always printed with an exponent.
 const EXPONENT_FROM: f64 = 1e9;
 const DIGITS: usize = 20;
 
-/// The sizes of exponent and fraction, in bits, of a format or of the half of it that an immediate holds.
+/// The sizes of exponent and fraction, in bits, of a format or of the half of it that an immediate
+/// holds.
 #[derive(Clone, Copy)]
 struct Format {
     exponent: u32,
@@ -131,13 +133,13 @@ fn print(out: &mut impl fmt::Write, value: f64, bits: u32, format: Format) -> fm
     out.write_str(if fixed.contains('.') { fixed.trim_end_matches('0').trim_end_matches('.') } else { fixed })
 }
 
-/// The digits of a number below [`EXPONENT_FROM`] that is not whole, at most [`DIGITS`] from the first that is not 0, without
-/// zeros at the end, and how many bytes that is. `None` where it is so small, or has so many bits, or rounding reaches so far
-/// that it takes more than this.
+/// The digits of a number below [`EXPONENT_FROM`] that is not whole, at most [`DIGITS`] from the
+/// first nonzero one, without zeros at the end, and their number of bytes. `None` if this fast
+/// method is not enough: the number is too small, has too many bits, or rounding carries too far.
 ///
-/// The fraction is a whole number over a power of two, so that each digit is a product and a shift.
+/// The fraction is a whole number over a power of two, so each digit is a product and a shift.
 fn fixed(value: f64) -> Option<([u8; 40], usize)> {
-    /// The smallest number whose first digit is surely among the first four behind the point.
+    /// The smallest number whose first digit is surely among the first four after the point.
     const SMALLEST: f64 = 1.0 / (1 << 13) as f64;
     if !(SMALLEST..EXPONENT_FROM).contains(&value) {
         return None;
@@ -147,7 +149,7 @@ fn fixed(value: f64) -> Option<([u8; 40], usize)> {
     let mantissa = bits & ((1 << FRACTION) - 1) | 1 << FRACTION;
     let unused = mantissa.trailing_zeros();
     let mantissa = mantissa >> unused;
-    // The bits of the mantissa that are behind the point.
+    // The bits of the mantissa after the point.
     let behind = (1023 + FRACTION).checked_sub((bits >> FRACTION) as u32 + unused)?;
     if !(1..=60).contains(&behind) {
         return None;
@@ -179,7 +181,8 @@ fn fixed(value: f64) -> Option<([u8; 40], usize)> {
     Some((digits, len - zeros))
 }
 
-/// The digits of a float, without allocation: at most [`DIGITS`] and one, a point, and an exponent or zeros in front.
+/// The digits of a float, without allocation: at most [`DIGITS`] plus one, a point, and an exponent
+/// or leading zeros.
 #[derive(Default)]
 struct Short {
     bytes: [u8; 32],
@@ -201,7 +204,7 @@ impl Short {
         std::str::from_utf8(bytes).map_err(|_| fmt::Error)
     }
 
-    /// Mantissa and exponent of a number that was written with one.
+    /// Mantissa and exponent of a number that was written with an exponent.
     fn parts(&self) -> Result<(&str, i32), fmt::Error> {
         let (mantissa, exponent) = self.text()?.split_once('e').ok_or(fmt::Error)?;
         Ok((mantissa, exponent.parse().map_err(|_| fmt::Error)?))
@@ -251,7 +254,8 @@ pub(super) fn parse_bf16(text: &str) -> Option<u16> {
     (bits & 0xffff == 0).then_some((bits >> 16) as u16)
 }
 
-/// Reads an infinity or NaN: `None` where it is neither, `Some(None)` where its fraction is not one of its kind.
+/// Reads an infinity or NaN: `None` if the text is neither, `Some(None)` if the fraction does not
+/// fit the kind of NaN.
 fn special(text: &str, format: Format) -> Option<Option<u32>> {
     let (negative, name) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),

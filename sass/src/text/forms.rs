@@ -1,7 +1,7 @@
 //! The forms of an instruction in words, for messages: `FADD{.FTZ} Rd, [-|]Ra, …`.
 //!
-//! In: a mnemonic. Out: a line for each row that it may mean, every modifier between braces, every operand
-//! by its name and the kinds of operands that fit.
+//! In: a mnemonic. Out: a line for each row that the mnemonic may mean. Modifiers are between
+//! braces, operands have their names and the kinds of operands that fit.
 
 use std::fmt::Write;
 
@@ -19,8 +19,8 @@ pub(super) fn forms(mnemonic: &str, arch: Arch) -> Vec<String> {
     rows.iter().rev().take(MOST).map(|&op| form(op, arch)).collect()
 }
 
-/// A row in words, without what the architecture lacks: `FADD{.FTZ} d:R, a:[-|]R, …`, all values of a modifier between
-/// braces where one may be left out, between parentheses where not.
+/// A row in words, without what the architecture lacks: `FADD{.FTZ} d:R, a:[-|]R, …`, all values of
+/// a modifier between braces if the modifier is optional, between parentheses if not.
 pub fn form(op: Op, arch: Arch) -> String {
     let row = op.row();
     let mut text = row.mnemonic_on(arch).to_string();
@@ -47,7 +47,7 @@ pub fn form(op: Op, arch: Arch) -> String {
 
 /// The values of a modifier: `{.FTZ}`, `(.LT|.EQ)`.
 fn values(modifier: &Modifier, arch: Arch) -> String {
-    // More would hide the rest of the line.
+    // More values would hide the rest of the line.
     const MOST: usize = 20;
     let known = modifier.values.iter().copied().filter(|value| modifier.exists(value, arch));
     let texts: Vec<&str> = known.map(|value| modifier.text(value, arch)).collect();
@@ -58,7 +58,7 @@ fn values(modifier: &Modifier, arch: Arch) -> String {
     format!("{open}{}{rest}{close}", shown.join("|"))
 }
 
-/// A slot in words: `b:R|UR|imm`, with the signs that it takes in front.
+/// A slot in words: `b:R|UR|imm`, preceded by the signs that it takes.
 fn operand(slot: &Slot, arch: Arch) -> String {
     const NAMES: &[(Kinds, &str)] = &[
         (Kinds::R, "R"),
@@ -96,7 +96,8 @@ fn operand(slot: &Slot, arch: Arch) -> String {
     format!("{}:{signs}{}{halves}", slot.name, kinds.collect::<Vec<_>>().join("|"))
 }
 
-/// The mnemonic in the table that is most like another; `None` if none is much like it.
+/// The mnemonic in the table that is most similar to the given one; `None` if none is similar
+/// enough.
 pub(super) fn similar(mnemonic: &str, arch: Arch) -> Option<&'static str> {
     let word = first_word(mnemonic);
     if word.len() > 16 {

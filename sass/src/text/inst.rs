@@ -1,9 +1,9 @@
 //! One instruction as text.
 //!
 //! `@!P0 IMAD.WIDE R2, R5.reuse, 0x4, R6`: guard, mnemonic with the modifiers that print something,
-//! operands in slot order. Operands that a row hides at their default are left out, special cases carry
-//! their [other names](super::alias), and a register whose value the operand cache keeps is marked
-//! `.reuse`.
+//! operands in slot order. Operands that a row hides at their default are omitted, special cases
+//! have their [other names](super::alias), and a register whose value the operand cache keeps is
+//! marked `.reuse`.
 
 use std::fmt::{self, Write};
 
@@ -27,8 +27,9 @@ impl<R: Register> fmt::Display for Inst<R> {
 }
 
 /// Writes an instruction; `reuse` has a bit for each of the operands a, b, c, as in
-/// [`Control::reuse`](crate::Control::reuse). Functions have the names that the list gives them, and `$` with their
-/// number where it is too short. The architecture decides on names: `VIMNMX` is `IMNMX` before sm_90.
+/// [`Control::reuse`](crate::Control::reuse). Functions have the names from the list, or `$` and
+/// their number if the list is too short. The architecture decides on names: `VIMNMX` is `IMNMX`
+/// before sm_90.
 ///
 /// # Errors
 /// If the writer fails.
@@ -42,7 +43,7 @@ pub fn write_inst<R: Register>(
     write(&mut Writer(out), inst, reuse, functions, arch, None)
 }
 
-/// The same for an instruction of a program, with what a loader fills in.
+/// The same for an instruction of a program, with the operand that a loader fills in.
 ///
 /// # Errors
 /// If the writer fails.
@@ -63,11 +64,11 @@ pub fn push_inst<R: Register>(
     functions: &[ProgramFunction],
     arch: Arch,
 ) {
-    // A vector takes everything.
+    // Writing to a vector cannot fail.
     let _ = write(out, inst, reuse, functions, arch, None);
 }
 
-/// Adds an instruction of a program to a line, with what a loader fills in.
+/// Adds an instruction of a program to a line, with the operand that a loader fills in.
 pub(super) fn add_loaded<W: Sink>(
     line: &mut Line<'_, W>,
     coded: &Coded,
@@ -116,7 +117,7 @@ fn add<W: Sink, R: Register>(
         if let Some(one) = loaded.filter(|one| usize::from(one.slot) == index) {
             line.separator(is_first || slot.slot.spaced);
             is_first = false;
-            // What fails is told at the end of the line.
+            // The end of the line reports a failure.
             let _ = write!(line, "{}", SymbolText(&one.symbol));
             line.str(slot.slot.suffix);
             self::mods(line, &slot.behind, inst.mods);
@@ -130,7 +131,7 @@ fn add<W: Sink, R: Register>(
         let reused = slot.slot.reuse.is_some_and(|index| reuse >> index & 1 != 0);
         let is_bare = slot.is_plain && operand.flags == OperandFlags::default();
         match operand.kind {
-            // Most are such.
+            // Most operands are plain registers.
             OperandKind::Reg(reg) if is_bare => {
                 register(line, reg);
                 if reused && reg.file() == RegFile::Gpr {
@@ -157,7 +158,7 @@ fn add<W: Sink, R: Register>(
     }
 }
 
-/// Whether the text of an instruction leaves an operand out.
+/// Whether the text of an instruction omits an operand.
 fn is_hidden<R: Register>(plan: &Plan, slot: &SlotText, inst: &Inst<R>, operand: &Operand<R>) -> bool {
     slot.slot.repeated
         || (slot.is_left_out(operand, inst.mods)
@@ -171,7 +172,7 @@ pub fn is_shown<R: Register>(inst: &Inst<R>, slot: usize, arch: Arch) -> bool {
     both.is_some_and(|(shown, operand)| !is_hidden(plan, shown, inst, operand))
 }
 
-/// Writes the operand in a slot as it stands in the text of its instruction, without `.reuse`.
+/// Writes the operand in a slot as in the text of its instruction, without `.reuse`.
 ///
 /// # Errors
 /// If the writer fails.
@@ -191,14 +192,14 @@ pub fn write_operand<R: Register>(
     line.finish()
 }
 
-/// Writes the modifiers that stand in a place.
+/// Writes the modifiers of one place in the text.
 fn mods<W: Sink>(line: &mut Line<'_, W>, texts: &[ModText], mods: Mods) {
     for text in texts.iter().filter_map(|modifier| modifier.get(mods)) {
         line.text(text);
     }
 }
 
-/// The guard of what is never executed, by the file of the row's guards.
+/// The guard of an instruction that is never executed, by the file of the row's guards.
 pub(super) const fn never(file: RegFile) -> &'static str {
     if file.is_uniform() { "@!UPT " } else { "@!PT " }
 }
@@ -212,21 +213,21 @@ pub(super) const LANE_MASKS: [&str; 4] = ["MEXITED", "MKILL", "MACTIVE", "MATEXI
 /// The halves of a return address.
 pub(super) const RETURN_HALVES: [&str; 2] = ["Rpc.LO", "Rpc.HI"];
 
-/// What stands around the targets of an indexed branch.
+/// The text around the targets of an indexed branch.
 pub(super) const TARGETS_BEGIN: &str = " (*\"BRANCH_TARGETS ";
 pub(super) const TARGETS_END: &str = "\"*)";
 
-/// Behind a register that is added to a pair of uniform ones as 32 bits without sign.
+/// The suffix of a register that is added to a uniform pair as 32 bits without sign.
 pub(super) const LOW_WORD: &str = "U32";
 
-/// Behind a pair of registers beside a descriptor or a uniform register. A pair alone is written as a register, its
-/// width being that of the instruction.
+/// The suffix of a pair of registers beside a descriptor or a uniform register. A pair alone is
+/// written without it: its width is that of the instruction.
 pub(super) const PAIR: &str = "64";
 
-/// What stands behind the register part of an address, and whether it stands behind `RZ` where
-/// there is none: beside a descriptor, and beside a pair of uniform registers where the
-/// architecture writes it ([`Feature::ZeroBaseIsWritten`]). Elsewhere it does only where its bit
-/// says that it is not a pair.
+/// The suffix of the register part of an address, and whether `RZ` has the suffix, too, if the
+/// address has no register part. `RZ` has it beside a descriptor, and beside a pair of uniform
+/// registers if the architecture writes it ([`Feature::ZeroBaseIsWritten`]). Otherwise `RZ` has a
+/// suffix only if its bit says that it is not a pair.
 fn address_suffix<R: Register>(slot: &SlotText, address: &Address<R>, arch: Arch) -> (&'static str, bool) {
     match (address.descriptor.is_some(), address.uniform.is_some() || slot.slot.names_uniform) {
         (false, true) if address.base.is_none() && address.wide => (LOW_WORD, true),
@@ -238,7 +239,7 @@ fn address_suffix<R: Register>(slot: &SlotText, address: &Address<R>, arch: Arch
     }
 }
 
-/// What names depend on.
+/// The context that names depend on.
 #[derive(Clone, Copy)]
 struct Names<'a> {
     functions: &'a [ProgramFunction],
@@ -352,7 +353,8 @@ fn operand_text<W: Sink, R: Register>(
         OperandKind::Predicates => line.str(PREDICATES),
     }
     let part = slot.halves.text(flags.half);
-    // The bars are around the register alone, but around all of anything else, and where it is one half.
+    // The bars enclose only the register. They enclose the whole operand if it is anything else, or
+    // one half.
     let is_within = flags.abs && (!is_general || matches!(slot.halves, Halves::Upper | Halves::High));
     if is_within {
         line.str(part);
@@ -376,19 +378,19 @@ fn operand_text<W: Sink, R: Register>(
 fn register<W: Sink, R: Register>(line: &mut Line<'_, W>, reg: R) {
     match reg.number() {
         Some(number) => line.register(reg.file(), number),
-        // What fails is told at the end of the line.
+        // The end of the line reports a failure.
         None => drop(write!(line, "{reg}")),
     }
 }
 
-/// `c[0x3`, what stands in front of the bracket behind a bank's number.
+/// `c[0x3`: the text before the closing bracket of a bank's number.
 fn constant_bank<W: Sink>(line: &mut Line<'_, W>, bank: u8) {
     line.str("c[");
     line.prefixed_hex(u32::from(bank));
 }
 
 fn immediate<W: Sink>(line: &mut Line<'_, W>, format: ImmFormat, bits: u32) {
-    // What fails is told at the end of the line.
+    // The end of the line reports a failure.
     let _ = match format {
         ImmFormat::Float | ImmFormat::OfFunction | ImmFormat::OfSource => float::print_f32(line, bits),
         ImmFormat::Half => float::print_f16(line, bits as u16),
@@ -411,7 +413,7 @@ fn immediate<W: Sink>(line: &mut Line<'_, W>, format: ImmFormat, bits: u32) {
     };
 }
 
-/// An immediate that is no float.
+/// An immediate other than a float.
 fn integer<W: Sink>(line: &mut Line<'_, W>, format: ImmFormat, bits: u32) {
     match format {
         ImmFormat::Signed => line.signed_hex(bits as i32),
@@ -501,7 +503,7 @@ fn address_text<W: Sink, R: Register>(
     if address.offset == 0 && is_alone {
         line.register(RegFile::Gpr, RegFile::Gpr.count());
     } else if is_alone && let Some(len) = unsigned_len() {
-        // Where it is all there is of the address, it has no sign.
+        // An offset that is the whole address has no sign.
         line.prefixed_hex(address.offset as u32 & ((1u64 << len) - 1) as u32);
     } else if address.offset != 0 {
         if !is_alone {

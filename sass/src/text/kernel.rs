@@ -1,8 +1,9 @@
-//! One kernel while its text is read, and what becomes of it at its end.
+//! One kernel while its text is read, and its completion at the end.
 //!
-//! Instructions come with names of labels and functions, and control fields that may stand in the text, in
-//! the comment that has the encoding, or nowhere. At the end each name has its place, each instruction its
-//! field, and what the text does not say of registers is counted. Linear in the text, and sorting the labels.
+//! Instructions are read with the names of labels and functions. Their control fields may be in the
+//! text, in the comment with the encoding, or nowhere. At the end each name gets its place, each
+//! instruction its field, and registers that the text does not declare are counted. Cost: linear in
+//! the text, plus sorting the labels.
 
 use std::ops::Range;
 
@@ -22,34 +23,34 @@ use crate::register::{PReg, RegFile, Register};
 use crate::symbol::{Addend, CodeRelocation, Symbol};
 use crate::table::Completion;
 
-/// A kernel and where its instructions stand in the text.
+/// A kernel, with the places of its instructions in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     /// The program. Its instructions have no frequencies and no source locations.
     pub program: Program,
     /// For each instruction its bytes in the text, from the guard or mnemonic to the last operand.
     pub spans: Vec<Range<usize>>,
-    /// Whether the text says what parameters there are; where it does not, the program has none.
+    /// Whether the text declares the parameters; if not, the program has none.
     pub has_parameters: bool,
 }
 
-/// An instruction as its lines give it.
+/// An instruction as its lines describe it.
 pub(super) struct Read {
     pub inst: Inst<PReg>,
     /// The operand that a loader fills in, with its slot.
     pub loaded: Option<(u8, Symbol)>,
     /// The reuse flags of its operands.
     pub reuse: u8,
-    /// The control field, and whether its notation has the reuse flags.
+    /// The control field, and whether its notation includes the reuse flags.
     pub control: Option<(Control, bool)>,
-    /// The encoding, as far as comments have it.
+    /// The encoding, as far as comments give it.
     pub words: SmallVec<[u64; 2]>,
     pub span: Range<usize>,
     /// The span of the whole line's code, control field included.
     pub line: Range<usize>,
 }
 
-/// What stands in front of the code.
+/// The directives before the code.
 #[derive(Default)]
 pub(super) struct Head {
     pub resources: Option<Resources>,
@@ -58,17 +59,17 @@ pub(super) struct Head {
     pub device_function: bool,
 }
 
-/// What code is for, as [`Program`] has it.
+/// The target of the code, as in [`Program`].
 #[derive(Clone, Copy)]
 pub(super) struct Target {
     pub arch: Arch,
     pub accelerated: bool,
 }
 
-/// A kernel as far as it is read.
+/// A kernel that is partly read.
 pub(super) struct Reading {
     pub name: String,
-    /// The target, where the text says it.
+    /// The target, if the text names it.
     pub target: Option<Target>,
     pub head: Head,
     pub insts: Vec<Read>,
@@ -76,11 +77,11 @@ pub(super) struct Reading {
     pub places: Vec<(String, u32, Range<usize>)>,
     /// Each jump table: its offset in the bank, the names of its targets, its span.
     pub tables: Vec<(u32, Vec<String>, Range<usize>)>,
-    /// What else is in the bank of the jump tables.
+    /// The literals in the bank of the jump tables.
     pub literals: Vec<(Literals, Range<usize>)>,
-    /// Whether words belong to the last literals, and not to the last table.
+    /// Whether further words belong to the last literals instead of the last table.
     pub in_literals: bool,
-    /// The instruction of an offset that a comment gives.
+    /// The instructions by the offsets that comments give.
     pub offsets: FxHashMap<u32, u32>,
     pub names: Interned,
 }
@@ -141,8 +142,8 @@ impl Reading {
         (place as usize <= self.insts.len()).then_some(place)
     }
 
-    /// Finishes the kernel. Where an instruction has no control field, that is an error, or else the
-    /// instruction gets one that waits for everything.
+    /// Finishes the kernel. An instruction without a control field is an error if `needs_control`;
+    /// otherwise it gets a field that waits for everything.
     pub(super) fn finish(self, arch: Arch, needs_control: bool, errors: &mut Vec<TextError>) -> Kernel {
         let numbers = self.number_names(errors);
         let mut insts = Vec::with_capacity(self.insts.len());
@@ -209,8 +210,8 @@ impl Reading {
         std::iter::once(self.name.as_str()).chain(others)
     }
 
-    /// Numbers labels and functions. Labels that are `.L_x_0`, `.L_x_1` and so on keep their numbers; others
-    /// are numbered in the order of their places.
+    /// Numbers labels and functions. Labels that are `.L_x_0`, `.L_x_1` and so on keep their
+    /// numbers; others are numbered in the order of their places.
     fn number_names(&self, errors: &mut Vec<TextError>) -> Numbers<'_> {
         let mut defined: FxHashMap<&str, (u32, &Range<usize>)> = FxHashMap::default();
         let mut labels: Vec<(u32, &str)> = Vec::new();
@@ -240,7 +241,8 @@ impl Reading {
                 uses[name as usize].0 = true;
             }
         }
-        // What is used as one and defined as the other, or not defined but known, is listed too.
+        // A name that is used as one kind and defined as the other, or is known without a
+        // definition, is listed, too.
         for (name, (as_label, as_function)) in self.names.list.iter().zip(uses) {
             let place = defined.get(name.as_str()).map(|(place, _)| *place).or_else(|| self.place_of(name));
             let Some(place) = place else { continue };
@@ -287,7 +289,8 @@ impl Reading {
         list
     }
 
-    /// Finds the branch that goes by each table: one that nobody has yet and that has the same targets.
+    /// Finds the branch of each table: a branch with the same targets that no earlier table has
+    /// taken.
     fn match_tables(
         &self,
         insts: &[Coded],
@@ -342,7 +345,7 @@ struct Numbers<'a> {
     functions: Vec<ProgramFunction>,
 }
 
-/// Whether so many words from that offset on are within a constant bank.
+/// Whether `words` words from the offset on are within a constant bank.
 fn in_bank(offset: u32, words: usize) -> bool {
     u64::from(offset) + 4 * words as u64 <= CONSTANT_BANK_BYTES.into()
 }
@@ -425,7 +428,8 @@ impl Read {
     }
 }
 
-/// The control field of an instruction that waits for all before it and is waited for by all behind it.
+/// The control field of an instruction that waits for all earlier instructions, and that all later
+/// ones wait for.
 fn waiting(inst: &Inst<PReg>, arch: Arch) -> Control {
     let completion = inst.completion(arch);
     Control {
@@ -438,7 +442,7 @@ fn waiting(inst: &Inst<PReg>, arch: Arch) -> Control {
     }
 }
 
-/// What can be counted of the resources: registers, and CTA barriers by their names.
+/// The resources that can be counted: registers, and CTA barriers by their names.
 pub fn counted_resources(insts: &[Coded], arch: Arch) -> Resources {
     let all_barriers = arch.facts().limits.cta_barriers;
     let mut resources = Resources::default();

@@ -1,17 +1,18 @@
-//! A line of text in the making: short pieces, gathered in a buffer of its own.
+//! A line of text under construction: short pieces, gathered in a buffer of its own.
 //!
-//! An instruction is written in some twenty pieces of a few bytes. Pieces that are known beforehand are copied by sixteen or
-//! eight bytes at once, of which those count that belong to the text; the writer behind sees the line as a whole.
+//! An instruction is written in about twenty pieces of a few bytes. Pieces that are known in
+//! advance are copied by sixteen or eight bytes at once, and only the bytes of the text are kept.
+//! The underlying writer gets the whole line at once.
 
 use std::fmt::{self, Write};
 
 use super::number::hex_digits;
 use crate::register::RegFile;
 
-/// The bytes that are gathered. A longer line is written in parts.
+/// The size of the buffer in bytes. A longer line is written in parts.
 const SIZE: usize = 128;
 
-/// A text that is copied at once if it is short.
+/// A text that is copied in one step if it is short.
 #[derive(Clone, Copy)]
 pub(super) struct Text {
     text: &'static str,
@@ -41,7 +42,8 @@ impl Text {
 /// The name of a register, with its length in the last byte.
 type Name = [u8; 8];
 
-/// The names of all registers by file and number; the number behind the last is the register that is constant.
+/// The names of all registers by file and number; the number after the last one is the constant
+/// register.
 static REGISTERS: [[Name; 256]; 4] = {
     let mut names = [[[0; 8]; 256]; 4];
     let mut file = 0;
@@ -85,9 +87,9 @@ const fn name(prefix: &[u8], number: usize) -> Name {
     name
 }
 
-/// What takes the bytes of a text.
+/// A receiver of the bytes of a text.
 pub(super) trait Sink {
-    /// Takes some, no character in parts.
+    /// Takes some bytes, which contain only whole characters.
     fn put(&mut self, bytes: &[u8]) -> fmt::Result;
 }
 
@@ -107,12 +109,12 @@ impl<W: Write> Sink for Writer<'_, W> {
     }
 }
 
-/// The line, and what gets it.
+/// The line, and its receiver.
 pub(super) struct Line<'o, W> {
     out: &'o mut W,
     bytes: [u8; SIZE],
     len: usize,
-    /// What the writer said.
+    /// The result of the writer so far.
     written: fmt::Result,
 }
 
@@ -142,13 +144,13 @@ impl<'o, W: Sink> Line<'o, W> {
         self.len = 0;
     }
 
-    /// Adds some bytes, no character in parts.
+    /// Adds some bytes, which contain only whole characters.
     #[inline]
     pub(super) fn bytes<const N: usize>(&mut self, bytes: &[u8; N]) {
         self.padded(bytes, N);
     }
 
-    /// Takes `N` bytes, of which the first `len` count.
+    /// Copies `N` bytes and keeps the first `len`.
     #[inline]
     fn padded<const N: usize>(&mut self, bytes: &[u8; N], len: usize) {
         if self.len + N > SIZE {
@@ -160,7 +162,7 @@ impl<'o, W: Sink> Line<'o, W> {
         }
     }
 
-    /// Adds a text that is known beforehand.
+    /// Adds a text that is known in advance.
     #[inline]
     pub(super) fn text(&mut self, text: &Text) {
         if text.text.len() <= HEAD {
@@ -170,7 +172,7 @@ impl<'o, W: Sink> Line<'o, W> {
         }
     }
 
-    /// Adds what stands in front of an operand: a space, or a comma and a space.
+    /// Adds the separator before an operand: a space, or a comma and a space.
     #[inline]
     pub(super) fn separator(&mut self, is_space: bool) {
         let (bytes, len) = if is_space { (b"  ", 1) } else { (b", ", 2) };
@@ -192,7 +194,7 @@ impl<'o, W: Sink> Line<'o, W> {
         }
     }
 
-    /// Adds a physical register, or the one that is constant, which has the number behind the last.
+    /// Adds a physical register, or the constant register, whose number is the one after the last.
     #[inline]
     pub(super) fn register(&mut self, file: RegFile, number: u8) {
         let name = &REGISTERS[file as usize][usize::from(number)];

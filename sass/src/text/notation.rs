@@ -2,18 +2,19 @@
 //!
 //! | notation | where | looks like |
 //! |---|---|---|
-//! | [`Bracket`](Notation::Bracket) | in front | `[B01----:R0:W2:Y:S05]` |
-//! | [`Nv`](Notation::Nv) | behind | `&req={0,1} &rd=0x0 &wr=0x2 ?WAIT5_END_GROUP` |
-//! | [`Hex`](Notation::Hex) | in front | `[0x1ff0a5]`: bits 105 to 125 |
+//! | [`Bracket`](Notation::Bracket) | before | `[B01----:R0:W2:Y:S05]` |
+//! | [`Nv`](Notation::Nv) | after | `&req={0,1} &rd=0x0 &wr=0x2 ?WAIT5_END_GROUP` |
+//! | [`Hex`](Notation::Hex) | before | `[0x1ff0a5]`: bits 105 to 125 |
 //! | [`None`](Notation::None) | | |
 //!
-//! In brackets: the scoreboards waited for (each in its own place), the one set when the operands are
-//! read, the one set when the results are there, `Y` for the yield hint, the stall. Behind, `?trans5`
-//! stands for a stall of 5 without the yield hint, `?WAIT5_END_GROUP` for one with it, `?DRAIN` for a
-//! stall of 0. Reuse flags are part of the operands (`R1.reuse`) in every notation.
+//! In brackets: the scoreboards waited for (each in its own place), the scoreboard for the reading
+//! of operands, the scoreboard for results, `Y` for the yield hint, the stall. In `Nv`, `?trans5`
+//! stands for a stall of 5 without the yield hint, `?WAIT5_END_GROUP` for one with it, `?DRAIN` for
+//! a stall of 0. Reuse flags are part of the operands (`R1.reuse`) in every notation.
 //!
-//! What hardly ever occurs follows: a batch code and the PM bits as `:T5` and `:P1` inside the brackets, in `Nv` as
-//! `?BARRIER_EXEMPT` and `?PM1`. The hexadecimal field has the batch code in it and gets `:P1` alone.
+//! Rare parts follow: a batch code and the PM bits as `:T5` and `:P1` inside the brackets, in `Nv`
+//! as `?BARRIER_EXEMPT` and `?PM1`. The hexadecimal field includes the batch code, so only `:P1` is
+//! added to it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,14 +24,14 @@ use crate::control::{Control, Illegal};
 /// A way to write the control field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Notation {
-    /// `[B01----:R0:W2:Y:S05]`, in front.
+    /// `[B01----:R0:W2:Y:S05]`, before the instruction.
     #[default]
     Bracket,
-    /// `&req={0,1} &rd=0x0 &wr=0x2 ?trans5`, behind.
+    /// `&req={0,1} &rd=0x0 &wr=0x2 ?trans5`, after the instruction.
     Nv,
-    /// `[0x1ff0a5]`, in front.
+    /// `[0x1ff0a5]`, before the instruction.
     Hex,
-    /// Nothing.
+    /// No control field.
     None,
 }
 
@@ -48,7 +49,7 @@ impl Notation {
         }
     }
 
-    /// Whether it stands in front of the instruction.
+    /// Whether it is written before the instruction.
     pub const fn is_in_front(self) -> bool {
         matches!(self, Notation::Bracket | Notation::Hex)
     }
@@ -73,8 +74,8 @@ impl Notation {
         }
     }
 
-    /// Reads what [`write`](Self::write) wrote. Reuse flags are only in the hexadecimal notation, and
-    /// [`Notation::None`] has nothing but the plain field.
+    /// Reads a field that [`write`](Self::write) wrote. Only the hexadecimal notation includes
+    /// reuse flags, and [`Notation::None`] stands for the plain field.
     ///
     /// # Errors
     /// If the text is malformed or names a field that the machine does not take.
@@ -110,7 +111,7 @@ impl FromStr for Notation {
 /// Why a control field could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotationError {
-    /// The text is not of the notation.
+    /// The text does not follow the notation.
     Malformed(String),
     /// The field is not legal.
     Illegal(Illegal),
@@ -127,9 +128,9 @@ impl fmt::Display for NotationError {
 
 impl std::error::Error for NotationError {}
 
-/// A control field in brackets, up to what hardly ever occurs.
+/// A control field in brackets, without the rare parts at its end.
 pub(super) fn bracket_head(control: &Control) -> [u8; 20] {
-    // There is one for each instruction: the places of a text that is there are filled in.
+    // Every instruction has such a field, so it is filled into a fixed text.
     let mut field = *b"[B------:R-:W-:-:S00";
     for index in 0..Control::SCOREBOARDS {
         if control.wait_mask >> index & 1 != 0 {
@@ -148,7 +149,7 @@ pub(super) fn bracket_head(control: &Control) -> [u8; 20] {
     field
 }
 
-/// What stands behind that.
+/// The rest of a control field in brackets.
 pub(super) fn bracket_tail(out: &mut impl fmt::Write, control: &Control) -> fmt::Result {
     marked(out, BATCH, control.batch)?;
     marked(out, PM, control.pm)?;
@@ -160,12 +161,12 @@ fn bracket(out: &mut impl fmt::Write, control: &Control) -> fmt::Result {
     bracket_tail(out, control)
 }
 
-/// The digit of a small number, and a question mark for what no field of the machine holds.
+/// The digit of a small number, or a question mark for a number that no field of the machine holds.
 fn digit(value: u8) -> u8 {
     if value < 10 { b'0' + value } else { b'?' }
 }
 
-/// What a batch code and the PM bits stand behind inside brackets.
+/// The marks before a batch code and the PM bits inside brackets.
 const BATCH: char = 'T';
 const PM: char = 'P';
 
@@ -174,7 +175,7 @@ fn marked(out: &mut impl fmt::Write, mark: char, value: u8) -> fmt::Result {
     if value == 0 { Ok(()) } else { write!(out, ":{mark}{value}") }
 }
 
-/// The value behind a mark, which is not 0; such a field was written.
+/// The value after a mark; it is never 0, since a 0 is not written.
 fn parse_marked(field: &str, mark: char) -> Option<u8> {
     field.strip_prefix(mark)?.parse().ok().filter(|&value| value != 0)
 }
@@ -252,7 +253,7 @@ fn nv(out: &mut impl fmt::Write, control: &Control) -> fmt::Result {
     }
 }
 
-/// What NVIDIA's disassembler calls the batch codes; the third has no name there.
+/// The names of the batch codes in NVIDIA's disassembler; the third has no name there.
 const BATCHES: [&str; 5] = ["?BATCH_START", "?BATCH_START_TILE", "?BATCH_3", "?BATCH_END", "?BARRIER_EXEMPT"];
 
 fn batch_name(code: u8) -> Option<&'static str> {

@@ -1,4 +1,4 @@
-//! Numbers as text without the machinery of `write!`, whose set-up costs more than the digits.
+//! Numbers as text without `write!`, whose set-up costs more than the digits.
 //!
 //! ```text
 //! 1234 => 1234    4d2    004d2
@@ -42,12 +42,12 @@ pub const fn hex_digits(value: u32) -> u64 {
     let wide = (wide | wide << 16) & 0x0000_ffff_0000_ffff;
     let wide = (wide | wide << 8) & 0x00ff_00ff_00ff_00ff;
     let wide = (wide | wide << 4) & 0x0f0f_0f0f_0f0f_0f0f;
-    // From ten on there is a carry into bit 4.
+    // For digits of ten and more, there is a carry into bit 4.
     let letters = (wide + 6 * ONES) >> 4 & ONES;
     wide + b'0' as u64 * ONES + letters * (b'a' - b'0' - 10) as u64
 }
 
-/// All digits of a number in base 16, zeros in front included.
+/// All digits of a number in base 16, leading zeros included.
 pub const fn all_hex_digits(value: u128) -> [u8; DIGITS] {
     let high = (hex_digits((value >> 96) as u32) as u128) << 64 | hex_digits((value >> 64) as u32) as u128;
     let low = (hex_digits((value >> 32) as u32) as u128) << 64 | hex_digits(value as u32) as u128;
@@ -62,7 +62,7 @@ pub const fn all_hex_digits(value: u128) -> [u8; DIGITS] {
     digits
 }
 
-/// Writes a number in base 16 with at least `width` digits, and at least one, and nothing in front.
+/// Writes a number in base 16 with at least `width` digits, and at least one, without a prefix.
 ///
 /// # Errors
 /// If the writer fails.

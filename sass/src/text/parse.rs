@@ -1,10 +1,11 @@
 //! Reads one instruction back from its text.
 //!
-//! In: `@!P0 IMAD.WIDE R2, R5.reuse, 0x4, R6`, with or without the semicolon. Out: the [`Inst`] and its
-//! reuse flags. The rows of the table that share the first word of the mnemonic are tried, the one with
-//! the longest fixed mnemonic first: its modifiers must use up the rest of the mnemonic, its slots the
-//! operands. Where a row hides operands at their defaults, an operand that fits a hidden slot fills it as
-//! long as there are more operands than the other slots need. Linear in the length of the line.
+//! In: `@!P0 IMAD.WIDE R2, R5.reuse, 0x4, R6`, with or without the semicolon. Out: the [`Inst`] and
+//! its reuse flags. The rows of the table that share the first word of the mnemonic are tried, the
+//! one with the longest fixed mnemonic first: its modifiers must use up the rest of the mnemonic,
+//! its slots the operands. If a row hides operands at their defaults, an operand that fits a hidden
+//! slot fills it as long as there are more operands than the other slots need. Linear in the length
+//! of the line.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -20,7 +21,7 @@ use crate::register::{PReg, RegFile, Register};
 use crate::symbol::Symbol;
 use crate::table::{ImmFormat, Kinds, ModKind, Op, Row, Slot, SpecialReg, Stand};
 
-/// Why a line is no instruction that the table knows.
+/// Why a line is not an instruction of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParseError {
     /// No row has this mnemonic.
@@ -38,9 +39,9 @@ pub enum ParseError {
     },
     /// Too few or too many operands.
     Count(String),
-    /// The guard is no predicate.
+    /// The guard is not a predicate.
     Guard(String),
-    /// The architecture lacks it.
+    /// The architecture lacks the instruction.
     Arch(String),
 }
 
@@ -88,23 +89,25 @@ pub(super) fn first_word(mnemonic: &str) -> &str {
 
 /// Gives numbers to the places that instructions name.
 pub(super) trait Names {
-    /// A place in the code: `.L_x_7`, or `0x130`, its offset in bytes. `None` if that can't be one.
+    /// A place in the code: `.L_x_7`, or `0x130`, its offset in bytes. `None` if the name cannot be
+    /// one.
     fn label(&mut self, name: &str) -> Option<Label>;
 
-    /// A function. `None` if that can't be one.
+    /// A function. `None` if the name cannot be one.
     fn function(&mut self, name: &str) -> Option<FunctionIndex>;
 
-    /// A place in the code that is written as its offset in bytes, `0x130`: as a rule a label of that name.
     /// Whether an immediate may be a symbol that a loader replaces.
     fn has_symbols(&self) -> bool {
         true
     }
 
-    /// Whether an indexed branch must say where it may go.
+    /// Whether an indexed branch must list its targets.
     fn needs_targets(&self) -> bool {
         true
     }
 
+    /// A place in the code that is written as its offset in bytes, `0x130`: by default a label of
+    /// that name.
     fn offset(&mut self, name: &str) -> Option<Place> {
         hexadecimal(name).and_then(|_| self.label(name)).map(Place::Label)
     }
@@ -118,7 +121,7 @@ pub(super) enum Place {
     Distance(i32),
 }
 
-/// Names that are numbers.
+/// Reads names as numbers.
 struct Numbered;
 
 impl Names for Numbered {
@@ -138,15 +141,18 @@ impl Names for Numbered {
         Some(FunctionIndex(name.strip_prefix('$')?.parse().ok()?))
     }
 
+    /// A place in the code that is written as its offset in bytes, `0x130`: by default a label of
+    /// that name.
     fn offset(&mut self, name: &str) -> Option<Place> {
         immediate(name, ImmFormat::Signed).map(|bits| Place::Distance(bits as i32))
     }
 }
 
-/// Reads an instruction of an architecture: the instruction, and a bit for each operand a, b, c that is marked `.reuse`.
+/// Reads an instruction of an architecture: the instruction, and a bit for each operand a, b, c
+/// that is marked `.reuse`.
 ///
-/// Labels and functions are numbered by their text, `` `(.L_x_7) `` being [`Label`] 7 and `` `($2) ``
-/// [`FunctionIndex`] 2.
+/// Labels and functions are numbered by their text, `` `(.L_x_7) `` being [`Label`] 7 and `` `($2)
+/// `` [`FunctionIndex`] 2.
 ///
 /// # Errors
 /// If no row of the table takes the text, or the architecture lacks the form.
@@ -154,7 +160,7 @@ pub fn parse_inst(line: &str, arch: Arch) -> Result<(Inst<PReg>, u8), ParseError
     parse_inst_over(line, arch)
 }
 
-/// The same over registers of any kind.
+/// Like [`parse_inst`], for any type of registers.
 ///
 /// # Errors
 /// As [`parse_inst`].
@@ -171,16 +177,16 @@ pub fn parse_inst_over<R: Register>(line: &str, arch: Arch) -> Result<(Inst<R>, 
     }
 }
 
-/// An instruction as its text says it.
+/// An instruction as its text describes it.
 pub(super) struct Parsed<R> {
     pub inst: Inst<R>,
     /// A bit for each operand a, b, c that is marked `.reuse`.
     pub reuse: u8,
-    /// The operand that a loader fills in: its slot, and what it is.
+    /// The operand that a loader fills in: its slot, and its symbol.
     pub loaded: Option<(u8, Symbol)>,
 }
 
-/// What NVIDIA's disassembler remarks on accesses that its assembler added for want of registers.
+/// NVIDIA's disassembler marks the accesses of spilled registers with this text.
 const SPILL: &str = "(*\"SpillRefill\"*)";
 
 /// The same with other names.
@@ -252,7 +258,7 @@ pub(super) fn parse_named<R: Register>(
     Err(error)
 }
 
-/// The operands of a list: what commas part, but for those in a set of scoreboards.
+/// The operands of a list, split at commas, except those within a set of scoreboards.
 fn split_operands(text: &str) -> Vec<&str> {
     let mut is_in_set = false;
     let parts = text.split(|c| {
@@ -266,8 +272,8 @@ fn is_predicate(reg: impl Register) -> bool {
     reg.file().is_predicate()
 }
 
-/// Chooses the modifiers in text order, for each the longest value that stands next; whether that uses
-/// up the text.
+/// Chooses the modifiers in text order, for each the longest value that comes next; returns whether
+/// this uses up the text.
 fn modifiers<R: Register>(row: &Row, arch: Arch, mut rest: &str, inst: &mut Inst<R>) -> bool {
     for (position, modifier) in
         row.mods.iter().enumerate().filter(|(_, modifier)| modifier.stand == Stand::Mnemonic)
@@ -366,7 +372,7 @@ fn fill<R: Register>(
         return Err(ParseError::Count(mnemonic.to_string()));
     }
     let Some((index, symbol)) = loaded else { return Ok((reuse, None)) };
-    // Which registers there are makes no difference.
+    // The numbers of registers make no difference here.
     if bits::loaded_slot(&inst.map(|reg| PReg::new(reg.file(), 0)), arch) != Some(index) {
         let (mnemonic, slot) = (mnemonic.to_string(), row.slots.get(index).map_or("", |slot| slot.name));
         return Err(ParseError::Operand { mnemonic, slot, text: symbol.name });
@@ -374,7 +380,7 @@ fn fill<R: Register>(
     Ok((reuse, Some((index as u8, symbol))))
 }
 
-/// Takes the modifiers off that stand as the last operands.
+/// Removes the modifiers that are written as the last operands.
 fn last_modifiers<'a, 'b, R: Register>(
     inst: &mut Inst<R>,
     arch: Arch,
@@ -385,7 +391,7 @@ fn last_modifiers<'a, 'b, R: Register>(
         let Some((last, rest)) = texts.split_last() else { break };
         let value =
             modifier.values.iter().position(|value| !value.is_empty() && modifier.text(value, arch) == *last);
-        // What is not written is the value without text.
+        // A modifier that is not written has the value without text.
         let unwritten = modifier.values.iter().position(|value| value.is_empty());
         if let Some(value) = value.or(unwritten) {
             inst.mods.set(position, value as u8);
@@ -395,8 +401,8 @@ fn last_modifiers<'a, 'b, R: Register>(
     texts
 }
 
-/// Takes what stands behind the operand of a slot off its text: with what is left, the modifiers chosen. `None` if it
-/// must stand there and does not.
+/// Removes the modifiers after the operand of a slot from its text; returns the rest, and the
+/// chosen modifiers. `None` if a required suffix is missing.
 fn modifiers_after<'a, R: Register>(
     inst: &Inst<R>,
     slot: &Slot,
@@ -414,9 +420,11 @@ fn modifiers_after<'a, R: Register>(
     Some((rest.strip_suffix(slot.suffix)?, mods))
 }
 
-/// Makes the address of an extended access 64 bits wide where its text does not tell: where a register stands alone.
-/// Where it says so all the same there would be a descriptor, of which nvdisasm does not tell until sm_89: of its listings
-/// such an address is read as one without, elsewhere refused; and so is one with a descriptor that is not wide.
+/// Makes the address of an extended access 64 bits wide if its text does not tell, that is, if a
+/// register stands alone. A register alone that is marked as wide has a descriptor that nvdisasm
+/// does not print until sm_89. In nvdisasm's listings such an address is read as one without a
+/// descriptor, elsewhere it is rejected. An address with a descriptor that is not wide is rejected,
+/// too.
 fn complete_address<R: Register>(
     inst: &Inst<R>,
     slot: &Slot,
@@ -426,7 +434,7 @@ fn complete_address<R: Register>(
     if let OperandKind::Mem(address) = &mut operand.kind
         && address.base.is_none()
     {
-        // Where RZ never counts as a pair, no bit says so.
+        // On architectures where RZ never counts as a pair, there is no bit for it.
         address.wide &= arch.has(Feature::ZeroBaseIsPair);
     }
     if let OperandKind::Mem(address) = &mut operand.kind
@@ -447,7 +455,7 @@ fn complete_address<R: Register>(
         && !slot.names_uniform
         && !slot.signed_alone.contains(arch)
     {
-        // An offset alone is written without its sign.
+        // An offset that stands alone is written without its sign.
         let len = u32::from(bits::offset_len(inst.op, slot, arch));
         let offset = i64::from(address.offset);
         if len < 32 && offset >> (len - 1) == 1 {
@@ -457,7 +465,7 @@ fn complete_address<R: Register>(
     Some(operand)
 }
 
-/// Reads an operand for a slot; with it, whether it is marked `.reuse`.
+/// Reads an operand for a slot; also returns whether it is marked `.reuse`.
 fn operand<R: Register>(
     text: &str,
     slot: &Slot,
@@ -491,7 +499,7 @@ fn operand<R: Register>(
         None => (rest, false),
     };
     let name = if flags.abs {
-        // What says which part of it may stand between the bars.
+        // The suffix that chooses a part of the register may be between the bars.
         let (name, part) = slot.halves.strip(name.strip_suffix('|')?);
         if !slot.halves.text(part).is_empty() {
             flags.half = part;
@@ -638,18 +646,19 @@ fn address<R: Register>(text: &str) -> Option<Address<R>> {
             // No register part.
             address.wide = suffix == inst::LOW_WORD;
         } else if part == RegFile::Ugpr.constant_name() && address.uniform.is_none() {
-            // Named, and absent.
+            // The uniform part is named, but absent.
         } else if let (None, Some(uniform)) = (address.uniform, named(part, RegFile::Ugpr)) {
             address.uniform = Some(uniform);
         } else {
             address.offset = immediate(part, ImmFormat::Signed)? as i32;
         }
     }
-    // Only beside a pair does a register say that it is no pair.
+    // A register is marked as 32 bits only beside a pair.
     (is_low_word <= address.uniform.is_some()).then_some(address)
 }
 
-/// A place in the code, or a function, where the slot takes one: `` `(.L_x_3) ``, or an offset in bytes.
+/// A place in the code, or a function, if the slot takes one: `` `(.L_x_3) ``, or an offset in
+/// bytes.
 fn place<R: Register>(text: &str, slot: &Slot, names: &mut dyn Names) -> Option<OperandKind<R>> {
     let is_label = slot.kinds.contains(Kinds::LABEL);
     if !is_label && !slot.kinds.contains(Kinds::FUNCTION) {
@@ -669,8 +678,8 @@ fn place<R: Register>(text: &str, slot: &Slot, names: &mut dyn Names) -> Option<
     }
 }
 
-/// A label or function whose address a `MOV` of machine IR takes: linking makes an immediate of it. A program has a
-/// [symbol](Symbol) there.
+/// A label or function whose address a `MOV` of machine IR takes: linking makes an immediate of it.
+/// A program has a [symbol](Symbol) there.
 fn unlinked<R: Register>(text: &str, op: Op, names: &mut dyn Names) -> Option<OperandKind<R>> {
     if op != Op::MOV || names.has_symbols() {
         return None;
@@ -680,7 +689,7 @@ fn unlinked<R: Register>(text: &str, op: Op, names: &mut dyn Names) -> Option<Op
     label.or_else(|| names.function(name).map(OperandKind::Function))
 }
 
-/// The targets of an indexed branch, given what follows the beginning of the annotation.
+/// The targets of an indexed branch, given the text after the beginning of the annotation.
 fn targets(rest: &str, names: &mut dyn Names) -> Result<Vec<Label>, ParseError> {
     let wrong = || ParseError::Operand {
         mnemonic: "an indexed branch".to_string(),

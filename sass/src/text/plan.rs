@@ -1,8 +1,8 @@
-//! What is known of a row's text before an instruction is: worked out when it is first written.
+//! Everything that is known about the text of a row without an instruction, computed on first use.
 //!
-//! In: the table. Out: for each operation a [`Plan`]: its modifiers by the place where they stand, with the text of each value,
-//! and what decides for each slot whether its operand is shown. Names and texts are compared here, and not for each
-//! instruction.
+//! In: the table. Out: for each operation a [`Plan`]: its modifiers by their place in the text,
+//! with the text of each value, and for each slot the facts that decide whether its operand is
+//! shown. Names and texts are compared here instead of for each instruction.
 
 use std::sync::OnceLock;
 
@@ -19,13 +19,13 @@ use crate::table::{Halves, Kinds, ModKind, Modifier, Op, Pipe, Row, SIGN, Slot, 
 pub(super) struct Plan {
     pub(super) row: &'static Row,
     pub(super) mnemonic: Text,
-    /// The modifiers behind the mnemonic.
+    /// The modifiers after the mnemonic.
     pub(super) mods: Vec<ModText>,
-    /// One a slot.
+    /// One entry per slot.
     pub(super) slots: Vec<SlotText>,
     /// The modifiers that stand as the last operand.
     pub(super) last: Vec<ModText>,
-    /// The modifiers with which addresses name their uniform register even if they have none.
+    /// The modifier values with which addresses name a uniform register even if they have none.
     pub(super) names_uniform: Choices,
 }
 
@@ -43,30 +43,31 @@ pub(super) struct Choices(Vec<(u8, u8)>);
 /// How the operand of a slot is written.
 pub(super) struct SlotText {
     pub(super) slot: &'static Slot,
-    /// Whether a register in it is written by its name alone, signs apart.
+    /// Whether a register in it is written as its name only, apart from signs.
     pub(super) is_plain: bool,
     /// Whether an operand is written whatever it is.
     pub(super) is_always_shown: bool,
     /// Whether its default is not written.
     hides_default: bool,
     default: Operand<PReg>,
-    /// The modifiers with which nothing is written.
+    /// The modifier values with which the operand is not written.
     hidden_with: Choices,
-    /// Whether there are any.
+    /// Whether `hidden_with` has any.
     pub(super) has_substitute: bool,
-    /// The slots behind it, by index, that reading could take for it, were it left out.
+    /// The later slots, by index, that a reader could confuse with this one if its operand were
+    /// omitted.
     rivals: Vec<u8>,
-    /// The modifiers behind the operand.
+    /// The modifiers after the operand.
     pub(super) behind: Vec<ModText>,
-    /// Whether an offset has no sign where it is all of an address.
+    /// Whether an offset that is the whole address has no sign.
     is_unsigned_alone: bool,
-    /// The bits that it has then, once somebody has asked.
+    /// The number of bits of such an offset, once it has been computed.
     offset_len: OnceLock<u8>,
     /// Whether an address may have 64 bits or 32.
     pub(super) may_extend: bool,
     /// Whether a part of the operand may be chosen.
     may_be_part: bool,
-    /// The modifiers with which that is so, if it is not.
+    /// The modifier values with which a part may be chosen, if `may_be_part` is not set.
     parts: Choices,
 }
 
@@ -77,20 +78,20 @@ impl ModText {
         ModText { position: position as u8, texts: texts.collect() }
     }
 
-    /// The texts of the modifiers that stand in a place.
+    /// The texts of the modifiers in one place of the text.
     fn list(row: &Row, arch: Arch, stands_here: impl Fn(Stand) -> bool) -> Vec<ModText> {
         let places = (0..row.mods.len()).filter(|&position| stands_here(row.mods[position].stand));
         places.map(|position| ModText::new(row, position, arch)).collect()
     }
 
-    /// The text of the value that is chosen; `None` where that does not exist.
+    /// The text of the chosen value; `None` if the value does not exist.
     pub(super) fn get(&self, mods: Mods) -> Option<&Text> {
         self.texts.get(usize::from(mods.get(usize::from(self.position))))
     }
 }
 
 impl Choices {
-    /// Those of a row that are so.
+    /// The values of a row's modifiers that satisfy the predicate.
     fn of(row: &Row, is_so: impl Fn(&Modifier, &str) -> bool) -> Choices {
         let mut list = Vec::new();
         for (position, modifier) in (0u8..).zip(row.mods) {
@@ -103,7 +104,7 @@ impl Choices {
         Choices(list)
     }
 
-    /// Whether one of them is chosen.
+    /// Whether one of these values is chosen.
     pub(super) fn any(&self, mods: Mods) -> bool {
         self.0.iter().any(|&(position, value)| mods.get(usize::from(position)) == value)
     }
@@ -145,21 +146,21 @@ impl SlotText {
         }
     }
 
-    /// Whether the text does without the operand, as far as that alone says.
+    /// Whether the text omits the operand, as far as the operand alone tells.
     #[inline]
     pub(super) fn is_left_out<R: Register>(&self, operand: &Operand<R>, mods: Mods) -> bool {
         (self.hides_default && self.is_default(operand))
             || (self.has_substitute && self.hidden_with.any(mods))
     }
 
-    /// The bits of an offset that has no sign where it is all of an address. To know them takes the patterns of the row, and
-    /// few ask.
+    /// The number of bits of an offset that has no sign if it is the whole address. Computing it
+    /// takes the patterns of the row, and few callers need it.
     pub(super) fn unsigned_len(&self, op: Op, arch: Arch) -> Option<u8> {
         self.is_unsigned_alone.then(|| *self.offset_len.get_or_init(|| bits::offset_len(op, self.slot, arch)))
     }
 
-    /// Whether a default that is hidden elsewhere is written, lest reading takes the operand of a later hidden slot for
-    /// its own.
+    /// Whether a default that could be hidden is written, because a reader would take the operand
+    /// of a later hidden slot for it.
     pub(super) fn keeps_a_place<R: Register>(&self, slots: &[SlotText], operands: &[Operand<R>]) -> bool {
         self.rivals.iter().map(|&index| usize::from(index)).any(|index| {
             let later = slots.get(index).zip(operands.get(index));
@@ -177,8 +178,8 @@ impl SlotText {
         is_alike && operand.flags == self.default.flags
     }
 
-    /// Whether the operand is one of those of which a part may be chosen: halves, and what a conversion reads of less than
-    /// 32 bits.
+    /// Whether a part of the operand may be chosen: halves, and sources of less than 32 bits in
+    /// conversions.
     pub(super) fn selects_part(&self, mods: Mods) -> bool {
         self.may_be_part || self.parts.any(mods)
     }
@@ -197,9 +198,10 @@ impl Plan {
         }
     }
 
-    /// The plan of a row; made when first asked for.
+    /// The plan of a row; made on first use.
     pub(super) fn of(op: Op, arch: Arch) -> &'static Plan {
-        // A plan of its own is boxed: a small kernel has few rows, whose places here lie on one page.
+        // The plans are boxed: a small kernel uses few rows, and the pointers to their plans fit on
+        // one page.
         static ALL: PerArch<[OnceLock<Box<Plan>>; Op::ALL.len()]> =
             per_arch!(ARCH => [const { OnceLock::new() }; Op::ALL.len()]);
         ALL.get(arch)[op as usize].get_or_init(|| Box::new(Plan::new(op, arch)))

@@ -11,8 +11,10 @@
 //! [B0-----:R-:W-:Y:S05]  /*0010*/  IMAD R5, R0, R2, R5 ;
 //! ```
 //!
-//! The first line is for people; [`parse_programs`](super::parse_programs) reads the rest back. Labels are printed where a [`Label`](crate::Label) of the program points, in the order of their
-//! numbers, and the name of a function where its code begins. Cost: linear in the length of the program, and sorting the labels.
+//! The first line is for people; [`parse_programs`](super::parse_programs) reads the rest back.
+//! Labels are printed at the places of the program's [`Label`](crate::Label)s, in the order of
+//! their numbers, and the name of a function at the start of its code. Cost: linear in the length
+//! of the program, plus sorting the labels.
 
 use std::fmt::{self, Write};
 
@@ -22,12 +24,12 @@ use super::notation::{Notation, bracket_head, bracket_tail};
 use super::number::hex_digits;
 use crate::program::{JUMP_TABLE_BANK, ParamInfo, Program, ProgramFunction, Resources};
 
-/// How a program is written.
+/// The style of a program's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// The notation of control fields.
     pub control: Notation,
-    /// Whether the first lines tell what the kernel needs.
+    /// Whether the first lines list the resources of the kernel.
     pub header: bool,
     /// Whether each line has its byte offset.
     pub offsets: bool,
@@ -39,11 +41,11 @@ impl Default for Style {
     }
 }
 
-/// The column at which comments begin, counted after what stands in front of the instruction.
+/// The column at which comments begin, counted from the start of the instruction.
 const COMMENT_COLUMN: usize = 48;
 
-/// Writes a program. `explain` has a comment for each instruction, which may be empty; instructions past
-/// its end have none.
+/// Writes a program. `explain` has a comment for each instruction, which may be empty; instructions
+/// past the end of `explain` have none.
 ///
 /// # Errors
 /// If the writer fails.
@@ -135,7 +137,7 @@ fn offset<W: Sink>(line: &mut Line<'_, W>, bytes: u32) -> fmt::Result {
     Ok(())
 }
 
-/// Literals, a few to a line, and the jump tables: their words, and what those are.
+/// Literals, a few to a line, and the jump tables, with their words and comments about them.
 fn table_bank(program: &Program, out: &mut impl fmt::Write) -> fmt::Result {
     const WORDS_A_LINE: usize = 4;
     let content = match (&program.literals[..], &program.tables[..]) {
@@ -177,7 +179,7 @@ fn header(program: &Program, out: &mut impl fmt::Write) -> fmt::Result {
     }
     write!(out, ", {}", count(needs.spills, "spill"))?;
     if program.frequency.is_empty() {
-        // Read from text, which does not say how often an instruction runs.
+        // The program was read from text, which does not tell how often an instruction runs.
         writeln!(out)?;
     } else {
         writeln!(out, "; {} static cycles a warp", program.static_cycles())?;
@@ -197,7 +199,7 @@ fn header(program: &Program, out: &mut impl fmt::Write) -> fmt::Result {
             separator = ", ";
         }
     }
-    // Nothing at all is said, too: what is not said is counted by the reader.
+    // The directive may be empty, too: the reader counts the resources that are not listed.
     writeln!(out, "{}", if separator == ", " { "" } else { separator.trim_end() })?;
     let mut line = String::from(".parameters");
     for (position, param) in program.params.iter().enumerate() {

@@ -1,9 +1,9 @@
 //! Reads whole programs.
 //!
-//! In: SASS text as [`write_program`](super::write_program) makes it, in any notation of control fields, or
-//! as `nvdisasm -c`, `nvdisasm` and `cuobjdump -sass` print it, with `-hex` for the encodings that have the
-//! control fields. Out: its kernels, each with the bytes of the text that its instructions take; or every
-//! error that there is.
+//! In: SASS text as [`write_program`](super::write_program) makes it, in any notation of control
+//! fields, or as `nvdisasm -c`, `nvdisasm` and `cuobjdump -sass` print it, with `-hex` for the
+//! encodings, which include the control fields. Out: its kernels, with the places of their
+//! instructions in the text; or all errors.
 //!
 //! ```
 //! use ptxc_sass::text::{ReadOptions, parse_programs};
@@ -19,9 +19,9 @@
 //! assert_eq!((kernels[0].program.name.as_str(), kernels[0].program.labels.as_slice()), ("stop", &[0][..]));
 //! ```
 //!
-//! A section begins with `.text.NAME:`, `.section NAME` or another of the names in `docs/sass-text.md`. Lines of
-//! sections that carry nothing for the machine are skipped; in all others every line must make sense. Time
-//! and memory are linear in the text but for sorting.
+//! A section begins with `.text.NAME:`, `.section NAME` or another of the names in
+//! `docs/sass-text.md`. Sections without meaning for the machine are skipped; in all others every
+//! line must be valid. Time and memory are linear in the text, except for sorting.
 
 use std::ops::Range;
 
@@ -42,22 +42,22 @@ use crate::program::{JUMP_TABLE_BANK, Literals, ParamInfo, Resources};
 use crate::table::Op;
 use crate::variable::Section as Memory;
 
-/// What a text does not say.
+/// Facts that a text does not contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// The architecture, where no `.target` names it.
+    /// The architecture, if no `.target` names it.
     pub arch: Option<Arch>,
-    /// Whether instructions may lack a control field: then each such instruction waits for all before it. That
-    /// is enough to run a program, and says nothing about its timing.
+    /// Whether instructions may lack a control field. Each such instruction then waits for all
+    /// earlier ones. That is enough to run a program, but its timing is meaningless.
     pub without_control: bool,
 }
 
-/// What the lines belong to.
+/// The section that lines belong to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Section {
-    /// Nothing yet.
+    /// No section yet.
     Outside,
-    /// Something without meaning here.
+    /// A section without meaning here.
     Skipped,
     /// The code of the last kernel.
     Text,
@@ -86,7 +86,7 @@ struct Reader<'o> {
 /// Reads the kernels of a text. The variables of the text are those of each of its kernels.
 ///
 /// # Errors
-/// Everything that is wrong, in the order of the text; at least one error.
+/// All errors, in the order of the text; at least one.
 pub fn parse_programs(text: &str, options: &ReadOptions) -> Result<Vec<Kernel>, Vec<TextError>> {
     let source = Source::new(text);
     let mut reader = Reader {
@@ -121,7 +121,7 @@ impl Reader<'_> {
             }
         } else if !is_new {
             match self.section {
-                // Whatever the section, they are about what follows.
+                // In any section, these directives are about the code that follows.
                 _ if HEAD.iter().any(|word| line.code.split([' ', '\t']).next() == Some(word)) => {
                     self.directive(line);
                 }
@@ -139,7 +139,7 @@ impl Reader<'_> {
         self.kernels.last_mut()?.insts.last_mut()
     }
 
-    /// Whether the line begins a section; if so, goes there.
+    /// Enters a section if the line begins one; returns whether it does.
     fn header(&mut self, line: &Line<'_>) -> bool {
         let code = line.code;
         let label = code.strip_suffix(':').filter(|name| !name.contains(char::is_whitespace));
@@ -154,7 +154,7 @@ impl Reader<'_> {
         }
         let Some(name) = label.filter(|name| name.starts_with('.')).or_else(directive) else { return false };
         if let Some(kernel) = name.strip_prefix(".text.") {
-            // The name of a section stands behind it once more.
+            // The name of a section is repeated after it.
             let is_here = self.section == Section::Text
                 && self.kernels.last().is_some_and(|last| last.name == kernel && last.insts.is_empty());
             if !is_here {
@@ -167,7 +167,8 @@ impl Reader<'_> {
             ".nv.constant3" => Section::Data(Memory::Constant),
             ".nv.constant4" => Section::Addresses,
             ".nv.global" | ".nv.global.init" => Section::Data(Memory::Global),
-            // Among them tables as bare bytes, which do not say what branch they belong to.
+            // These sections include tables as bare bytes, which do not tell the branch that they
+            // belong to.
             _ if label.is_none() => Section::Skipped,
             _ => match name.strip_prefix(&*table_bank).map(|kernel| self.by_name.get(kernel).copied()) {
                 Some(Some(kernel)) => Section::Tables(kernel),
@@ -192,7 +193,7 @@ impl Reader<'_> {
     }
 
     fn outside(&mut self, line: &Line<'_>) {
-        /// What `cuobjdump` writes in front of the code.
+        /// The lines that `cuobjdump` writes before the code.
         const PREAMBLE: &[&str] = &[
             "Fatbin ",
             "code for ",
@@ -213,7 +214,7 @@ impl Reader<'_> {
         } else if !PREAMBLE.iter().any(|word| code.starts_with(word)) {
             let error = TextError::new(ErrorCode::Line, line.span(), "this stands in no section");
             self.fail(error.help("code follows a line `.text.NAME:`"));
-            // One such line is enough to say so.
+            // One error for such a line is enough.
             self.section = Section::Skipped;
         }
     }
@@ -240,7 +241,7 @@ impl Reader<'_> {
     }
 
     fn directive(&mut self, line: &Line<'_>) {
-        /// Of other assemblers; what they say is not needed here.
+        /// Directives of other assemblers that are not needed here.
         const KNOWN: &[&str] = &[
             ".align",
             ".global",
@@ -262,7 +263,7 @@ impl Reader<'_> {
         let result = match word {
             ".target" => target(rest).map(|target| {
                 self.target = Some(target);
-                // cuobjdump names it behind the beginning of the text.
+                // cuobjdump names the architecture after the beginning of the text.
                 if let Some(kernel) = self.kernels.last_mut().filter(|kernel| kernel.insts.is_empty()) {
                     kernel.target = Some(target);
                 }
@@ -293,12 +294,12 @@ impl Reader<'_> {
         if let Some(offset) = line.offset {
             kernel.offsets.entry(offset).or_insert(index);
         }
-        // That nothing names the architecture is an error of its own.
+        // A missing architecture is an error of its own.
         let arch = kernel.target.map(|target| target.arch).or(self.options.arch).unwrap_or(Arch::DEFAULT);
         let parsed = parse_named(parts.inst, arch, &mut kernel.names);
         let Parsed { inst, reuse, loaded } = parsed.unwrap_or_else(|why| {
             self.errors.push(unknown_inst(&why, arch, parts.inst, parts.span.clone()));
-            // Something has to take its place, so that those behind keep theirs.
+            // A placeholder, so that later instructions keep their places.
             Parsed { inst: Inst::new(Op::NOP), reuse: 0, loaded: None }
         });
         let control = match parts.control {
@@ -307,7 +308,8 @@ impl Reader<'_> {
                 Ok(control) => Some((control, notation == Notation::Hex)),
                 Err(why) => {
                     self.errors.push(wrong_control(&why, notation, span));
-                    // Any legal field will do; there is no program to come.
+                    // Any legal field works, since an error has been reported and no program will
+                    // be made.
                     Some((Control { reuse, ..Control::plain() }, true))
                 }
             },
@@ -399,7 +401,7 @@ struct Parts<'a> {
     control: Option<(Notation, &'a str, Range<usize>)>,
     inst: &'a str,
     span: Range<usize>,
-    /// What follows the semicolon.
+    /// The text after the semicolon.
     rest: Option<Range<usize>>,
 }
 
@@ -422,7 +424,7 @@ impl<'a> Parts<'a> {
         }
         if let Some(at) = [" &", " ?", "\t&", "\t?"].iter().filter_map(|mark| inst.find(mark)).min() {
             let behind = inst[at..].trim_start();
-            // Two fields are one too many; the one in front is reported with what does not fit to it.
+            // A second field is one too many; the field before the instruction is kept.
             control = control.or(Some((Notation::Nv, behind, place(behind))));
             inst = inst[..at].trim_end();
         }

@@ -1,10 +1,10 @@
 //! A text without its comments, line by line.
 //!
-//! In: any text. Out: lines whose comments are blank, so that byte offsets stay those of the text, and of
-//! the comments what disassemblers put there: the offset of an instruction (`/*0040*/` in front) and its
-//! encoding (`/* 0x0000000407077c24 */`, 64 bits a comment, the low half first). Comments are `//` to the
-//! end of the line and `/*` to `*/`, over several lines if need be; neither begins between double quotes.
-//! Linear in the text.
+//! In: any text. Out: lines with blanks instead of comments, so that byte offsets stay those of the
+//! text. Two parts of disassemblers' comments are kept: the offset of an instruction (`/*0040*/`
+//! before it) and its encoding (`/* 0x0000000407077c24 */`, 64 bits per comment, the low half
+//! first). Comments are `//` to the end of the line and `/*` to `*/`, possibly over several lines;
+//! neither begins between double quotes. Linear in the text.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ struct Comment {
     closed: bool,
 }
 
-/// A text with blank comments.
+/// A text with its comments blanked.
 pub struct Source<'a> {
     text: &'a str,
     blank: String,
@@ -28,9 +28,9 @@ pub struct Source<'a> {
 /// A line of it.
 #[derive(Clone, Debug)]
 pub struct Line<'a> {
-    /// What is not comment, without blanks around it.
+    /// The text outside of comments, without blanks around it.
     pub code: &'a str,
-    /// Where that begins in the text, in bytes.
+    /// The start of `code` in the text, in bytes.
     pub start: usize,
     /// The number in a comment such as `/*0040*/`, if there is one.
     pub offset: Option<u32>,
@@ -39,7 +39,7 @@ pub struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Where the code is in the text.
+    /// The place of the code in the text.
     pub fn span(&self) -> Range<usize> {
         self.start..self.start + self.code.len()
     }

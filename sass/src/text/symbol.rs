@@ -10,7 +10,8 @@
 //! CALL.ABS.NOINC `(vprintf)
 //! ```
 //!
-//! The spelling is NVIDIA's, but for `16@` and `24@`: its disassembler does not tell these from 32 bits. Linear in the text.
+//! The spelling is NVIDIA's, except for `16@` and `24@`: its disassembler does not distinguish
+//! these from 32 bits. Linear in the text.
 
 use std::fmt;
 
@@ -18,10 +19,10 @@ use super::parse::Names;
 use crate::symbol::{Addend, Symbol, SymbolBits, SymbolValue};
 use crate::table::Op;
 
-/// An operand as it is written.
+/// An operand as text.
 pub(super) struct SymbolText<'a>(pub &'a Symbol);
 
-/// What stands in front of the parenthesis for each choice of bits.
+/// The text before the parenthesis for each choice of bits.
 const BITS: [(&str, SymbolBits); 5] = [
     ("32@lo", SymbolBits::Low),
     ("32@hi", SymbolBits::High),
@@ -30,11 +31,11 @@ const BITS: [(&str, SymbolBits); 5] = [
     ("`", SymbolBits::Word),
 ];
 
-/// What stands in front of the inner parenthesis for values that are no addresses.
+/// The text before the inner parenthesis for values other than addresses.
 const VALUES: [(&str, SymbolValue); 2] =
     [("fun@fdesc", SymbolValue::Descriptor), ("fun@unified", SymbolValue::Unified)];
 
-/// Around the label that is added.
+/// The text around the label that is added.
 const LABEL: (&str, &str) = (" + ", "@srel");
 
 impl fmt::Display for SymbolText<'_> {
@@ -42,7 +43,7 @@ impl fmt::Display for SymbolText<'_> {
         let Symbol { name, addend, value, bits } = self.0;
         let value = VALUES.iter().find(|(_, known)| known == value).map(|(text, _)| *text);
         let bits = match bits {
-            // A value of its own says what it is.
+            // A value other than an address needs no mark.
             SymbolBits::Word | SymbolBits::Target if value.is_some() => None,
             SymbolBits::Target => Some("`"),
             bits => BITS.iter().find(|(_, known)| known == bits).map(|(text, _)| *text),
@@ -66,13 +67,14 @@ impl fmt::Display for SymbolText<'_> {
     }
 }
 
-/// Whether a name can be written and read again: letters, digits and what symbols of NVIDIA's tools have.
+/// Whether a name can be written and read back: letters, digits, and the other characters in
+/// symbols of NVIDIA's tools.
 pub fn is_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_$.%".contains(&byte);
     !name.is_empty() && name.bytes().all(is_plain)
 }
 
-/// Reads an operand of an instruction that has that row; `None` where it is something else.
+/// Reads an operand of an instruction with the row `op`; `None` if it is not a symbol.
 pub(super) fn parse(text: &str, op: Op, names: &mut dyn Names) -> Option<Symbol> {
     let (bits, inner) = BITS.iter().find_map(|&(prefix, bits)| Some((bits, within(text, prefix)?))).unzip();
     let inner = inner.unwrap_or(text);
@@ -81,7 +83,7 @@ pub(super) fn parse(text: &str, op: Op, names: &mut dyn Names) -> Option<Symbol>
         (Some(SymbolBits::Word), (None, _)) if matches!(op, Op::CALL_ABSOLUTE | Op::CALL_LOADED) => {
             (SymbolBits::Target, SymbolValue::Address, inner)
         }
-        // A value of its own stands without quotation mark.
+        // A value other than an address has no quotation mark.
         (Some(SymbolBits::Word), (Some(_), _)) | (None, (None, _)) => return None,
         (bits, (value, within)) => {
             (bits.unwrap_or(SymbolBits::Word), value.unwrap_or(SymbolValue::Address), within.unwrap_or(inner))
@@ -106,7 +108,7 @@ pub(super) fn parse(text: &str, op: Op, names: &mut dyn Names) -> Option<Symbol>
     is_name(name).then(|| Symbol { name: name.to_string(), addend, value, bits })
 }
 
-/// What stands in parentheses behind a prefix.
+/// The text in parentheses after a prefix.
 fn within<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     text.strip_prefix(prefix)?.strip_prefix('(')?.strip_suffix(')')
 }
@@ -136,7 +138,7 @@ mod tests {
         for (bits, value, addend) in
             parts.flat_map(|bits| values.map(|value| addends.map(|addend| (bits, value, addend)))).flatten()
         {
-            // Calls go to addresses.
+            // Calls take only addresses.
             if bits == SymbolBits::Target && value != SymbolValue::Address {
                 continue;
             }

@@ -3,7 +3,7 @@
 use super::state::HORIZON;
 use crate::register::PReg;
 
-/// An access of an instruction of fixed latency that may still be too young for someone.
+/// An access of an instruction of fixed latency that may still be too young for some consumer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fixed {
     /// [`PReg::dense`] of the register.
@@ -18,14 +18,15 @@ pub(super) struct Fixed {
     pub(super) component: u8,
     /// Cycles since issue on the shortest path.
     pub(super) age: u8,
-    /// The age from which it is too young for nobody.
+    /// The age from which it is old enough for every consumer.
     pub(super) settled: u8,
-    /// Whether the predicate that guards it has not been written since; told of NVIDIA's code alone.
+    /// Whether the predicate that guards it has not been written since; tracked for NVIDIA's code
+    /// only.
     pub(super) is_guard_kept: bool,
 }
 
 impl Fixed {
-    /// All but the ages in one number, which orders them by register first.
+    /// All fields except the ages in one number, ordered by register first.
     fn key(&self) -> u64 {
         let place =
             u64::from(self.slot) << 9 | u64::from(self.component) << 1 | u64::from(self.is_guard_kept);
@@ -42,16 +43,16 @@ impl Fixed {
 /// An access that was added in a block.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
-    /// The access, as old as it was then.
+    /// The access, with its age at that time.
     access: Fixed,
-    /// When that was.
+    /// The time at which it was added.
     added: u64,
-    /// The number of the access before it of the same register.
+    /// The number of the previous access of the same register.
     before: u64,
 }
 
 impl UnderWay {
-    /// The access with its age, if it is still too young for someone.
+    /// The access with its age, if it is still too young for some consumer.
     fn at(&self, now: u64) -> Option<Fixed> {
         let age = self.age(now);
         (age < u64::from(self.access.settled)).then_some(Fixed { age: age as u8, ..self.access })
@@ -61,14 +62,15 @@ impl UnderWay {
         now - self.added + u64::from(self.access.age)
     }
 
-    /// Whether it and what was added before are too young for nobody.
+    /// Whether it and all accesses added earlier are old enough for every consumer.
     fn is_behind_horizon(&self, now: u64) -> bool {
         self.added + u64::from(HORIZON) <= now
     }
 }
 
-/// What is under way inside a block. Accesses are numbered as they are added, and those of a register are linked, so that
-/// nothing moves while time passes. Numbers go on from block to block: they tell what an earlier block has left here.
+/// The accesses that are under way inside a block. Accesses are numbered as they are added, and
+/// those of a register are linked, so that nothing moves while time passes. Numbers continue from
+/// block to block, so entries left by an earlier block are recognised.
 #[derive(Debug)]
 pub(super) struct FixedAccesses {
     list: Vec<UnderWay>,
@@ -85,14 +87,14 @@ impl FixedAccesses {
         FixedAccesses { list: Vec::new(), first: 1, last: vec![0; PReg::COUNT].into(), now: 0 }
     }
 
-    /// Begins with what is under way at an entry in place of everything.
+    /// Replaces everything by the accesses that are under way at an entry.
     pub(super) fn restart(&mut self, entry: &[Fixed]) {
         self.first += self.list.len() as u64;
         self.list.clear();
         entry.iter().for_each(|&access| self.add(access));
     }
 
-    /// Adds an access that is as old as it says.
+    /// Adds an access with the age in its field.
     pub(super) fn add(&mut self, access: Fixed) {
         if self.list.len() == self.list.capacity() {
             self.forget_old();
@@ -102,7 +104,8 @@ impl FixedAccesses {
         self.list.push(UnderWay { access, added: self.now, before });
     }
 
-    /// Makes room in the place of what is too young for nobody, so that a long block takes no more than a short one.
+    /// Drops accesses that are old enough for every consumer, so that a long block takes no more
+    /// memory than a short one.
     #[cold]
     fn forget_old(&mut self) {
         let old = self.list.partition_point(|access| access.is_behind_horizon(self.now));
@@ -116,18 +119,18 @@ impl FixedAccesses {
         self.now += u64::from(cycles);
     }
 
-    /// Forgets those of a register.
+    /// Forgets the accesses of a register.
     pub(super) fn forget(&mut self, reg: u16) {
         let mut number = std::mem::take(&mut self.last[usize::from(reg)]);
         while let Some(at) = number.checked_sub(self.first) {
             let UnderWay { access, before, .. } = &mut self.list[at as usize];
-            // As if nobody came too soon behind it.
+            // From then on it counts as old enough for every consumer.
             access.settled = 0;
             number = *before;
         }
     }
 
-    /// Those of a register that are too young for someone.
+    /// The accesses of a register that are too young for some consumer.
     pub(super) fn of(&self, reg: u16) -> impl Iterator<Item = Fixed> {
         let mut number = self.last[usize::from(reg)];
         let chain = std::iter::from_fn(move || {
@@ -138,18 +141,18 @@ impl FixedAccesses {
         self.too_young(chain)
     }
 
-    /// All of them.
+    /// All accesses.
     pub(super) fn all(&self) -> impl Iterator<Item = Fixed> {
         self.too_young(self.list.iter().rev())
     }
 
-    /// Those of some, the last before the others, that are too young for someone.
+    /// The accesses in a list, youngest first, that are too young for some consumer.
     fn too_young<'a>(&self, list: impl Iterator<Item = &'a UnderWay>) -> impl Iterator<Item = Fixed> {
         let now = self.now;
         list.take_while(move |access| !access.is_behind_horizon(now)).filter_map(move |access| access.at(now))
     }
 
-    /// The guards of these instructions are no longer those that they had.
+    /// Records that the guards of these instructions have been overwritten.
     pub(super) fn change_guards(&mut self, is_guarded: impl Fn(u32) -> bool) {
         let now = self.now;
         for recent in self.list.iter_mut().rev().take_while(|access| !access.is_behind_horizon(now)) {

@@ -14,18 +14,18 @@ use crate::operand::Label;
 use crate::program::Program;
 use crate::table::Op;
 
-/// Where control may go after an instruction.
+/// The places where control may go after an instruction.
 struct Next {
     /// The next instruction.
     falls: bool,
-    /// The instructions of its labels; `u32::MAX` for a label that there is none of.
+    /// The instructions of its labels; `u32::MAX` for a label without an instruction.
     targets: SmallVec<[u32; 1]>,
 }
 
 fn next(program: &Program, index: usize) -> Next {
     let inst = &program.insts[index].inst;
     if inst.op == Op::ENDCOLLECTIVE {
-        // Alone, a collective is no program but a part of one.
+        // A collective alone is only a part of a program.
         return Next { falls: index + 1 < program.insts.len(), targets: SmallVec::new() };
     }
     let mut targets: SmallVec<[u32; 1]> = SmallVec::new();
@@ -40,7 +40,7 @@ fn next(program: &Program, index: usize) -> Next {
     Next { falls: inst.falls_through(), targets }
 }
 
-/// A block: its instructions and where control goes from it.
+/// A block: its instructions and the places where control goes from it.
 pub(super) struct Block {
     pub(super) insts: Range<u32>,
     pub(super) successors: SmallVec<[u32; 2]>,
@@ -48,19 +48,20 @@ pub(super) struct Block {
     falls_off: bool,
 }
 
-/// The blocks of a program, and those where it is entered.
+/// The blocks of a program, and its entry blocks.
 pub(super) fn blocks(program: &Program) -> (Vec<Block>, Vec<u32>) {
     let count = program.insts.len();
-    // Functions are entered from wherever they are called.
+    // Calls enter the functions.
     let functions = program.functions.iter().skip(1).filter_map(|function| function.start);
     let entries = std::iter::once(0).chain(functions).filter(|&start| (start as usize) < count);
-    // A block starts at the entry, at every branch target, and after every instruction that may branch.
+    // A block starts at the entry, at every branch target, and after every instruction that may
+    // branch.
     let mut is_start = vec![false; count];
     entries.clone().for_each(|start| is_start[start as usize] = true);
-    // Those that do something else than to go on to the next.
+    // The instructions that do not simply continue with the next one.
     let mut ends: Vec<(u32, Next)> = Vec::new();
     for (index, coded) in program.insts.iter().enumerate() {
-        // Most plainly go on to the next.
+        // Most instructions simply continue with the next one.
         if !coded.inst.is_control_flow() && coded.inst.op != Op::ENDCOLLECTIVE {
             continue;
         }
@@ -105,20 +106,20 @@ pub(super) fn run(program: &Program, rule: Order, poll: &dyn Fn()) -> Vec<Hazard
     }
 
     let mut entry: Vec<Option<Rc<State>>> = vec![None; blocks.len()];
-    // Of a block's last visit, when it is known what comes to it.
+    // The hazards of the last visit of each block, when its entry state is final.
     let mut found: Vec<Vec<Hazard>> = vec![Vec::new(); blocks.len()];
-    // What paths bring to a block waits until its turn comes, so that a block where thousands of paths meet
-    // takes them in at once.
+    // The states that arrive at a block wait until its next visit, so that a block where thousands
+    // of paths meet joins them at once.
     let mut arrived: Vec<Vec<Rc<State>>> = vec![Vec::new(); blocks.len()];
     let mut queue: BTreeSet<u32> = BTreeSet::new();
-    // Nothing is under way where a function is entered.
+    // Nothing is under way at the entry of a function.
     let nothing = Rc::new(State::default());
     for &block in &entries {
         arrived[block as usize].push(Rc::clone(&nothing));
         queue.insert(rank[block as usize]);
     }
-    // In sweeps of reverse postorder: what a back edge brings waits for the next one, so that all loops of a
-    // nest take in what changed at once.
+    // The blocks are visited in sweeps of reverse postorder. A state that a back edge brings waits
+    // for the next sweep, so that all loops of a nest see a change at once.
     let mut later: BTreeSet<u32> = BTreeSet::new();
     let mut walk = Walk::new(program, rule);
     loop {
@@ -175,12 +176,12 @@ pub(super) fn run(program: &Program, rule: Order, poll: &dyn Fn()) -> Vec<Hazard
     hazards
 }
 
-/// The blocks that the entries lead to, each before those it leads to but for back edges (Aho, Lam, Sethi
-/// and Ullman, "Compilers", 9.6).
+/// The blocks that are reachable from the entries, each before its successors, except for back
+/// edges (Aho, Lam, Sethi and Ullman, "Compilers", 9.6).
 fn reverse_postorder(blocks: &[Block], entries: &[u32]) -> Vec<u32> {
     let mut order = Vec::with_capacity(blocks.len());
     let mut seen = vec![false; blocks.len()];
-    // Blocks that are being visited, each with the number of its successors that have been.
+    // Blocks that are being visited, each with the number of its successors that have been visited.
     let mut stack: Vec<(u32, usize)> = Vec::new();
     for &entry in entries.iter().rev() {
         if !std::mem::replace(&mut seen[entry as usize], true) {

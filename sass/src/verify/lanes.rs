@@ -1,21 +1,24 @@
-//! Are the lanes of a warp together where an instruction needs them to be?
+//! Checks that the lanes of a warp are together where an instruction needs them together.
 //!
-//! Lanes that call a function together need not return together: each goes back on its own where an indirect call has
-//! several targets, where a recursion is deeper for some, or where the function ends after a branch that parted them. An
-//! exchange, vote, match or reduction of the warp, or a CTA barrier with a result, after such a call sees a part of the
-//! lanes, unless they have met: at the `BSYNC` of a barrier that was opened before the call, or at a `WARPSYNC`.
+//! Lanes that call a function together need not return together. Each returns on its own if an
+//! indirect call has several targets, if a recursion is deeper for some lanes, or if the function
+//! ends after a branch that parted them. An exchange, vote, match or reduction of the warp, or a
+//! CTA barrier with a result, after such a call sees a part of the lanes, unless they have met: at
+//! the `BSYNC` of a barrier that was opened before the call, or at a `WARPSYNC`.
 //!
-//! In: a program. Out: each instruction of the warp that lanes may come to apart from each other because of a call, with
-//! that call.
+//! In: a program. Out: each instruction of the warp that lanes may reach apart from each other
+//! because of a call, with that call.
 //!
-//! Lanes that part at a branch of the function itself are not reported: a program may mean an instruction for those that
-//! are there, as `activemask` does. They count where the function returns. Which predicates differ between lanes is found by a
-//! forward dataflow over registers: what a function receives, the number of a thread and what is loaded from an address that
-//! differs, differs. A value that depends on such a branch alone is taken for even, so that nothing is claimed that is
-//! not so. (After Coutinho et al., "Divergence Analysis and Optimizations", PACT 2011.)
+//! Lanes that part at a branch of the function itself are not reported: a program may mean an
+//! instruction only for the lanes that are there, as `activemask` does. They matter where the
+//! function returns. A forward dataflow over registers finds the predicates that differ between
+//! lanes: arguments of a function, the number of a thread, and values loaded from differing
+//! addresses differ. A value that depends only on such a branch counts as even, so that the check
+//! makes no false claim. (After Coutinho et al., "Divergence Analysis and Optimizations", PACT
+//! 2011.)
 //!
-//! States only grow, and a function is looked at again when one that it calls turns out to part lanes: the instructions
-//! times the height of a state, which is bounded.
+//! States only grow, and a function is visited again when one of its callees turns out to part
+//! lanes. Cost: the number of instructions times the height of a state, which is bounded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +33,8 @@ use crate::program::Program;
 use crate::register::{PReg, RegFile, Register};
 use crate::table::Op;
 
-/// From the instructions that find out the mask of a test to the test it is not farther, in NVIDIA's code.
+/// The greatest distance, in instructions, from the computation of a test's mask to the test in
+/// NVIDIA's code.
 const TEST_LENGTH: usize = 16;
 
 /// A set of registers.
@@ -42,7 +46,7 @@ struct Open {
     barrier: u8,
     /// The `BSSY` that opened it.
     by: u32,
-    /// What had parted the lanes then.
+    /// The instruction that had parted the lanes at that time.
     parted: Option<u32>,
 }
 
@@ -55,21 +59,21 @@ struct State {
     received: Registers,
     /// The instruction that may have parted the lanes.
     parted: Option<u32>,
-    /// The registers that the function received and of which lanes are apart that have different values: they waited for
-    /// masks.
+    /// The registers that the function received and by whose values lanes are apart: lanes with
+    /// different values waited for different masks.
     apart_by: Registers,
-    /// Whether a `WARPSYNC` has brought those together since that what follows is for.
+    /// Whether a later `WARPSYNC` has brought together the lanes that the following code is for.
     met: bool,
     /// The open barriers, outer ones first.
     open: SmallVec<[Open; 4]>,
 }
 
 impl State {
-    /// The lanes that enter the program or a function of it.
+    /// The state at the entry of the program or of one of its functions.
     fn at_entry(is_called: bool) -> State {
         let mut uneven = Registers::default();
         if is_called {
-            // All lanes have the same stack.
+            // All lanes have the same stack pointer.
             let general = (0..RegFile::Gpr.count()).filter(|&number| number != 1).map(PReg::r);
             general.chain(predicates()).for_each(|reg| insert(&mut uneven, reg));
         }
@@ -77,7 +81,7 @@ impl State {
         State { uneven, received, parted: None, apart_by, met: false, open: SmallVec::new() }
     }
 
-    /// An instruction after which lanes are apart that have different values in these registers.
+    /// An instruction parts lanes that have different values in these registers.
     fn part_by(&mut self, regs: impl Iterator<Item = PReg>, index: u32) {
         for reg in regs {
             if contains(&self.received, reg) {
@@ -94,7 +98,7 @@ impl State {
         self.apart_by = Registers::default();
     }
 
-    /// Takes in another path; whether that changes anything.
+    /// Joins the state of another path; returns whether anything changes.
     fn join(&mut self, other: &State) -> bool {
         let before = self.clone();
         unite(&mut self.uneven, &other.uneven);
@@ -110,7 +114,7 @@ impl State {
     }
 }
 
-/// The first of two causes that there may be.
+/// The earlier one of two optional causes.
 fn first(one: Option<u32>, two: Option<u32>) -> Option<u32> {
     one.into_iter().chain(two).min()
 }
@@ -151,7 +155,7 @@ pub(super) fn run(program: &Program, poll: &dyn Fn()) -> Vec<Hazard> {
     loop {
         check.changed = false;
         check.hazards.clear();
-        // A function lies after its first caller.
+        // A function comes after its first caller in the code.
         for (number, &entry) in entries.iter().enumerate().rev() {
             check.function(entry, number > 0, poll);
         }
@@ -186,32 +190,32 @@ fn is_match(op: Op) -> bool {
     matches!(op, Op::MATCH_ANY | Op::MATCH_ANY_64 | Op::MATCH_ALL | Op::MATCH_ALL_64)
 }
 
-/// How lanes return apart from a function.
+/// The conditions under which lanes return apart from a function.
 #[derive(Clone, Default, PartialEq, Eq)]
 struct Parts {
-    /// Whatever they call it with.
+    /// With any arguments.
     always: bool,
-    /// If they call it with different values in any of these registers.
+    /// If lanes call it with different values in any of these registers.
     by: Registers,
 }
 
 struct Check<'a> {
     program: &'a Program,
     blocks: &'a [Block],
-    /// Each `BSSY` that opens a region which lanes may leave by `BREAK`.
+    /// The `BSSY`s that open a region which lanes may leave by `BREAK`.
     broken: BTreeSet<u32>,
-    /// By their first instructions, the functions from which lanes may return apart.
+    /// The functions from which lanes may return apart, by their first instructions.
     parts: BTreeMap<u32, Parts>,
-    /// What functions may write.
+    /// The registers that functions may write.
     writes: Writes,
-    /// Whether something new has been found out of a function.
+    /// Whether a new fact about a function has been found.
     changed: bool,
     /// Instructions of the warp, each with the call after which its lanes may be apart.
     hazards: BTreeSet<(u32, u32)>,
 }
 
 impl Check<'_> {
-    /// Looks at a function from its first block on.
+    /// Walks a function from its first block on.
     fn function(&mut self, entry: u32, is_called: bool, poll: &dyn Fn()) {
         let mut at_start = BTreeMap::from([(entry, State::at_entry(is_called))]);
         let mut queue = BTreeSet::from([entry]);
@@ -263,7 +267,7 @@ impl Check<'_> {
                 state.met = true;
             }
             Op::WARPSYNC | Op::WARPSYNC_EXCLUSIVE | Op::WARPSYNC_COLLECTIVE => {
-                // Lanes of different masks go on apart.
+                // Lanes of different masks continue apart.
                 state.gather(None);
                 state.part_by(inst.uses().map(|access| access.reg), index);
                 state.met = true;
@@ -290,7 +294,8 @@ impl Check<'_> {
                 }
                 forget_results(state, self.writes.of_call(self.program, inst));
             }
-            // Lanes that take the branch are apart from the others, in a function whose caller awaits them together.
+            // Lanes that take the branch are apart from the others, in a function whose caller
+            // expects them together.
             _ if is_called && (guard_is_uneven || inst.jumps() && reads_uneven) && goes_elsewhere(inst) => {
                 state.parted = first(state.parted, Some(index));
                 state.met = false;
@@ -315,7 +320,7 @@ impl Check<'_> {
             self.hazards.insert((index, cause));
         }
         if !is_call(inst.op) {
-            // A vote, and a barrier's result, is one for all that are there.
+            // The result of a vote or a barrier is the same for all lanes that are there.
             let agreed = matches!(inst.op, Op::VOTE | Op::B2R);
             let uneven = !agreed && (reads_uneven || is_source(self.program, inst));
             self.define(state, inst, uneven, guard_is_uneven);
@@ -362,25 +367,26 @@ fn predicates() -> impl Iterator<Item = PReg> {
     (0..RegFile::Pred.count()).map(PReg::p)
 }
 
-/// What a callee returns may differ between lanes. Both NVIDIA's convention and ours have it from R4 on; NVIDIA's
-/// preserves what lies from R16 on, ours what a callee does not write.
+/// The results of a callee may differ between lanes. Both NVIDIA's convention and ours return them
+/// from R4 on. NVIDIA's preserves the registers from R16 on, ours those that the callee does not
+/// write.
 fn forget_results(state: &mut State, written: &Registers) {
     let results = (4..16).map(PReg::r).filter(|&reg| contains(written, reg));
     results.for_each(|reg| insert(&mut state.uneven, reg));
 }
 
-/// Whether some lanes may leave the way of the others at an instruction, and not by ending.
+/// Whether some lanes may take another way than the others at an instruction, other than by ending.
 fn goes_elsewhere(inst: &Inst<PReg>) -> bool {
     inst.jumps() && !inst.op.tests_lanes() || inst.op.returns()
 }
 
-/// Whether a vote asks for nothing but who is there.
+/// Whether a vote only asks for the active lanes.
 fn is_active_mask(inst: &Inst<PReg>) -> bool {
     let is_true = |kind: &OperandKind<PReg>| matches!(kind, OperandKind::Zero(file) if file.is_predicate());
     matches!(inst.op, Op::VOTE | Op::VOTEU) && inst.get("ps").is_some_and(|source| is_true(&source.kind))
 }
 
-/// Whether the results of an instruction may differ between lanes whatever it reads.
+/// Whether the results of an instruction may differ between lanes, whatever its operands are.
 fn is_source(program: &Program, inst: &Inst<PReg>) -> bool {
     let special = inst.operands.iter().find_map(|operand| match operand.kind {
         OperandKind::Special(special) => Some(special.name(program.arch)),

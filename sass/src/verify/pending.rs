@@ -6,28 +6,31 @@ use crate::register::PReg;
 
 const SCOREBOARDS: usize = Control::SCOREBOARDS as usize;
 
-/// Those that there are, a bit each; what names another counts nowhere.
+/// The existing scoreboards, a bit each; any other scoreboard is ignored.
 const ALL_SCOREBOARDS: u8 = (1 << SCOREBOARDS) - 1;
 
-/// An unfinished access of an instruction that announces the end of it by scoreboards.
+/// An unfinished access of an instruction that announces its end by scoreboards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pending {
     /// [`PReg::dense`] of the register.
     pub(super) reg: u16,
     /// Whether it is a result.
     pub(super) write: bool,
-    /// The scoreboards that its instruction sets to announce the end of it.
+    /// The scoreboards that its instruction sets to announce the end of the access.
     pub(super) scoreboards: u8,
-    /// Those that its instruction, or a later one that can't overtake it, has set, but that do not count it yet: of
-    /// age 0 and of age 1.
+    /// The scoreboards that its instruction, or a later one that cannot overtake it, has set, but
+    /// that do not count it yet: those of age 0 and of age 1.
     young: [u8; VISIBLE as usize],
-    /// How often each scoreboard counts such instructions, which are all under way as long as it is.
+    /// How often each scoreboard counts such instructions. All of them are under way as long as
+    /// this access is.
     counts: [u8; SCOREBOARDS],
-    /// The scoreboards that count it, or what can't overtake it: those of which `counts` is not 0.
+    /// The scoreboards that count it, or an instruction that cannot overtake it: those with a
+    /// nonzero entry in `counts`.
     counted: u8,
-    /// Such an access's instruction.
+    /// The instruction of the access.
     pub(super) producer: u32,
-    /// Whether the predicate that guards it has not been written since; told of NVIDIA's code alone.
+    /// Whether the predicate that guards it has not been written since; tracked for NVIDIA's code
+    /// only.
     pub(super) is_guard_kept: bool,
 }
 
@@ -38,7 +41,7 @@ impl Pending {
         Pending { reg, write, scoreboards, young, counts, counted: 0, producer, is_guard_kept }
     }
 
-    /// All but the counts and the instruction in one number, which orders them by register first.
+    /// All fields except the counts and the instruction in one number, ordered by register first.
     fn key(&self) -> u64 {
         let [youngest, young] = self.young;
         let scoreboards = u32::from_be_bytes([self.scoreboards, youngest, young, self.counted]);
@@ -46,7 +49,7 @@ impl Pending {
         access << 33 | u64::from(scoreboards) << 1 | u64::from(self.is_guard_kept)
     }
 
-    /// The scoreboards that count it, or have been set too lately to.
+    /// The scoreboards that count it, or were set too recently to count it yet.
     fn set(&self) -> u8 {
         self.young.into_iter().fold(self.counted, |mask, young| mask | young)
     }
@@ -56,20 +59,21 @@ impl Pending {
         self.counted & waits != 0
     }
 
-    /// Whether it is over when `DEPBAR.LE` finds that the scoreboard counts no more than `left`: were it not, neither would
-    /// be the others that are counted behind it. That instruction looks late enough to see all that were issued before it.
+    /// Whether it is over when `DEPBAR.LE` finds that the scoreboard counts at most `left`. If it
+    /// were not over, the instructions counted after it would not be over either, and the count
+    /// would be higher. `DEPBAR.LE` looks late enough to see all instructions issued before it.
     pub(super) fn is_ended_below(&self, scoreboard: u32, left: u32) -> bool {
         let Some(&count) = self.counts.get(scoreboard as usize) else { return false };
         let young = self.young.into_iter().filter(|young| young >> scoreboard & 1 != 0).count();
         usize::from(count) + young > left as usize
     }
 
-    /// Whether no cycle that passes changes it.
+    /// Whether passing cycles no longer change it.
     fn is_steady(&self) -> bool {
         self.young == [0; VISIBLE as usize]
     }
 
-    /// A cycle passes.
+    /// Lets one cycle pass.
     fn pass(&mut self) {
         let [youngest, young] = self.young;
         let mut rest = young & ALL_SCOREBOARDS;
@@ -82,7 +86,8 @@ impl Pending {
         self.young = [0, youngest];
     }
 
-    /// Sorts by key, and makes one of those with the same: what both count is under way in each.
+    /// Sorts by key, and merges entries with the same key: the merged entry counts the instructions
+    /// that both count.
     pub(super) fn merge(pending: &mut Vec<Pending>) {
         pending.sort_by_key(|p| (p.key(), p.producer));
         pending.dedup_by(|next, kept| {
@@ -109,27 +114,28 @@ impl Registers {
     }
 }
 
-/// What is under way inside a block, in no order. In code that waits as it should nobody looks at it but for the sets of registers.
+/// The accesses that are under way inside a block, in no order. In code that waits correctly, only
+/// the sets of registers are read.
 #[derive(Debug, Default)]
 pub(super) struct PendingAccesses {
     list: Vec<Pending>,
     /// The registers of the results.
     written: Registers,
-    /// Those that are read.
+    /// The registers that are read.
     read: Registers,
-    /// All before this place are steady.
+    /// All entries before this index are steady.
     steady: usize,
 }
 
 impl PendingAccesses {
-    /// Begins with what is under way at an entry in place of everything.
+    /// Replaces everything by the accesses that are under way at an entry.
     pub(super) fn restart(&mut self, entry: &[Pending]) {
         self.list.clear();
         self.list.extend_from_slice(entry);
         self.index();
     }
 
-    /// Computes what follows from the list.
+    /// Computes the fields that follow from the list.
     fn index(&mut self) {
         (self.written, self.read, self.steady) = (Registers::default(), Registers::default(), 0);
         for pending in &self.list {
@@ -137,19 +143,19 @@ impl PendingAccesses {
         }
     }
 
-    /// All of them.
+    /// All accesses.
     pub(super) fn all(&self) -> &[Pending] {
         &self.list
     }
 
-    /// Those that a read of a register, or a write, must come behind.
+    /// The accesses that a read or write of a register must follow.
     pub(super) fn before(&self, reg: u16, writes: bool) -> impl Iterator<Item = &Pending> {
         let is_any = self.written.contains(reg) || writes && self.read.contains(reg);
         let list = if is_any { &self.list[..] } else { &[] };
         list.iter().filter(move |pending| pending.reg == reg && (pending.write || writes))
     }
 
-    /// Adds one that issues now, in place of one with the same key.
+    /// Adds an access that issues now; it replaces one with the same key.
     pub(super) fn add(&mut self, new: Pending) {
         let registers = if new.write { &mut self.written } else { &mut self.read };
         if registers.contains(new.reg)
@@ -162,19 +168,19 @@ impl PendingAccesses {
         self.list.push(new);
     }
 
-    /// Drops what a wait for these scoreboards ends.
+    /// Drops the accesses that a wait for these scoreboards ends.
     pub(super) fn release(&mut self, waits: u8) {
         self.retain(|pending| !pending.is_ended_by(waits));
     }
 
-    /// Forgets those of a register.
+    /// Forgets the accesses of a register.
     pub(super) fn forget(&mut self, reg: u16) {
         if self.written.contains(reg) || self.read.contains(reg) {
             self.retain(|pending| pending.reg != reg);
         }
     }
 
-    /// Drops all others.
+    /// Keeps the accesses that satisfy the predicate, and drops all others.
     pub(super) fn retain(&mut self, keep: impl Fn(&Pending) -> bool) {
         let before = self.list.len();
         self.list.retain(keep);
@@ -183,7 +189,7 @@ impl PendingAccesses {
         }
     }
 
-    /// Whether the end of any shows in one of these scoreboards.
+    /// Whether one of these scoreboards announces the end of any access.
     pub(super) fn sets(&self, scoreboards: u8) -> bool {
         self.list.iter().any(|pending| pending.set() & scoreboards != 0)
     }
@@ -199,7 +205,8 @@ impl PendingAccesses {
         self.steady += steady;
     }
 
-    /// An instruction sets scoreboards that announce, too, the end of what it can't overtake, as `follows` tells.
+    /// An instruction sets scoreboards that also announce the end of accesses that it cannot
+    /// overtake; `follows` tells which.
     pub(super) fn follow(&mut self, follows: impl Fn(&Pending) -> u8) {
         for pending in &mut self.list {
             pending.young[0] |= follows(pending);
@@ -207,7 +214,7 @@ impl PendingAccesses {
         self.merge();
     }
 
-    /// The guards of these instructions are no longer those that they had.
+    /// Records that the guards of these instructions have been overwritten.
     pub(super) fn change_guards(&mut self, is_guarded: impl Fn(u32) -> bool) {
         for pending in &mut self.list {
             pending.is_guard_kept &= !is_guarded(pending.producer);

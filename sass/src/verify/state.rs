@@ -1,11 +1,11 @@
-//! What is under way at the entry of a block.
+//! The state at the entry of a block: everything that is under way.
 
 use super::fixed::Fixed;
 use super::pending::Pending;
 use crate::latency::Ahead;
 
-/// The age, in cycles, at which an instruction can no longer be too young for anyone: above every entry of the latency
-/// tables.
+/// The age, in cycles, at which an access is old enough for every consumer: above every entry of
+/// the latency tables.
 pub(super) const HORIZON: u8 = 40;
 
 /// The age from which a scoreboard counts an instruction.
@@ -25,35 +25,36 @@ pub(super) struct Groups {
 pub(super) struct View {
     /// The scoreboards that a wait for it names.
     pub(super) scoreboards: u8,
-    /// Cycles since the issue of the youngest with these, up to [`VISIBLE`].
+    /// Cycles since the issue of the youngest fence with these scoreboards, up to [`VISIBLE`].
     pub(super) age: u8,
-    /// The instruction of the youngest.
+    /// The instruction of the youngest fence.
     pub(super) producer: u32,
 }
 
-/// What is known of the barrier result of the warp.
+/// The known state of the warp's barrier result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ResultState {
-    /// Nothing: code in front of the function may have left one.
+    /// Nothing is known: code before the function may have left a result.
     #[default]
     Unknown,
-    /// The last barrier left one.
+    /// The last barrier left a result.
     There,
-    /// It may be that of an earlier barrier than the last, or of none: since this instruction.
+    /// Since this instruction, the result may be that of an earlier barrier than the last, or of
+    /// none.
     Lost(u32),
 }
 
-/// What is under way, or known, beside accesses of registers.
+/// Everything that is under way or known, besides accesses of registers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Others {
     /// By the number of an [`Ahead`], the last such instruction and its age, below [`HORIZON`].
     pub(super) ahead: [Option<(u32, u8)>; Ahead::ALL.len()],
     pub(super) result: ResultState,
-    /// By the scoreboards that they set.
+    /// Groups of copies, by the scoreboards that they set.
     pub(super) groups: Vec<Groups>,
     /// Fences of the asynchronous view that are under way, likewise.
     pub(super) views: Vec<View>,
-    /// An access to shared memory behind which no fence of the asynchronous view stands.
+    /// An access to shared memory with no fence of the asynchronous view after it.
     pub(super) unfenced: Option<u32>,
 }
 
@@ -66,15 +67,15 @@ pub(super) struct State {
 }
 
 impl State {
-    /// What is under way, in any order.
+    /// A state from everything that is under way, in any order.
     pub(super) fn new(mut fixed: Vec<Fixed>, mut pending: Vec<Pending>, others: Others) -> State {
         Fixed::merge(&mut fixed);
         Pending::merge(&mut pending);
         State { fixed, pending, others }
     }
 
-    /// What holds where paths meet: everything that is under way on any of them, as young as on the path
-    /// where it is youngest. The cost is that of sorting what the paths bring.
+    /// The state where paths meet: everything that is under way on any path, with its youngest age.
+    /// Cost: sorting the states of the paths.
     pub(super) fn join<'a>(paths: impl Iterator<Item = &'a State>) -> State {
         let (mut fixed, mut pending, mut others) = (Vec::new(), Vec::new(), Others::default());
         for path in paths {
@@ -106,7 +107,7 @@ impl State {
 }
 
 impl Others {
-    /// Takes in those of another path; lists are as long as both.
+    /// Joins the state of another path; appends its lists.
     fn join(&mut self, path: &Others) {
         self.groups.extend_from_slice(&path.groups);
         self.views.extend_from_slice(&path.views);
@@ -114,11 +115,11 @@ impl Others {
         for (mine, theirs) in self.ahead.iter_mut().zip(path.ahead) {
             *mine = younger(*mine, theirs);
         }
-        // The worst of all paths; of several culprits, the last in the program.
+        // The worst state of all paths; of several culprits, the last one in the program.
         self.result = self.result.max(path.result);
     }
 
-    /// Lets cycles pass; whether any is still young afterwards.
+    /// Lets cycles pass; returns whether any entry is still young afterwards.
     pub(super) fn pass(&mut self, cycles: u8) -> bool {
         for view in &mut self.views {
             view.age = view.age.saturating_add(cycles).min(VISIBLE);
@@ -131,7 +132,8 @@ impl Others {
     }
 }
 
-/// Of two instructions with their ages the younger one; of two as young, the first in the program.
+/// The younger of two instructions with their ages; if they are equally young, the first one in the
+/// program.
 fn younger(one: Option<(u32, u8)>, other: Option<(u32, u8)>) -> Option<(u32, u8)> {
     match (one, other) {
         (Some(a), Some(b)) => Some(if (a.1, a.0) <= (b.1, b.0) { a } else { b }),

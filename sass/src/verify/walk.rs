@@ -1,4 +1,4 @@
-//! Walking a block: what each instruction comes too soon for, and what it starts.
+//! A walk through a block: the hazards of each instruction, and the accesses that it starts.
 
 use super::fixed::{Fixed, FixedAccesses};
 use super::pending::{Pending, PendingAccesses};
@@ -26,16 +26,16 @@ struct Touch {
     late: bool,
 }
 
-/// What is under way while instructions issue one after the other.
+/// The state while instructions issue one after the other.
 pub(super) struct Walk<'a> {
     program: &'a Program,
     order: Order,
     fixed: FixedAccesses,
     pending: PendingAccesses,
     others: Others,
-    /// Whether any of the others is as young as to matter.
+    /// Whether any of `others` is so young that it matters.
     is_any_other_young: bool,
-    /// The age from which any register may be overwritten that was read at issue.
+    /// The age from which any register that was read at issue may be overwritten.
     until_overwritten: u8,
     /// The accesses of the instruction that issues.
     touches: Vec<Touch>,
@@ -55,7 +55,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Begins a block, with what is under way at its entry.
+    /// Begins a block with the state at its entry.
     pub(super) fn enter(&mut self, entry: &State) {
         self.fixed.restart(entry.fixed());
         self.pending.restart(entry.pending());
@@ -63,12 +63,12 @@ impl<'a> Walk<'a> {
         self.is_any_other_young = true;
     }
 
-    /// What is under way now.
+    /// The current state.
     pub(super) fn state(&self) -> State {
         State::new(self.fixed.all().collect(), self.pending.all().to_vec(), self.others.clone())
     }
 
-    /// Issues an instruction: reports what it comes too soon for, and adds what it starts.
+    /// Issues an instruction: reports its hazards, and adds the accesses that it starts.
     pub(super) fn issue(&mut self, index: u32, report: &mut Vec<Hazard>) {
         let coded = &self.program.insts[index as usize];
         let control = &coded.control;
@@ -99,7 +99,8 @@ impl<'a> Walk<'a> {
             stall => stall,
         });
         if control.stall == 0 && self.order == Order::InOrder {
-            // Of what no scoreboard announces, too: unoptimised code of NVIDIA's assembler has none.
+            // This includes accesses that no scoreboard announces: unoptimised code of NVIDIA's
+            // assembler sets none.
             self.pending.retain(|pending| pending.scoreboards != 0);
             self.others.views.retain(|view| view.scoreboards != 0);
         }
@@ -169,7 +170,7 @@ impl<'a> Walk<'a> {
                 _ => false,
             };
             if self.order == Order::InOrder && is_behind {
-                // The result comes later still than the reading of the instruction's own operands.
+                // The result is written even later than the instruction reads its own operands.
                 continue;
             }
             let (producer, lack) = (pending.producer, Lack::Wait(pending.scoreboards));
@@ -188,8 +189,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A wait until a scoreboard counts no more than so many: for groups of copies, whether the scoreboard counts all that
-    /// are under way; what it ends of other accesses, which come back in order.
+    /// Checks a wait until a scoreboard counts at most a given number. For groups of copies, the
+    /// scoreboard must count all groups that are under way. The wait also ends other accesses that
+    /// return in order.
     fn check_count(&mut self, inst: &Inst<PReg>, index: u32, report: &mut Vec<Hazard>) {
         if inst.op != Op::DEPBAR_LE {
             return;
@@ -200,15 +202,15 @@ impl<'a> Walk<'a> {
         };
         let (scoreboard, left) = (imm("scoreboard"), imm("n"));
         let named = 1u8.checked_shl(scoreboard).unwrap_or(0);
-        // NVIDIA's assembler waits so for other accesses, too, while groups are under way.
+        // NVIDIA's assembler also uses this wait for other accesses while groups are under way.
         let is_of_accesses = self.order == Order::InOrder
             && self.others.groups.iter().all(|groups| groups.scoreboards & named == 0)
             && self.pending.sets(named);
-        // A guard may keep it from waiting.
+        // A guard may suppress the wait.
         if inst.guard.is_none() {
             let also = imm("scoreboards") as u8;
             let order = self.order;
-            // That more than none may be left, and which, relies on their order.
+            // A count above zero tells which accesses are left only if they return in order.
             let is_ended = |p: &Pending| match order {
                 Order::InOrder => p.is_ended_below(scoreboard, left),
                 Order::Own => left == 0 && p.is_ended_by(named),
@@ -227,7 +229,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What relies on the asynchronous view of memory: whether fences of it are over, and stand where they must.
+    /// Checks an instruction that relies on the asynchronous view of memory: the required fences
+    /// must be there, and must be over.
     fn check_views(&mut self, inst: &Inst<PReg>, index: u32, report: &mut Vec<Hazard>) {
         let effects = inst.row().effects;
         if inst.op.awaits_view() || effects.boundary {
@@ -253,7 +256,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The warp's barrier result: whether what reads it finds it, and what becomes of it.
+    /// Checks that the warp's barrier result is there when it is read, and updates its state.
     fn check_result(&mut self, coded: &Coded, index: u32, report: &mut Vec<Hazard>) {
         let effects = coded.inst.row().effects;
         match effects.barrier_result {
@@ -265,7 +268,7 @@ impl<'a> Walk<'a> {
             }
             BarrierResult::Set => self.others.result = ResultState::There,
             BarrierResult::Lost => self.others.result = ResultState::Lost(index),
-            // A function that is called may leave a result, too, for a caller that knows of it.
+            // A called function may also leave a result for a caller that knows of it.
             BarrierResult::Untouched if effects.boundary && self.others.result == ResultState::There => {
                 self.others.result = ResultState::Lost(index);
             }
@@ -273,22 +276,24 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Goes to another function, where nothing is known of what is under way, and in the case of a call comes back.
+    /// Goes to another function, which knows nothing about accesses under way, and, for a call,
+    /// returns.
     fn leave(&mut self, index: u32, report: &mut Vec<Hazard>) {
-        // Only our convention has functions settle; NVIDIA's assembler knows what its own leave under way.
+        // Only our convention requires that accesses settle at calls; NVIDIA's assembler knows the
+        // accesses that its own functions leave under way.
         if self.order == Order::Own {
             self.check_settled(index, report);
         }
-        // Where a guard keeps it here, all is as it was.
+        // If a guard suppresses the call, the state is unchanged.
         if self.program.insts[index as usize].inst.guard.is_none() {
             self.fixed.restart(&[]);
             self.pending.restart(&[]);
-            // What is called may access shared memory.
+            // The callee may access shared memory.
             self.others = Others { result: self.others.result, unfenced: Some(index), ..Others::default() };
         }
     }
 
-    /// Whether nothing is under way any more.
+    /// Checks that nothing is under way any more.
     fn check_settled(&self, index: u32, report: &mut Vec<Hazard>) {
         let kind = HazardKind::Boundary;
         for fixed in self.fixed.all() {
@@ -312,8 +317,9 @@ impl<'a> Walk<'a> {
         settled(self.program.arch, Side { inst, slot, component }, write).legal
     }
 
-    /// Adds the accesses of an instruction at age 0. A write ends what was known of the register: whoever comes later
-    /// depends on the overwriting instruction, which has itself been checked against what was under way.
+    /// Adds the accesses of an instruction at age 0. A write forgets the earlier accesses of the
+    /// register: later instructions depend on the overwriting instruction, which has itself been
+    /// checked against the earlier accesses.
     fn start(&mut self, coded: &Coded, index: u32) {
         let (inst, control) = (&coded.inst, &coded.control);
         let write = control.write_barrier.map_or(0, |sb| 1 << sb);
@@ -350,12 +356,14 @@ impl<'a> Walk<'a> {
         self.start_others(coded, index, write, read);
     }
 
-    /// Adds what an instruction starts beside accesses of registers, and what it ends.
+    /// Adds the effects that an instruction starts besides accesses of registers, and removes those
+    /// that it ends.
     fn start_others(&mut self, coded: &Coded, index: u32, write: u8, read: u8) {
         let inst = &coded.inst;
         let waits = matches!(inst.op, Op::BAR_SYNC | Op::BAR_RED);
         if self.order == Order::InOrder && waits && inst.guard.is_none() {
-            // All before it has been done in shared memory, so that it has read its operands; so have earlier barriers.
+            // All earlier accesses to shared memory are done, so they have read their operands; so
+            // have earlier barriers.
             let program = self.program;
             self.pending.retain(|p| {
                 let op = program.insts[p.producer as usize].inst.op;
@@ -364,7 +372,7 @@ impl<'a> Walk<'a> {
             });
         }
         let others = &mut self.others;
-        // `UTMACMDFLUSH` makes no group behind `UTMACCTL`, where ptxas gives it any scoreboard.
+        // After `UTMACCTL`, ptxas gives `UTMACMDFLUSH` any scoreboard, and it makes no group.
         let is_counted = inst.op == Op::UTMACMDFLUSH && write | read != 0;
         if inst.op.commits_copies() && !is_counted {
             let new = Groups { scoreboards: write | read, producer: index };
@@ -385,7 +393,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// An instruction sets scoreboards that announce, too, the end of what it can't overtake.
+    /// An instruction sets scoreboards that also announce the end of accesses that it cannot
+    /// overtake.
     fn follow(&mut self, inst: &Inst<PReg>, write: u8, read: u8) {
         let program = self.program;
         self.pending.follow(|pending| {
@@ -398,7 +407,7 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// The predicates that an instruction writes are no longer those that guarded what is under way.
+    /// Records that an instruction overwrites predicates that guarded accesses under way.
     fn change_guards(&mut self, inst: &Inst<PReg>) {
         let program = self.program;
         inst.for_each_def(|written| {
@@ -422,14 +431,14 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether the result in a register is there when operands have been read.
+/// Whether the result in a register is there when the operands have been read.
 fn is_told_by_reads(op: Op, reg: u16) -> bool {
     let is_predicate = || PReg::from_dense(reg.into()).is_some_and(|reg| reg.file() == RegFile::Pred);
     tells_space_early(op) && is_predicate()
 }
 
-/// Whether the guards of two instructions exclude each other, in each lane, as long as the predicate is not written
-/// between them. NVIDIA's assembler relies on it.
+/// Whether the guards of two instructions exclude each other, in each lane, as long as the
+/// predicate is not written between them. NVIDIA's assembler relies on it.
 fn are_complementary(a: &Inst<PReg>, b: &Inst<PReg>) -> bool {
     matches!((a.guard, b.guard), (Some(a), Some(b)) if a.reg == b.reg && a.negated != b.negated)
 }

@@ -1,7 +1,8 @@
-//! What functions that are called may write.
+//! The registers that called functions may write.
 //!
-//! In: a program and its blocks. Out: for each function the registers that it, or what it calls, may write. A call through
-//! an address may lead to any function of the program. Sets only grow, until no function learns anything of those it calls.
+//! In: a program and its blocks. Out: for each function the registers that it or its callees may
+//! write. A call through an address may lead to any function of the program. The sets grow until no
+//! function gains a register from its callees.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,15 +17,16 @@ use crate::table::Op;
 /// The registers of functions, by their first instructions.
 pub(super) struct Writes {
     functions: BTreeMap<u32, Registers>,
-    /// Those of all functions.
+    /// The registers of all functions together.
     any: Registers,
 }
 
-/// The registers of a function whose code is not here.
+/// The registers of a function whose code is not part of the program.
 const UNKNOWN: &Registers = &[u64::MAX; _];
 
 impl Writes {
-    /// Looks at all functions that begin at blocks; the first of these is the program's entry.
+    /// Computes the sets of all functions that begin at `entries`; the first is the program's
+    /// entry.
     pub(super) fn of(program: &Program, blocks: &[Block], entries: &[u32]) -> Writes {
         let mut calls = BTreeMap::new();
         let mut writes = Writes { functions: BTreeMap::new(), any: Registers::default() };
@@ -37,7 +39,7 @@ impl Writes {
         }
         loop {
             let before = writes.functions.clone();
-            // A function lies after its first caller.
+            // A function comes after its first caller in the code.
             for (start, called) in calls.iter().rev() {
                 let mut all = writes.functions[start];
                 called.iter().for_each(|&callee| unite(&mut all, writes.of_callee(callee)));
@@ -49,7 +51,7 @@ impl Writes {
         }
     }
 
-    /// Those that a call may write.
+    /// The registers that a call may write.
     pub(super) fn of_call(&self, program: &Program, inst: &Inst<PReg>) -> &Registers {
         self.of_callee(Callee::of(program, inst))
     }
@@ -63,14 +65,14 @@ impl Writes {
     }
 }
 
-/// What a call leads to.
+/// The target of a call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Callee {
     /// The function that begins at that instruction.
     At(u32),
     /// A function whose code is not part of the program.
     Elsewhere,
-    /// What an address names.
+    /// Any function, through an address.
     Any,
 }
 
@@ -88,7 +90,7 @@ impl Callee {
     }
 }
 
-/// What a function writes itself, and what it calls.
+/// The registers that a function writes itself, and its callees.
 fn own(program: &Program, blocks: &[Block], entry: u32) -> (Registers, BTreeSet<Callee>) {
     let (mut own, mut called) = (Registers::default(), BTreeSet::new());
     let mut seen = BTreeSet::from([entry]);

@@ -1,7 +1,8 @@
-//! The calling convention, in one place; `docs/abi.md` tells it in words.
+//! The calling convention, in one place; `docs/abi.md` describes it in words.
 //!
-//! In: the types of a callee's parameters or results. Out: the registers that hold them, and everything else that
-//! caller and callee must agree on. Selection, convergence, layout and linking ask here and know nothing themselves.
+//! In: the types of a callee's parameters or results. Out: the registers that hold them, and
+//! everything else that caller and callee must agree on. Selection, convergence, layout and linking
+//! use this module and contain no part of the convention.
 //!
 //! ```text
 //! (b64, f32, b64, pred)  ->  R4-R5, R6, R8-R9, P0
@@ -13,52 +14,55 @@ use ptxc_ssa::runtime;
 
 use crate::mir::RegSet;
 
-/// The stack pointer, a byte address in local memory. A callee leaves it as it was.
+/// The stack pointer, a byte address in local memory. A callee preserves it.
 pub fn stack_pointer() -> PReg {
     PReg::r(1)
 }
 
-/// Where a callee finds its return address, in bytes from the start of the program: the low word. The high word,
-/// which is zero, is for the callee to write before it returns by the pair.
+/// The low word of a callee's return address, in bytes from the start of the program. The callee
+/// itself writes the high word, which is zero, before it returns by the pair.
 pub fn return_address() -> PReg {
     PReg::r(2)
 }
 
-/// The pair of uniform registers in which device functions keep the descriptor of global memory. Each loads it for
-/// itself, and nothing else is ever written to it in a program with calls, so that it does not matter which part of a
-/// warp does so when.
+/// The pair of uniform registers in which device functions keep the descriptor of global memory.
+/// Each function loads the descriptor itself. Nothing else is ever written to the pair in a program
+/// with calls, so any part of a warp may write it at any time.
 pub fn descriptor() -> [PReg; 2] {
     [60, 61].map(PReg::ur)
 }
 
-/// The uniform register in which instructions answer in routines where lanes meet
-/// ([`warp`](ptxc_ssa::runtime::warp)). These are copied into functions that are allocated already, so that nothing else is
-/// ever in it.
+/// The uniform register that holds the answers of instructions in routines where lanes meet
+/// ([`warp`](ptxc_ssa::runtime::warp)). These routines are copied into functions that are already
+/// allocated, so nothing else may ever be in this register.
 pub fn collective_answer() -> PReg {
     PReg::ur(62)
 }
 
 /// The uniform registers of the routines that do something once for a warp
-/// ([`is_once_a_warp`](ptxc_ssa::runtime::is_once_a_warp)), which device functions call. What is in them is written and read
-/// within one block, and nobody else has anything there, whichever parts of a warp call.
+/// ([`is_once_a_warp`](ptxc_ssa::runtime::is_once_a_warp)), which device functions call. A routine
+/// writes and reads them within one block, and no other value of the program is ever in them,
+/// whichever parts of a warp call the routine.
 pub fn once_a_warp() -> [PReg; 3] {
     [57, 58, 59].map(PReg::ur)
 }
 
-/// The uniform registers for the cache policies of device functions, in pairs. Nothing but policies is ever written to them in a program
-/// with calls: whichever part of a warp did so last, what an access finds there is one.
+/// The uniform registers for the cache policies of device functions, in pairs. Only policies are
+/// ever written to them in a program with calls, so an access always finds a policy there,
+/// whichever part of a warp wrote last.
 pub fn policies() -> [PReg; 8] {
     [48, 49, 50, 51, 52, 53, 54, 55].map(PReg::ur)
 }
 
-/// The uniform registers that are written by those whom a kernel calls.
+/// The uniform registers that the callees of a kernel write.
 pub fn uniform_of_callees() -> impl Iterator<Item = PReg> {
     policies().into_iter().chain(once_a_warp()).chain(descriptor()).chain([collective_answer()])
 }
 
-/// The uniform registers that the values of a function must stay out of: a device function has those of the descriptor and
-/// of policies, and a kernel that calls device functions all that neither these nor the routines they call have; a routine in
-/// which lanes meet has one for answers.
+/// The uniform registers that the values of a function must not use. A device function may use only
+/// those of the descriptor and of policies. A routine in which lanes meet may use only the one for
+/// answers, and a routine that does something once for a warp only its own. A kernel that calls
+/// device functions must avoid the registers of its callees, any other kernel the one for answers.
 pub fn kept_uniform_registers(kind: FunctionKind, calls_device_functions: bool, name: &str) -> RegSet {
     let all = || (0..RegFile::Ugpr.count()).map(PReg::ur);
     match kind {
@@ -79,15 +83,15 @@ pub fn kept_uniform_registers(kind: FunctionKind, calls_device_functions: bool, 
 /// The first general register for parameters and results.
 const FIRST: u8 = 4;
 
-/// General registers behind the last one that a parameter or result may be in.
+/// The number after the last general register that may hold a parameter or result.
 const END: u8 = 64;
 
 /// Predicates for parameters and results.
 const PREDICATES: u8 = 7;
 
-/// Where values of these types are at a call, as parameters or as results: general registers from R4 up, each
-/// value at the next multiple of its size (up to four registers), predicates from P0 up. `None` if there are too
-/// many.
+/// The places of values of these types at a call, as parameters or as results: general registers
+/// from R4 up, each value at the next multiple of its size (up to four registers), and predicates
+/// from P0 up. `None` if there are too many values.
 pub fn places(types: &[Type]) -> Option<Vec<PReg>> {
     let (mut general, mut predicates) = (FIRST, 0);
     let place = |ty: &Type| {
@@ -103,8 +107,8 @@ pub fn places(types: &[Type]) -> Option<Vec<PReg>> {
     types.iter().map(place).collect()
 }
 
-/// What a callee of which nothing is known may destroy: everything but the stack pointer and what exists once a
-/// warp, since part of a warp may call while the rest goes on.
+/// The registers that an unknown callee may clobber: all except the stack pointer and the registers
+/// that exist once per warp, since part of a warp may call while the rest continues.
 pub fn unknown_clobbers() -> RegSet {
     let general = (0..RegFile::Gpr.count()).map(PReg::r).filter(|&reg| reg != stack_pointer());
     general.chain((0..RegFile::Pred.count()).map(PReg::p)).collect()

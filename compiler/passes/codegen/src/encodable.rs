@@ -1,7 +1,9 @@
-//! Whether instructions have bits: the question is put to the encoder itself, so that no text shows what a cubin can't hold.
+//! Checks that instructions can be encoded. The check asks the encoder itself, so that no text
+//! shows an instruction that a cubin cannot hold.
 //!
-//! In: machine IR in debug builds, whose virtual registers any register stands for; in every build a function's code before
-//! it is linked. Out: the instructions that the encoder refuses, with its reasons. Linear; the encoder doesn't allocate.
+//! In: in debug builds, machine IR, with any register instead of each virtual one; in every build,
+//! a function's code before linking. Out: the instructions that the encoder refuses, with its
+//! reasons. Linear; the encoder doesn't allocate.
 
 use ptxc_machine::Arch;
 use ptxc_sass::control::Control;
@@ -9,10 +11,10 @@ use ptxc_sass::{Coded, Inst, Op, Operand, OperandKind, PReg, Program, Register, 
 
 use crate::mir::VReg;
 
-/// So many instructions without bits are reported.
+/// The most instructions that are reported.
 const MOST: usize = 100;
 
-/// Whether an instruction of machine IR has bits whatever registers it gets.
+/// Checks that an instruction of machine IR can be encoded with any registers.
 ///
 /// # Errors
 /// The encoder's reason.
@@ -22,7 +24,8 @@ pub fn check(inst: &Inst<VReg>, arch: Arch) -> Result<(), String> {
     encode(&coded, 0, arch, |_| Some(0))
 }
 
-/// The instructions of a function's code without bits, by index, each with the encoder's reason.
+/// The instructions of a function's code that cannot be encoded, by index, each with the encoder's
+/// reason.
 pub fn refused(program: &Program) -> Vec<(usize, String)> {
     let label = |index: &u32| index * Program::INST_BYTES;
     let place = |number: ptxc_sass::Label| program.labels.get(number.0 as usize).map(label);
@@ -45,7 +48,7 @@ fn encode(
     arch: Arch,
     label: impl Fn(ptxc_sass::Label) -> Option<u32>,
 ) -> Result<(), String> {
-    // Linking makes immediates of the addresses of functions and of places to return to.
+    // Linking turns the addresses of functions and return addresses into immediates.
     let is_address =
         |operand: &Operand<PReg>| matches!(operand.kind, OperandKind::Function(_) | OperandKind::Label(_));
     let word = if coded.inst.op == Op::MOV && coded.inst.operands.iter().any(is_address) {

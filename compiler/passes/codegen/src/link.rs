@@ -1,8 +1,10 @@
 //! Linking: a kernel and the functions that it calls become one program.
 //!
-//! In: the code of each function by itself ([`FuncCode`](crate::func_code::FuncCode)). Out: one [`Program`] with the kernel's code first, so that
-//! addresses count from it, and each callee's behind it, once, under its name. A [`Summary`] of what compiled code
-//! destroys replaces, at the [call sites](fill_clobbers) of its callers, what the [ABI](crate::abi) would have to assume.
+//! In: the code of each function by itself ([`FuncCode`](crate::func_code::FuncCode)). Out: one
+//! [`Program`] with the kernel's code first, so that addresses count from it, followed by the code
+//! of each callee, once, under its name. At the [call sites](fill_clobbers) of a compiled function,
+//! a [`Summary`] of the registers that it clobbers replaces the assumptions of the
+//! [ABI](crate::abi).
 //!
 //! ```text
 //! kernel:   MOV R2, `(.L_x_0)          MOV R2, 0x20
@@ -23,8 +25,9 @@ use crate::control::Explain;
 use crate::func_code::{Callees, Summaries, Summary};
 use crate::mir::{Mir, RegSet, VReg};
 
-/// What a function destroys and needs: itself, and what it calls. Of those that are not known, because they call it in
-/// turn or are called through an address, it is what any function may do.
+/// The registers that a function and its callees clobber, and the resources that they need. An
+/// unknown callee, which calls the function in turn or is called through an address, counts as any
+/// function.
 pub fn summary(program: &Program, callees: &Summaries) -> Summary {
     let mut clobbers = RegSet::default();
     for coded in &program.insts {
@@ -44,14 +47,15 @@ pub fn summary(program: &Program, callees: &Summaries) -> Summary {
         open_stack |= callee.open_stack;
     }
     clobbers.remove(abi::stack_pointer());
-    // Whoever reads the descriptor has written the same to it, any policy will do, and an answer has been read where it was
-    // written, as is what routines do once a warp.
+    // Every lane that reads the descriptor has written the same value to it, and any cache policy
+    // works. Answers are read in the block that writes them, and so are the registers of routines
+    // that run once per warp.
     abi::uniform_of_callees().for_each(|reg| clobbers.remove(reg));
     Summary { clobbers, stack: program.resources.local_bytes + below, open_stack }
 }
 
-/// Lets the call sites of a function know what their callees really destroy, as far as they are known: of registers
-/// below the limit that all of the program is compiled for.
+/// Replaces the clobbers at the call sites of a function by those of the known callees, limited to
+/// registers below the limit that the whole program is compiled for.
 pub fn fill_clobbers(mir: &mut Mir<VReg>, callees: &Summaries, max_regs: u32) {
     let summaries: Vec<Option<Summary>> =
         mir.header.functions.iter().map(|symbol| callees.get(symbol).copied()).collect();
@@ -73,19 +77,19 @@ pub fn fill_clobbers(mir: &mut Mir<VReg>, callees: &Summaries, max_regs: u32) {
                 }
                 None => site.uses_stack = true,
             }
-            // Whatever is called was compiled for as many registers.
+            // Every callee was compiled for this number of registers.
             let beyond = (max_regs as u8..RegFile::Gpr.count()).map(PReg::r);
             beyond.for_each(|reg| site.clobbers.remove(reg));
         }
     }
 }
 
-/// Whether the instruction goes to a function.
+/// Whether the instruction calls a function.
 pub(crate) fn is_call(op: Op) -> bool {
     matches!(op, Op::CALL | Op::CALL_INDIRECT)
 }
 
-/// Puts a kernel and its callees together.
+/// Links a kernel and its callees.
 ///
 /// # Errors
 /// The name of a callee that is not there.
@@ -94,7 +98,8 @@ pub fn link(kernel: Program, explain: Explain, callees: &Callees) -> Result<(Pro
     linked.functions.truncate(1);
     let names = std::mem::take(&mut linked.program.functions);
     linked.functions[0].start = Some(0);
-    // The functions to come, in the order in which they are first named. The kernel's labels stay, and its function, the first.
+    // Lists the functions that follow, in the order in which they are first named. The kernel keeps
+    // its labels, and its function is the first.
     let numbers = linked.numbers(0, &names);
     if names.len() > 1 {
         linked.program.insts.iter_mut().for_each(|coded| renumber(&mut coded.inst, 0, &numbers));
@@ -133,7 +138,7 @@ pub fn link(kernel: Program, explain: Explain, callees: &Callees) -> Result<(Pro
     Ok((program, explain))
 }
 
-/// A program as far as it is put together.
+/// A partly linked program.
 struct Linked {
     program: Program,
     functions: Vec<ProgramFunction>,
@@ -154,7 +159,8 @@ impl Linked {
         }
     }
 
-    /// The numbers of the functions that a function names, of which the first is its own. Those that are new are added.
+    /// The numbers of the functions that a function names; the first is its own. New functions are
+    /// added.
     fn numbers(&mut self, own: usize, names: &[ProgramFunction]) -> Vec<u32> {
         let numbers = names.iter().enumerate().map(|(index, function)| {
             let known = match index {
@@ -183,7 +189,8 @@ impl Linked {
     }
 }
 
-/// Gives the labels of an instruction the numbers from one on, and the functions that it names theirs.
+/// Renumbers the labels of an instruction from `first_label` on, and the functions that it names by
+/// `numbers`.
 fn renumber(inst: &mut Inst<PReg>, first_label: u32, numbers: &[u32]) {
     let takes_address = inst.op == Op::MOV;
     let returns = inst.op != Op::CALL;
@@ -217,9 +224,10 @@ fn resolve_addresses(program: &mut Program) {
     program.number_labels();
 }
 
-/// Whether code leaves alone what exists once a warp: it may run while the rest of the warp is elsewhere. The
-/// descriptor of global memory may be loaded to its place, in which nobody has anything else, and so with answers
-/// where lanes meet, and what routines do once a warp.
+/// Whether code leaves the registers of the warp alone, since it may run while the rest of the warp
+/// is elsewhere. It may load the descriptor of global memory to its place, which holds nothing
+/// else. The same holds for the answers of routines in which lanes meet, and for the registers of
+/// routines that run once per warp.
 pub fn keeps_warp_registers(program: &Program) -> bool {
     let [low, _] = abi::descriptor();
     let at = program.arch.facts().banks.global_descriptor;

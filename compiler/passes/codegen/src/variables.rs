@@ -1,4 +1,4 @@
-//! Variables of a module as the program holds them.
+//! Conversion of a module's variables to those of a program.
 
 use ptxc_ir::Space;
 use ptxc_ir::symbol::{Initial, InitialAddress, SymbolData};

@@ -1,34 +1,39 @@
 //! Gives each class a physical register.
 //!
-//! In: classes with their live ranges, and the number of registers of each file. Out: the first register
-//! of each virtual register, or the file in which a class found no place.
+//! In: classes with their live ranges, and the number of registers of each file. Out: the first
+//! register of each virtual register, or the virtual registers that found no place.
 //!
-//! For each program point a bit mask says which registers of a file are taken ([`Occupancy`]). A class that looks for a
-//! place joins the masks over its live range, each lane shifted by its distance from the origin; what
-//! stays clear and is aligned is free for the whole class, and it takes the lowest. So neither an
-//! interference graph nor a search through registers is needed, and the cost is the sum of the live ranges:
-//! at most (points) × (registers) / 64 words, since the live ranges that fit a file never exceed that.
+//! For each program point a bit mask says which registers of a file are taken ([`Occupancy`]). A
+//! class that looks for a place joins the masks over its live range, each lane shifted by its
+//! distance from the origin. The aligned positions that stay clear are free for the whole class,
+//! which takes the lowest. So neither an interference graph nor a search through registers is
+//! needed, and the cost is the sum of the live ranges: at most (points) × (registers) / 64 words,
+//! since the live ranges that fit a file never exceed that.
 //!
-//! Wide classes go first, because they suffer most from fragmentation (alignment leaves few candidates),
-//! then classes with several members, long ones first, then single values in the order of their
-//! definitions, which for scalars in SSA form is the optimal order within a block (Hack, Grund and Goos,
-//! "Register allocation for programs in SSA form", CC 2006). A class that finds no place is taken apart into
-//! its members (but those that a guarded definition ties): its copies then stay. What still finds no place
-//! comes back and is spilled; the next attempt goes by what spilling would cost, as Chaitin's and Briggs's
-//! allocators do, so that the values that spilling cannot shorten are placed first.
+//! Wide classes go first, because they suffer most from fragmentation (alignment leaves few
+//! candidates), then classes with several members, long ones first, then single values in the order
+//! of their definitions, which for scalars in SSA form is the optimal order within a block (Hack,
+//! Grund and Goos, "Register allocation for programs in SSA form", CC 2006). A class that finds no
+//! place is split into its members (except those that a guarded definition ties): its copies then
+//! stay. The virtual registers that still find no place are returned and spilled. The next attempt
+//! orders classes by the cost of spilling, as Chaitin's and Briggs's allocators do, so the values
+//! that spilling cannot shorten are placed first.
 //!
-//! A class that has a choice takes the register of what a copy connects it with, the most frequent copy first, if
-//! that does not take a register more (biased colouring, Briggs, Cooper and Torczon, "Improvements to graph
-//! coloring register allocation", TOPLAS 1994), else the lowest.
+//! A class that has a choice takes the register of a value that a copy connects it with, the most
+//! frequent copy first, if that does not cost another register (biased colouring, Briggs, Cooper
+//! and Torczon, "Improvements to graph coloring register allocation", TOPLAS 1994), else the
+//! lowest.
 //!
-//! Instructions that read their registers late, such as loads, make whatever overwrites these wait. So a class that may choose
-//! leaves alone, for a few instructions, the registers whose last reader reads late. Such an attempt is given up as soon as it
-//! takes more registers than are live at once.
+//! Instructions that read their registers late, such as loads, delay every instruction that
+//! overwrites these registers. So a class that has a choice avoids, for a few instructions, the
+//! registers whose last reader reads late. Such an attempt is given up as soon as it takes more
+//! registers than are live at once.
 //!
-//! What must be in certain registers comes before all others. A value that lives across a call avoids what the
-//! call destroys. General registers may also be saved around the call ([`save`](super::save)); a class takes
-//! such a place only where the calls are rare and any other place would make the function need more registers
-//! than its pressure and what it calls do. Slow paths thus cost the fast ones neither registers nor copies.
+//! Values that must be in certain registers come first. A value that lives across a call avoids the
+//! registers that the call destroys. General registers may also be saved around the call
+//! ([`save`](super::save)); a class takes such a place only if the calls are rare, and any other
+//! place would make the function need more registers than its pressure and its callees do. So slow
+//! paths cost the fast paths neither registers nor copies.
 
 use std::cmp::Reverse;
 
@@ -64,7 +69,7 @@ fn lowest_clear(mask: &Mask, lowest: i16, highest: i16, align: u8, residue: u8) 
     None
 }
 
-/// Bit `b` of the result is bit `b + by` of the mask, or clear where there is no such bit.
+/// Bit `b` of the result is bit `b + by` of the mask, or clear if there is no such bit.
 fn shift_down(mask: Mask, by: i16) -> Mask {
     if by == 0 {
         return mask;
@@ -88,7 +93,7 @@ pub(super) struct Assignment {
     floor: i16,
     /// How often the entry runs.
     entry_frequency: u64,
-    /// The registers that late readers may not have read yet, in an attempt that leaves these alone.
+    /// The registers that late readers may not have read yet, in an attempt that avoids them.
     recent: Option<Recent>,
 }
 
@@ -102,7 +107,7 @@ struct Recent {
     needed: i16,
 }
 
-/// So many points after a late reader, about ten instructions, its registers have been read.
+/// The number of points, about ten instructions, after which a late reader has read its registers.
 const READ_WITHIN: u32 = 20;
 
 impl Recent {
@@ -118,16 +123,16 @@ impl Recent {
 /// The number of registers of each file that may be used, in the order of [`RegFile::ALL`].
 pub(super) type Budget = [u16; 4];
 
-/// In which order classes choose.
+/// The order in which classes choose.
 #[derive(Clone, Copy)]
 pub(super) enum Priority<'a> {
-    /// By width, and so that few registers are used.
+    /// By width; keeps the number of used registers small.
     Compact,
     /// By the cost of spilling a point of a virtual register.
     Cost(&'a [u128]),
 }
 
-/// For each virtual register its affinities: where its origin would be, given the other's.
+/// For each virtual register its affinities: the wanted place of its origin, given the other's.
 struct Wishes {
     /// By virtual register, the range of its entries.
     starts: Vec<u32>,
@@ -165,7 +170,7 @@ impl Wishes {
     }
 }
 
-/// What is to be assigned, and with what.
+/// The input of assigning.
 pub(super) struct Problem<'a> {
     pub work: &'a Work<'a>,
     pub live: &'a LiveRanges<'a>,
@@ -176,8 +181,8 @@ pub(super) struct Problem<'a> {
     pub arch: Arch,
 }
 
-/// Places every class, or returns virtual registers that found no place: all, or with `stops` the first. R1 stays free where it
-/// is the stack pointer.
+/// Places every class, or returns virtual registers that found no place: all, or with `stops` the
+/// first. R1 stays free if it is the stack pointer.
 pub(super) fn assign(
     problem: &Problem<'_>,
     classes: &Classes,
@@ -187,7 +192,7 @@ pub(super) fn assign(
     let Problem { work, live, .. } = *problem;
     let compact = || attempt(problem, classes, priority, stops, None);
     let needed = live.most(RegFile::Gpr) as i16 + i16::from(work.is_framed());
-    // Where all registers are needed, there is hardly a choice.
+    // If all registers are needed, there is hardly a choice.
     let has_choice =
         matches!(priority, Priority::Compact) && needed < problem.budget[RegFile::Gpr as usize] as i16;
     let reads_late = has_choice.then(|| reads_late(work, live, problem.arch)).flatten();
@@ -224,7 +229,7 @@ fn reads_late(work: &Work<'_>, live: &LiveRanges<'_>, arch: Arch) -> Option<Vec<
     any.then_some(late)
 }
 
-/// Places every class, out of the way of late readers if these are to be remembered.
+/// Places every class; avoids the registers of late readers if these are to be remembered.
 fn attempt(
     problem: &Problem<'_>,
     classes: &Classes,
@@ -271,8 +276,8 @@ fn attempt(
     if failed.is_empty() && !assignment.is_wasteful() { Ok(assignment) } else { Err(failed) }
 }
 
-/// The general registers that the function needs however they are assigned, in units of the 8 in which a thread
-/// gets them.
+/// The number of general registers that the function needs with any assignment, in units of the 8
+/// in which a thread gets them.
 fn floor(live: &LiveRanges<'_>) -> i16 {
     if live.calls.is_empty() {
         return 0;
@@ -285,7 +290,8 @@ fn floor(live: &LiveRanges<'_>) -> i16 {
 
 /// The classes that are ever live, in the order in which they choose.
 fn in_order(live: &LiveRanges<'_>, classes: &Classes, priority: Priority<'_>) -> Vec<usize> {
-    // What has to be in certain registers, the widest, the longest, the first; each in the bits of one number.
+    // The order: classes in certain registers, the widest, the longest, the first. All keys are
+    // bits of one number.
     let mut keys: Vec<u128> = Vec::with_capacity(classes.list.len());
     for (index, class) in classes.list.iter().enumerate() {
         ptxc_interrupt::poll();
@@ -316,7 +322,7 @@ fn in_order(live: &LiveRanges<'_>, classes: &Classes, priority: Priority<'_>) ->
     order
 }
 
-/// Adds the registers of the one to the other.
+/// Adds the registers of one mask to another.
 fn join(all: &mut Mask, more: Mask) {
     for (all, more) in all.iter_mut().zip(more) {
         *all |= more;
@@ -324,13 +330,13 @@ fn join(all: &mut Mask, more: Mask) {
 }
 
 impl Assignment {
-    /// Whether leaving registers alone has taken more of them than are needed at once.
+    /// Whether avoiding registers has used more of them than are needed at once.
     fn is_wasteful(&self) -> bool {
         let top = i16::from(self.top[RegFile::Gpr as usize]);
         self.recent.as_ref().is_some_and(|recent| top > recent.needed)
     }
 
-    /// Gives a class the lowest place that is free throughout; whether there is one.
+    /// Gives a class the lowest place that is free throughout; returns whether there is one.
     fn place(
         &mut self,
         live: &LiveRanges<'_>,
@@ -348,7 +354,8 @@ impl Assignment {
             return self.place_register(live, range, file, vreg, budget);
         }
         let mut blocked: Mask = [0; 4];
-        // What calls destroy while the class is alive, and how many registers of it they would.
+        // The registers that calls destroy while the class is alive, and the number of the class's
+        // registers among them.
         let mut destroyed: Mask = [0; 4];
         let mut weight = 0u64;
         let mut is_alive = false;
@@ -385,7 +392,7 @@ impl Assignment {
         let first = |mask: &Mask| lowest_clear(mask, lowest, highest, class.align, class.residue);
         let mut clear = blocked;
         join(&mut clear, destroyed);
-        // Where a copy would vanish, among the registers in use.
+        // Places where a copy would vanish, among the registers in use.
         let top = i16::from(self.top[file as usize]);
         let wished = classes.members(index).flat_map(|(vreg, offset)| {
             wishes.of(vreg).iter().map(move |&(other, distance)| (other, distance - offset))
@@ -442,7 +449,8 @@ impl Assignment {
         lowest_clear(&mask, (-class.low).max(0), recent.needed - class.high, class.align, class.residue)
     }
 
-    /// Notes how long late readers may still read the registers of a virtual register, which begin with `first`.
+    /// Records how long late readers may still read the registers of a virtual register, which
+    /// begin with `first`.
     fn remember(&mut self, live: &LiveRanges<'_>, vreg: u32, first: i16, file: RegFile) {
         let Some(recent) = self.recent.as_mut().filter(|_| file == RegFile::Gpr) else { return };
         for (component, register) in live.all(vreg as usize).zip(first..) {
@@ -452,7 +460,8 @@ impl Assignment {
         }
     }
 
-    /// The same of one register that no call destroys and that no copy speaks for another place of.
+    /// Places a class of one register that no call destroys and that no copy wants in another
+    /// place.
     fn place_register(
         &mut self,
         live: &LiveRanges<'_>,

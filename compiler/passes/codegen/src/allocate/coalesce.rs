@@ -1,11 +1,11 @@
 //! Groups virtual registers that may share a physical register, so that copies between them vanish.
 //!
-//! In: live ranges, and *affinities*: pairs of components that a block edge or a copy connects. Out:
-//! classes. A class places each member at a fixed distance from a common origin, so the scalar that is
-//! copied into the upper half of a pair is a member at distance 1. Two classes merge only if no lane of
-//! one is live where the same lane of the other is, and if their alignments agree. What must be in certain
-//! registers is one class for each file whose origin is register 0; its lanes are taken where a call destroys
-//! a register.
+//! In: live ranges, and *affinities*: pairs of components that a block edge or a copy connects.
+//! Out: classes. A class places each member at a fixed distance from a common origin, so the scalar
+//! that is copied into the upper half of a pair is a member at distance 1. Two classes merge only
+//! if no lane of one is live where the same lane of the other is, and if their alignments agree.
+//! Values that must be in certain registers form one class for each file, whose origin is
+//! register 0. Its lanes are taken where a call destroys a register.
 //!
 //! This is aggressive coalescing of a function in conventional SSA form (Boissinot, Darte, Rastello,
 //! Dupont de Dinechin and Guillon, "Revisiting out-of-SSA translation for correctness, code quality, and
@@ -32,10 +32,10 @@ pub(super) fn alignment(width: u8) -> u8 {
 /// The segments of each lane by their start.
 type Lanes = BTreeMap<i16, BTreeMap<u32, u32>>;
 
-/// No virtual register, and no lanes.
+/// Marks a missing virtual register, or missing lanes.
 const NONE: u32 = u32::MAX;
 
-/// Up to so many segments of two classes are compared each with each.
+/// Up to this number of segments, two classes are compared segment by segment.
 const FEW: usize = 16;
 
 /// Virtual registers at fixed distances from an origin.
@@ -43,10 +43,10 @@ const FEW: usize = 16;
 pub(super) struct Class {
     /// The first and the last virtual register of its list.
     ends: (u32, u32),
-    /// How many virtual registers are in it.
+    /// The number of virtual registers in it.
     pub count: u32,
     pub file: RegFile,
-    /// Whether the origin is register 0: the class of what must be in certain registers.
+    /// Whether the origin is register 0: the class of values that must be in certain registers.
     pub fixed: bool,
     /// The origin modulo `align` is `residue`.
     pub align: u8,
@@ -54,14 +54,14 @@ pub(super) struct Class {
     /// Lanes from `low` up to but not including `high` are members' components.
     pub low: i16,
     pub high: i16,
-    /// Which lanes are its own; built when a merge is tried with more than a few segments.
+    /// The index of its lanes; built when a merge is tried with more than a few segments.
     lanes: u32,
-    /// How many segments its lanes have, once a merge has been tried.
+    /// The number of segments in its lanes, once a merge has been tried.
     segments: Option<usize>,
 }
 
 impl Class {
-    /// The virtual register, if there is one alone, of one component, that may be anywhere.
+    /// The only virtual register of the class, if it has one component and may be anywhere.
     pub fn single(&self) -> Option<u32> {
         (self.count == 1 && self.high - self.low == 1 && !self.fixed).then_some(self.ends.0)
     }
@@ -70,7 +70,7 @@ impl Class {
 /// A partition of the virtual registers.
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
-    /// Empty where the class was merged into another.
+    /// The classes; a class is empty if it was merged into another.
     pub list: Vec<Class>,
     of: Vec<u32>,
     offset: Vec<i16>,
@@ -82,8 +82,8 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    /// Each virtual register in a class of its own, but those that must be in certain registers: they are one
-    /// class for each file, whose origin is register 0.
+    /// Puts each virtual register into a class of its own, except those that must be in certain
+    /// registers: these form one class for each file, whose origin is register 0.
     pub fn new(work: &Work<'_>, live: &LiveRanges<'_>, limits: &Budget) -> Result<Classes, AllocError> {
         let mut classes = Classes::separate(work, limits);
         for file in RegFile::ALL {
@@ -125,7 +125,7 @@ impl Classes {
                 }
             }
         }
-        // What a call destroys holds nothing across it.
+        // A register that a call destroys holds no value across the call.
         for call in &live.calls {
             for reg in call.clobbers.iter().filter(|reg| reg.file() == file) {
                 let lane = lanes.entry(i16::from(reg.index())).or_default();
@@ -141,7 +141,8 @@ impl Classes {
         Ok(())
     }
 
-    /// Each virtual register in a class of its own, whatever register it must be in.
+    /// Puts each virtual register into a class of its own, even if it must be in a certain
+    /// register.
     pub fn separate(work: &Work<'_>, limits: &Budget) -> Classes {
         let vregs = &work.mir.vregs;
         let list = vregs
@@ -181,7 +182,7 @@ impl Classes {
         })
     }
 
-    /// Moves the virtual registers of one class behind those of another one.
+    /// Appends the virtual registers of one class to those of another one.
     fn append(&mut self, into: usize, from: usize) {
         let mut at = self.list[from].ends.0;
         while let Some(of) = self.of.get_mut(at as usize) {
@@ -207,7 +208,8 @@ impl Classes {
         self.offset[vreg]
     }
 
-    /// Puts two components into one register; whether that is possible. If not, nothing changes.
+    /// Puts two components into one register, if possible; returns whether it is. If not, nothing
+    /// changes.
     pub fn merge(&mut self, live: &LiveRanges<'_>, a: VReg, b: VReg) -> bool {
         let place = |reg: VReg| self.offset[reg.id().index()] + reg.component() as i16;
         let (mut into, mut from) = (self.of(a.id().index()), self.of(b.id().index()));
@@ -264,7 +266,7 @@ impl Classes {
         true
     }
 
-    /// The segments of all lanes of a class, but for what calls destroy.
+    /// The segments of all lanes of a class, except those of registers that calls destroy.
     fn segments(&self, live: &LiveRanges<'_>, class: usize) -> impl Iterator<Item = (i16, Segment)> {
         self.members(class).flat_map(|(vreg, offset)| {
             let lanes = live.ranges_of(vreg as usize).iter().zip(offset..);
@@ -300,7 +302,8 @@ impl Classes {
         self.lanes.get_mut(self.list[class].lanes as usize).map(std::mem::take)
     }
 
-    /// Whether a lane of one class is live where the same lane of another one is, which stands `shift` places on.
+    /// Whether a lane of one class is live where the same lane of another class, shifted by `shift`
+    /// places, is live.
     fn interfere(&self, live: &LiveRanges<'_>, large: usize, small: usize, shift: i16) -> bool {
         let lanes = self.lanes.get(self.list[large].lanes as usize);
         self.segments(live, small).any(|(lane, segment)| match lanes {
@@ -321,10 +324,10 @@ fn overlaps(segments: &BTreeMap<u32, u32>, segment: Segment) -> bool {
     segments.range(..segment.end).next_back().is_some_and(|(_, &end)| end > segment.start)
 }
 
-/// What would rather share a register: how often it would save a copy, and two components.
+/// Two components that should share a register, and how often that would save a copy.
 pub(super) type Affinity = (u64, VReg, VReg);
 
-/// What edges and copies connect, the most frequent first.
+/// The pairs that edges and copies connect, the most frequent first.
 pub(super) fn affinities(work: &Work<'_>) -> Vec<Affinity> {
     let mut affinities: Vec<Affinity> = Vec::new();
     for &block in &work.mir.layout {
@@ -357,7 +360,7 @@ pub(super) fn coalesce(affinities: &[Affinity], live: &LiveRanges<'_>, classes: 
     }
 }
 
-/// Merges what must share a register: each guarded definition with its old value.
+/// Merges values that must share a register: each guarded definition with its old value.
 pub(super) fn join_ties(
     work: &Work<'_>,
     live: &live::LiveRanges<'_>,

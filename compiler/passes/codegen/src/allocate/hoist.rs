@@ -1,4 +1,4 @@
-//! Copies of an edge in front of the branch, where the other edges do not mind.
+//! Hoists the copies of an edge before the branch, if the other edges are not affected.
 //!
 //! In: the copies on each edge of a branch. Out: whether those of one edge may run before the branch, on every
 //! path. The edge then needs no block of its own, and so no jump:
@@ -8,12 +8,12 @@
 //! mb2: MOV R4, R6; jump mb1       =>          branch P0, mb1, mb3
 //! ```
 //!
-//! The other paths do not mind if what is written holds nothing that they need: it is free where they arrive, or
-//! their own copies overwrite it, and those do not read it. Registers of the warp stay where they are, since on
-//! a divergent branch other lanes take the other edge. It pays where the copies run for nothing at most
-//! as often as [`BRANCH`] times the jumps that are saved. (Speculation as in Bernstein and Rodeh, *Global
-//! Instruction Scheduling for Superscalar Machines*, PLDI 1991, for copies alone.) Linear in the copies of
-//! the edges.
+//! The other paths are not affected if the written registers hold nothing that they need: a
+//! register is free at their targets, or their own copies overwrite it without reading it. Copies
+//! to registers of the warp are not hoisted, since on a divergent branch other lanes take the other
+//! edge. Hoisting pays if the wasted runs of copies are at most [`BRANCH`] times the saved jumps.
+//! (Speculation as in Bernstein and Rodeh, *Global Instruction Scheduling for Superscalar
+//! Machines*, PLDI 1991, restricted to copies.) Linear in the copies of the edges.
 
 use ptxc_sass::{Inst, Op, PReg, Register};
 
@@ -22,11 +22,11 @@ use super::live::LiveRanges;
 use super::work::Work;
 use crate::mir::{Edge, MBlockId, VReg};
 
-/// What a jump costs, in copies.
+/// The cost of a jump, in copies.
 pub const BRANCH: u64 = 4;
 
-/// Whether the code of the edge of that number may and should run before the branch that ends `source`.
-/// `codes` has what each edge runs.
+/// Whether the code of the edge of that number may and should run before the branch that ends
+/// `source`. `codes` has the instructions of each edge.
 pub(super) fn moves_up(
     (work, live, assignment): (&Work<'_>, &LiveRanges<'_>, &Assignment),
     source: MBlockId,

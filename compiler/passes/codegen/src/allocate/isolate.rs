@@ -1,8 +1,9 @@
 //! Gives each guarded definition an old value of its own, and each call arguments and results of its own.
 //!
-//! A guarded definition leaves the old content of its register where the guard fails, so it must be put
-//! into the register that holds the old value. If the old value is still read later, or is tied twice, the
-//! two need a copy; if not, they only need the same register. So each tied operand is replaced by a copy:
+//! A guarded definition keeps the old content of its register if the guard fails, so it must be put
+//! into the register that holds the old value. If the old value is still read later, or is tied
+//! twice, the two need a copy; if not, they only need the same register. So each tied operand is
+//! replaced by a copy:
 //!
 //! ```text
 //! @p0 MOV %r2, 1   (tied %r1)    =>    MOV %r3, %r1
@@ -10,11 +11,12 @@
 //! ```
 //!
 //! The copy and the definition never overlap, so they always go into one register; coalescing then
-//! removes the copy wherever `%r1` may be in that register too. This is how conventional SSA form treats
-//! operands that are read and written (Boissinot et al., CGO 2009).
+//! removes the copy wherever `%r1` may be in that register too. Conventional SSA form treats
+//! operands that are read and written in this way (Boissinot et al., CGO 2009).
 //!
-//! What a call reads and returns must be in fixed registers. Copies that are live only next to the call take
-//! those; the values themselves may be anywhere, also in those registers where nothing speaks against it:
+//! The arguments and results of a call must be in fixed registers. Copies that are live only next
+//! to the call take these registers. The values themselves may be anywhere, also in these registers
+//! if nothing prevents it:
 //!
 //! ```text
 //! CALL f args(%r1 in R4) results(%r2 in R4)    =>    MOV %r3, %r1
@@ -22,8 +24,8 @@
 //!                                                    MOV %r2, %r4
 //! ```
 //!
-//! A word that a call leaves in its place serves the next call that wants it there, if that is [near](NEAR).
-//! The cost is linear.
+//! A word that a call leaves in its place serves the next call that needs it there, if that call is
+//! [near](NEAR). The cost is linear.
 
 use ptxc_ir::SourceLoc;
 use ptxc_sass::{Inst, OperandKind, PReg, RegFile};
@@ -38,10 +40,11 @@ use crate::mir::{MInst, RegSet, Tuple, VReg};
 /// A tied operand and the definition that goes into its register.
 pub(super) type Tie = (VReg, VReg);
 
-/// A place is kept for a value over so many instructions at most, which other values can't have meanwhile.
+/// The greatest number of instructions over which a place is kept for a value; other values cannot
+/// use the place meanwhile.
 const NEAR: usize = 12;
 
-/// What calls of a block have found in their places and left there.
+/// The values that calls of a block have found in their places and left there.
 #[derive(Default)]
 struct Held(SmallVec<[Holding; 8]>);
 
@@ -54,7 +57,7 @@ struct Holding {
 }
 
 impl Held {
-    /// The copy of a value that is in a place when an instruction reads it there.
+    /// The copy of a value that is already in the place where an instruction reads it.
     fn copy(&mut self, place: PReg, original: VReg, reader: usize) -> Option<VReg> {
         let is_it = |held: &&mut Holding| (held.place, held.original) == (place, original);
         let held = self.0.iter_mut().find(is_it).filter(|held| reader - held.read <= NEAR)?;
@@ -62,13 +65,13 @@ impl Held {
         Some(held.copy)
     }
 
-    /// Forgets what is in places that are written.
+    /// Forgets the values in places that are written.
     fn write(&mut self, places: RegSet) {
         self.0.retain(|held| !places.contains(held.place));
     }
 }
 
-/// Puts a copy in front of each guarded definition, and copies around each call.
+/// Puts a copy before each guarded definition, and copies around each call.
 pub(super) fn isolate(work: &mut Work<'_>) -> Result<(), AllocError> {
     for position in 0..work.mir.layout.len() {
         let block = work.mir.layout[position];
@@ -94,7 +97,8 @@ pub(super) fn isolate(work: &mut Work<'_>) -> Result<(), AllocError> {
                     rebuilt.insert(own_copy(to, from, inst.loc)?, inst.loc);
                 }
                 inst.tied[index].1 = copy;
-                // A guard that is overwritten where it holds is read from the copy, so that the two don't overlap.
+                // A guard that its own instruction overwrites is read from the copy, so that the
+                // two don't overlap.
                 if let Some(guard) = inst.inst.guard.as_mut().filter(|guard| guard.reg == old) {
                     guard.reg = copy;
                 }
@@ -112,7 +116,7 @@ pub(super) fn isolate(work: &mut Work<'_>) -> Result<(), AllocError> {
                             let (to, from) = (copy.offset(component), original.offset(component));
                             rebuilt.insert(own_copy(to, from, loc)?, loc);
                         }
-                        // What was there before is gone.
+                        // The former contents are gone.
                         let mut places = RegSet::default();
                         places.insert_tuple(place, width);
                         held.write(places);
@@ -129,7 +133,7 @@ pub(super) fn isolate(work: &mut Work<'_>) -> Result<(), AllocError> {
                 held.write(call.destroyed());
                 for fixed in &mut call.results {
                     if fixed.place == abi::stack_pointer() {
-                        // R1 is not to be had, and holds the value from here on.
+                        // R1 is not available, and holds the value from here on.
                         let frame = work.frame();
                         behind.push((fixed.value.reg, frame));
                         fixed.value.reg = frame;
@@ -141,7 +145,7 @@ pub(super) fn isolate(work: &mut Work<'_>) -> Result<(), AllocError> {
                     fixed.value.reg = copy;
                 }
             }
-            // The target of a call through an address is in its place as well.
+            // The target of a call through an address is in its fixed place as well.
             for operand in &mut inst.inst.operands {
                 let copy = operand.as_reg().and_then(|reg| copies.iter().find(|(old, _)| *old == reg));
                 if let Some(&(_, copy)) = copy {

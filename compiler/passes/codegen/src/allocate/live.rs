@@ -16,17 +16,19 @@
 //!
 //! # Uniform registers
 //!
-//! A uniform register exists once a warp, and a diverged warp runs both arms of a branch, in any order and,
-//! since lanes are scheduled independently, interleaved. A value that is live on one path only could be
-//! overwritten by the other arm. Therefore a uniform value that is live, read or written anywhere in a
-//! *divergent region* counts as live in the whole region: blocks whose warp may have diverged, connected by
-//! edges or as targets of one branch. Where the warp is converged it follows one path, and ordinary
-//! liveness holds. Lanes enter and leave a region only through converged blocks or by exiting, so nothing
-//! outside of the region runs while lanes are in it; what a converged target of the branch needs is live
-//! through the region as well, which the liveness sets already say.
+//! A uniform register exists once per warp, and a diverged warp runs both arms of a branch, in any
+//! order and, since lanes are scheduled independently, interleaved. A value that is live on one
+//! path only could be overwritten by the other arm. Therefore a uniform value that is live, read or
+//! written anywhere in a *divergent region* counts as live in the whole region: blocks whose warp
+//! may have diverged, connected by edges or as targets of one branch. Where the warp is converged
+//! it follows one path, and ordinary liveness holds. Lanes enter and leave a region only through
+//! converged blocks or by exiting, so nothing outside of the region runs while lanes are in it;
+//! what a converged target of the branch needs is live through the region as well, which the
+//! liveness sets already say.
 //!
-//! What `R2UR` gives is the exception: no other lanes of the warp have a turn until an instruction that
-//! [gives one](crate::mir::MInst::gives_turn). Where all readers stand before that, in the same block, ordinary liveness holds.
+//! The result of `R2UR` is the exception: no other lanes of the warp run until an instruction that
+//! [gives them a turn](crate::mir::MInst::gives_turn). If all readers are before that instruction,
+//! in the same block, ordinary liveness holds.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -82,7 +84,7 @@ impl Points {
         self.early(block, inst) + 1
     }
 
-    /// The exit of a block of that many instructions.
+    /// The exit of a block of `insts` instructions.
     pub fn exit(&self, block: MBlockId, insts: usize) -> u32 {
         self.early(block, insts)
     }
@@ -92,9 +94,9 @@ impl Points {
 #[derive(Clone, Debug)]
 pub(super) struct LiveRanges<'a> {
     pub points: Points,
-    /// For each component, where it is live.
+    /// For each component, its live range.
     pub ranges: Vec<LiveRange>,
-    /// What is live across the borders of blocks.
+    /// The components that are live across the borders of blocks.
     sets: Cow<'a, Liveness>,
     components: Components,
     /// The number of components by virtual register.
@@ -105,35 +107,36 @@ pub(super) struct LiveRanges<'a> {
     region: SecondaryMap<MBlockId, Option<u32>>,
     /// The uniform components of each divergent region, ascending.
     region_uniform: Vec<Vec<u32>>,
-    /// By component, whether it has an ordinary range in a divergent region; empty where there is none.
+    /// By component, whether it has an ordinary range in a divergent region; empty if there is no
+    /// such region.
     undisturbed: Vec<bool>,
     /// The calls, in the order of their points.
     pub calls: Vec<Call>,
     /// By block, the greatest number of components of each file that are live at one of its points.
     pressure: SecondaryMap<MBlockId, [u32; 4]>,
-    /// The same of all blocks.
+    /// The same over all blocks.
     most: [u32; 4],
 }
 
 /// A call among the program points.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
-    /// Where it writes.
+    /// The point where it writes.
     pub point: u32,
-    /// What it destroys, the registers of its results apart: those are live ranges.
+    /// The registers that it destroys, except those of its results: these are live ranges.
     pub clobbers: RegSet,
     /// How often it runs.
     pub frequency: u64,
 }
 
 impl<'a> LiveRanges<'a> {
-    /// Analyses a function. The virtual register `frame` is left out.
+    /// Analyses a function. The virtual register `frame` is ignored.
     pub fn new(mir: &Mir<VReg>, frame: Option<VReg>) -> LiveRanges<'a> {
         LiveRanges::with(mir, frame, Cow::Owned(Liveness::new(mir)))
     }
 
-    /// Analyses a function of which it is known what is live across the borders of blocks. Virtual registers that the
-    /// sets do not know live within blocks.
+    /// Analyses a function whose liveness across the borders of blocks is known. Virtual registers
+    /// that the sets do not know live within blocks.
     pub fn with(mir: &Mir<VReg>, frame: Option<VReg>, sets: Cow<'a, Liveness>) -> LiveRanges<'a> {
         let mut components = sets.components().clone();
         components.extend(mir);
@@ -174,7 +177,7 @@ impl<'a> LiveRanges<'a> {
         start..start + u32::from(self.widths[vreg])
     }
 
-    /// Where each component of a virtual register is live.
+    /// The live range of each component of a virtual register.
     pub fn ranges_of(&self, vreg: usize) -> &[LiveRange] {
         let Range { start, end } = self.all(vreg);
         &self.ranges[start as usize..end as usize]
@@ -190,30 +193,33 @@ impl<'a> LiveRanges<'a> {
         self.components().reg(component as usize).file()
     }
 
-    /// Components live at the entry of a block, its parameters apart.
+    /// Components live at the entry of a block, except its parameters.
     pub fn live_in(&self, block: MBlockId) -> impl Iterator<Item = u32> {
         self.sets.live_in(block).iter().copied().filter(|&component| !self.is_frame(component))
     }
 
-    /// The uniform components that count as live throughout this block; none where the warp is converged.
+    /// The uniform components that count as live throughout this block; none if the warp is
+    /// converged.
     pub fn throughout(&self, block: MBlockId) -> &[u32] {
         self.region[block].map_or(&[], |region| &self.region_uniform[region as usize])
     }
 
-    /// Whether components of a file are live throughout this block if at all, unless they are
-    /// [undisturbed](Self::is_undisturbed).
+    /// Whether components of a file that are live anywhere in this block are live throughout it,
+    /// unless they are [undisturbed](Self::is_undisturbed).
     pub fn extends(&self, block: MBlockId, file: RegFile) -> bool {
         file.is_uniform() && self.region[block].is_some()
     }
 
-    /// Whether a uniform component has an ordinary range, wherever it stands.
+    /// Whether a uniform component has an ordinary range in any block.
     pub fn is_undisturbed(&self, component: u32) -> bool {
         self.undisturbed.get(component as usize).is_some_and(|&is| is)
     }
 
-    /// Finds the uniform components that only `R2UR` writes, and that are read in its block before others have a turn.
+    /// Finds the uniform components that only `R2UR` writes, and that are read in its block before
+    /// other lanes have a turn.
     fn find_undisturbed(&self, mir: &Mir<VReg>) -> Vec<bool> {
-        // In which block, and behind how many instructions that give a turn, each was written last.
+        // The block in which each was last written, and the number of instructions before that
+        // write which give a turn.
         let mut written = vec![(u32::MAX, 0); self.ranges.len()];
         let mut undisturbed = vec![false; self.ranges.len()];
         let mut disturbed = vec![false; self.ranges.len()];
@@ -261,7 +267,7 @@ impl<'a> LiveRanges<'a> {
         let undisturbed = if regions > 0 { self.find_undisturbed(mir) } else { Vec::new() };
         let LiveRanges { points, ranges, sets, components, frame, region, calls, .. } = self;
         let frame = frame.map(|frame| components.start(frame));
-        // Where what is live just now is live up to; 0 for what is not.
+        // The end of the live range of each component that is live now; 0 for the others.
         let mut ends: Vec<u32> = vec![0; ranges.len()];
         let mut begin = |ends: &mut [u32], component: usize, start: u32| {
             let end = match std::mem::take(&mut ends[component]) {
@@ -280,7 +286,7 @@ impl<'a> LiveRanges<'a> {
             let data = &mir.blocks[block];
             let entry = points.entry(block);
             let block_end = points.exit(block, data.insts.len()) + 1;
-            // In a divergent region uniform components have the whole region for a range.
+            // In a divergent region the range of a uniform component is the whole region.
             let region = region[block];
             let is_apart = |reg: VReg, component: usize| {
                 region.is_some() && reg.file().is_uniform() && !undisturbed[component]
@@ -303,7 +309,7 @@ impl<'a> LiveRanges<'a> {
             }
             for_each_term_use(mir, block, |reg, width| {
                 let range = components.range(reg, width);
-                // What a terminator reads is never undisturbed.
+                // The operands of a terminator are never undisturbed.
                 if is_apart(reg, range.start) { set_apart(range) } else { ends[range].fill(block_end) }
             });
             for (index, inst) in data.insts.iter().enumerate().rev() {
@@ -363,7 +369,8 @@ impl<'a> LiveRanges<'a> {
         self.add_regions(mir);
     }
 
-    /// Adds the blocks of divergent regions to the ranges of what is live throughout them.
+    /// Adds the blocks of divergent regions to the ranges of the components that are live
+    /// throughout them.
     fn add_regions(&mut self, mir: &Mir<VReg>) {
         if self.region_uniform.iter().all(Vec::is_empty) {
             return;
@@ -440,14 +447,14 @@ impl<'a> LiveRanges<'a> {
         range.get(index).is_some_and(|segment| segment.start <= point)
     }
 
-    /// Whether a component that is live before `point` is not read at or behind it.
+    /// Whether a component that is live before `point` is not read at or after it.
     pub fn ends_by(&self, component: u32, point: u32) -> bool {
         let range = &self.ranges[component as usize];
         let index = range.partition_point(|segment| segment.start < point);
         index == 0 || range[index - 1].end <= point
     }
 
-    /// Whether anything of a file is live where a call destroys registers of it.
+    /// Whether any component of a file is live where a call destroys registers of the file.
     pub fn crosses_calls(&self, mir: &Mir<VReg>, file: RegFile) -> bool {
         if !self.calls.iter().any(|call| call.clobbers.count(file) > 0) {
             return false;
@@ -465,7 +472,7 @@ impl<'a> LiveRanges<'a> {
     }
 }
 
-/// What the end of a block reads: its predicate and the arguments of its edges.
+/// The operands that the end of a block reads: its predicate and the arguments of its edges.
 pub(super) fn exit_uses(mir: &Mir<VReg>, block: MBlockId) -> SmallVec<[Operand; 8]> {
     let mut list = SmallVec::new();
     for_each_term_use(mir, block, |reg, width| list.push((reg, width)));

@@ -1,9 +1,9 @@
 //! Register allocation: virtual registers in, physical registers out.
 //!
-//! In: machine IR in SSA form by component ([`Mir<VReg>`](crate::mir)), with block parameters, tuples and
-//! guarded definitions. Out: the same function over R, P, UR and UP without parameters, where each
-//! instruction says which one of the input it was ([`Allocation`]), so that [`check`] can prove the result
-//! right without knowing how it came about.
+//! In: machine IR in SSA form by component ([`Mir<VReg>`](crate::mir)), with block parameters,
+//! tuples and guarded definitions. Out: the same function over R, P, UR and UP without parameters,
+//! where each instruction names its original in the input ([`Allocation`]), so that [`check`] can
+//! prove the result correct without knowing how it was made.
 //!
 //! ```text
 //! mb1(%r4):                                  mb1:
@@ -16,21 +16,24 @@
 //!
 //! 1. [`isolate`]: old values of guarded definitions get copies of their own.
 //! 2. [`live`]: live ranges by component. Uniform registers follow the warp's path, not the lane's.
-//! 3. [`pressure`], [`spill`]: until no point needs more registers than there are. Uniform registers and
-//!    predicates go first, since they are put away in general registers. Those have their live ranges split
-//!    ([`next_use`], [`residence`], [`names`], [`split`]), or are put away everywhere, whichever costs less.
-//! 4. [`coalesce`]: what edges and copies connect shares a register where it can.
+//! 3. [`pressure`], [`spill`]: until no point needs more registers than there are. Uniform
+//!    registers and predicates come first, since they are spilled to general registers. General
+//!    registers have their live ranges split ([`next_use`], [`residence`], [`names`], [`split`]),
+//!    or are spilled everywhere, whichever costs less.
+//! 4. [`coalesce`]: values that edges and copies connect share a register if possible.
 //! 5. [`assign`], [`occupancy`]: aligned places for tuples and values, out of the way of calls where that costs no register.
-//! 6. [`rewrite`], [`parallel_copy`], [`save`]: physical registers, copies on edges, what calls would destroy
-//!    saved around them.
+//! 6. [`rewrite`], [`parallel_copy`], [`save`]: physical registers, copies on edges, and saves
+//!    around calls of the registers that they would destroy.
 //!
-//! Spilling before assigning means that assigning fails only where free registers are too scattered for an
-//! aligned tuple or the order of choice was unlucky. Then it is tried again by the cost of spilling, unless live
-//! ranges were split, and without optional merges, where copies still wish for common registers. If that fails too, live ranges are split for
-//! fewer registers, twice; and then what found no place is put away everywhere and everything is done again. Each
-//! such attempt spills more, and in the end each value lives only around its definition and uses, where
-//! placing the widest first always succeeds. Limits: R0–R254 or [`Options::max_regs`], UR0–UR62, P0–P6,
-//! UP0–UP6. R1 is the stack pointer where a function uses local memory, and an ordinary register elsewhere.
+//! Spilling before assigning means that assigning fails only where free registers are too scattered
+//! for an aligned tuple or the order of choice was unlucky. Then assigning is tried again in the
+//! order of spilling cost (unless live ranges were split), and without optional merges, although
+//! copies still prefer common registers. If that fails, too, live ranges are split for fewer
+//! registers, twice. After that, the values that found no place are spilled everywhere, and
+//! everything is repeated. Each such attempt spills more. In the end each value lives only around
+//! its definition and uses, and placing the widest first always succeeds. Limits: R0–R254 or
+//! [`Options::max_regs`], UR0–UR62, P0–P6, UP0–UP6. R1 is the stack pointer if a function uses
+//! local memory, and an ordinary register otherwise.
 
 mod assign;
 mod check;
@@ -74,12 +77,12 @@ use rewrite::Rewritten;
 pub use work::Origin;
 use work::Work;
 
-/// What the allocator may use.
+/// The limits of the allocator.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// The number of general registers a thread may have, 16 to 255.
     pub max_regs: u16,
-    /// The architecture: where the driver puts the stack pointer.
+    /// The architecture, which decides where the driver puts the stack pointer.
     pub arch: Arch,
 }
 
@@ -89,12 +92,12 @@ impl Default for Options {
     }
 }
 
-/// What the allocator did.
+/// Statistics of the allocator's work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// The highest register named plus one, by file in the order of [`RegFile::ALL`].
     pub registers: [u8; 4],
-    /// Virtual registers that went to local memory.
+    /// Virtual registers that were spilled to local memory.
     pub spills: u32,
     /// Copies on edges that coalescing left.
     pub edge_copies: u32,
@@ -102,7 +105,7 @@ pub struct Statistics {
     pub inserted: u32,
     /// Copies of the input that vanished.
     pub removed: u32,
-    /// How often assigning had to start over.
+    /// The number of times that assigning had to start over.
     pub retries: u32,
 }
 
@@ -111,9 +114,9 @@ pub struct Statistics {
 pub struct Allocation {
     /// The function. Blocks of the input keep their numbers; blocks on edges come after them.
     pub mir: Mir<PReg>,
-    /// For each block, where each of its instructions came from.
+    /// For each block, the origins of its instructions.
     pub origins: SecondaryMap<MBlockId, Vec<Origin>>,
-    /// What it took.
+    /// The statistics.
     pub statistics: Statistics,
 }
 
@@ -126,9 +129,9 @@ pub enum AllocError {
     TooFewRegisters {
         /// The file.
         file: RegFile,
-        /// How many it needs; 0 where alignment is what fails.
+        /// The number that it needs; 0 if alignment is the problem.
         needed: u32,
-        /// How many there are.
+        /// The number that there is.
         limit: u32,
         /// The instruction.
         loc: SourceLoc,
@@ -177,7 +180,7 @@ impl fmt::Display for AllocError {
 
 impl std::error::Error for AllocError {}
 
-/// Allocates registers of a function of which it is known what is live across the borders of blocks.
+/// Allocates the registers of a function whose liveness across the borders of blocks is known.
 pub fn allocate(mir: &Mir<VReg>, live: &Liveness, options: &Options) -> Result<Allocation, AllocError> {
     if !(16..=255).contains(&options.max_regs) {
         return Err(AllocError::MaxRegs(options.max_regs));
@@ -214,26 +217,26 @@ pub fn allocate(mir: &Mir<VReg>, live: &Liveness, options: &Options) -> Result<A
     }
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 enum Attempt {
     /// Everything has a register.
     Done(Box<Rewritten>),
-    /// What calls destroy has to be saved in memory, for which there is no stack pointer.
+    /// Registers that calls destroy have to be saved in memory, but there is no stack pointer.
     SavesInMemory,
     /// More must be spilled.
     Failed,
 }
 
-/// What has failed so far.
+/// The failures so far.
 #[derive(Default)]
 struct Failures {
-    /// How often assigning failed.
+    /// The number of times that assigning failed.
     count: u32,
     forced: Forced,
 }
 
-/// Spills what is forced and what has to be, and assigns registers. As long as live ranges are split, what fails is tried again
-/// for fewer registers: nothing else of the attempt changes.
+/// Spills the forced values and as many others as necessary, and assigns registers. As long as live
+/// ranges are split, a failed attempt is repeated for fewer registers, without other changes.
 fn attempt(
     isolated: &Work<'_>,
     live: &Liveness,
@@ -242,9 +245,9 @@ fn attempt(
     failures: &mut Failures,
 ) -> Result<Attempt, AllocError> {
     ptxc_interrupt::poll();
-    // Only what is spilled is changed, and where nothing is, nothing is copied.
+    // Only spilling changes the function; without spills, nothing is copied.
     let mut work = Cow::Borrowed(isolated);
-    // What was isolated is live within blocks.
+    // The isolated copies are live only within blocks.
     let mut live = LiveRanges::with(&work.mir, work.frame, Cow::Borrowed(live));
     let mut spilled = Vec::new();
     for file in [RegFile::Upred, RegFile::Ugpr, RegFile::Pred] {
@@ -252,7 +255,7 @@ fn attempt(
     }
     let mut general = General::new(&work, &live, budget, &failures.forced);
     loop {
-        // The last attempts spill what fails everywhere it is live, which always succeeds.
+        // The last attempts spill a failing value everywhere it is live, which always succeeds.
         let splits = (failures.count < 3).then_some(failures.count);
         let Spilling { work, live, is_split } = general.spill(splits)?;
         let (work, live) = (&*work, &*live);
@@ -266,8 +269,9 @@ fn attempt(
         let assign = |classes: &Classes, priority: Priority<'_>, stops: bool| {
             assign::assign(&problem, classes, priority, stops)
         };
-        // Merged classes are harder to place; without them only wishes are left of the affinities. Where live ranges were split, the
-        // order by cost never places what the other does not, and fewer registers come next.
+        // Merged classes are harder to place; without them the affinities are only preferences. If
+        // live ranges were split, the order by cost never places a class that the other order
+        // cannot, so the next attempt has fewer registers.
         let assignment = assign(&classes, Priority::Compact, true).or_else(|_| {
             if is_split {
                 return assign(&cores, Priority::Compact, true);
@@ -291,7 +295,7 @@ fn attempt(
             continue;
         }
         let found_more = failures.forced.add(isolated, work, &failed);
-        // What was spilled stays so; else it would take the room that was made.
+        // Spilled values stay spilled; otherwise they would take the room that was made.
         failures.forced.add(isolated, work, &spilled);
         failures.forced.add(isolated, work, &general.spilled);
         if !found_more && failures.count > 3 {
@@ -303,7 +307,7 @@ fn attempt(
     }
 }
 
-/// What is spilled because it found no register.
+/// The values that are spilled because they found no register.
 #[derive(Default)]
 struct Forced {
     /// Virtual registers of the input.
@@ -313,8 +317,8 @@ struct Forced {
 }
 
 impl Forced {
-    /// Adds what failed; whether that is anything new. The numbers of the input's virtual registers are the
-    /// same in every attempt, those of others are not.
+    /// Adds the failed values; returns whether any is new. The numbers of the input's virtual
+    /// registers are the same in every attempt, those of other virtual registers are not.
     fn add(&mut self, isolated: &Work<'_>, work: &Work<'_>, failed: &[VRegId]) -> bool {
         let before = self.values.len() + self.homes.len();
         let count = isolated.mir.vregs.len();
@@ -330,7 +334,7 @@ impl Forced {
         self.values.len() + self.homes.len() > before
     }
 
-    /// Those of a file, in the numbers of this attempt.
+    /// The forced values of a file, in the numbers of this attempt.
     fn of(&self, work: &Work<'_>, file: RegFile) -> BTreeSet<VRegId> {
         let homes = self.homes.iter().filter_map(|&id| work.general[id]);
         let all = self.values.iter().copied().chain(homes);
@@ -347,7 +351,7 @@ fn all_costs(work: &Work<'_>, live: &LiveRanges<'_>) -> Vec<u128> {
     costs
 }
 
-/// How many registers of a file there are for values.
+/// The number of registers of a file that are available for values.
 fn limit_of(work: &Work<'_>, budget: &assign::Budget, file: RegFile) -> u32 {
     let all = u32::from(budget[file as usize]);
     match file {
@@ -357,7 +361,8 @@ fn limit_of(work: &Work<'_>, budget: &assign::Budget, file: RegFile) -> u32 {
     }
 }
 
-/// Spills until every point needs at most as many registers of a file, not the general ones, as there are.
+/// Spills until no point needs more registers of a file, other than the general one, than there
+/// are.
 fn spill_file(
     work: &mut Cow<'_, Work<'_>>,
     live: &mut LiveRanges<'_>,
@@ -395,11 +400,11 @@ struct Spilling<'a, 'm> {
     is_split: bool,
 }
 
-/// Spills general registers, which come last. What several attempts need is found once.
+/// Spills general registers, which come last. Facts that several attempts need are computed once.
 struct General<'a, 'm> {
     work: &'a Work<'m>,
     live: &'a LiveRanges<'m>,
-    /// How many registers there are.
+    /// The number of registers.
     limit: u32,
     forced: BTreeSet<VRegId>,
     /// The function with the cheapest values spilled wherever they are live; `spilled` names these values.
@@ -408,11 +413,11 @@ struct General<'a, 'm> {
     splits: Option<Splits>,
 }
 
-/// What the splitting of live ranges needs to know of a function.
+/// The facts about a function that splitting of live ranges needs.
 struct Splits {
     cfg: Cfg,
     uses: NextUses,
-    /// Whether something has to be in memory.
+    /// Whether some value has to be in memory.
     stores: bool,
 }
 
@@ -428,8 +433,8 @@ impl<'a, 'm> General<'a, 'm> {
         General { work, live, limit, forced, everywhere: None, spilled: Vec::new(), splits: None }
     }
 
-    /// Splits live ranges if `attempt` says which attempt that is (each leaves more room for tuples) and that is cheaper than
-    /// putting the cheapest away everywhere.
+    /// Splits live ranges if `attempt` gives the number of the attempt (each leaves more room for
+    /// tuples), and if that is cheaper than spilling the cheapest values everywhere.
     fn spill(&mut self, attempt: Option<u32>) -> Result<Spilling<'a, 'm>, AllocError> {
         let (work, live) = (self.work, self.live);
         let unchanged = || Spilling { work: Cow::Borrowed(work), live: Cow::Borrowed(live), is_split: false };
@@ -450,7 +455,7 @@ impl<'a, 'm> General<'a, 'm> {
             self.everywhere = Some(other);
         }
         let split = attempt.filter(|_| self.forced.is_empty()).and_then(|attempt| self.split(attempt));
-        // The live ranges of what costs more are not even computed.
+        // The live ranges of the more expensive choice are not even computed.
         if let Some(split) = split
             && self.everywhere.as_ref().is_none_or(|everywhere| added_cost(&split) <= added_cost(everywhere))
         {
@@ -465,8 +470,8 @@ impl<'a, 'm> General<'a, 'm> {
         Ok(Spilling { work: Cow::Owned(everywhere), live: Cow::Owned(live), is_split: false })
     }
 
-    /// The function with the live ranges of general registers split so that at most as many as there are are needed, or fewer
-    /// in later attempts; `None` if that is too tight.
+    /// The function with the live ranges of general registers split until the available registers
+    /// suffice, or fewer in later attempts; `None` if that is too tight.
     fn split(&mut self, attempt: u32) -> Option<Work<'m>> {
         let (work, live) = (self.work, self.live);
         if self.splits.is_none() {
@@ -497,7 +502,8 @@ impl<'a, 'm> General<'a, 'm> {
     }
 }
 
-/// What the instructions that were added cost, by frequency: an access to memory counts as four others.
+/// The cost of the added instructions, weighted by frequency: an access to memory counts as four
+/// other instructions.
 fn added_cost(work: &Work<'_>) -> u128 {
     let block = |&block: &MBlockId| {
         let data = &work.mir.blocks[block];

@@ -2,8 +2,8 @@
 
 use ptxc_sass::{Address, Inst, Op, Operand, OperandKind, RegFile, Register, SpecialReg};
 
-/// `dst = src`, in one file. There is no such instruction for uniform predicates; callers refuse those
-/// before they come here.
+/// `dst = src`, in one file. There is no such instruction for uniform predicates; callers reject
+/// these first.
 pub(super) fn copy<R: Register>(dst: R, src: R) -> Inst<R> {
     let (to, from) = (Operand::reg(dst), Operand::reg(src));
     match dst.file() {
@@ -13,7 +13,7 @@ pub(super) fn copy<R: Register>(dst: R, src: R) -> Inst<R> {
     }
 }
 
-/// `dst = bits`; for a predicate, whether they are not zero.
+/// `dst = bits`; for a predicate, whether `bits` is not zero.
 pub(super) fn constant<R: Register>(dst: R, bits: u32) -> Inst<R> {
     let to = Operand::reg(dst);
     match dst.file() {
@@ -71,12 +71,12 @@ pub(super) fn to_uniform<R: Register>(dst: R, src: R) -> Inst<R> {
     Inst::new(Op::R2UR).ops([Operand::reg(dst), Operand::reg(src)])
 }
 
-/// `dst = src ? 1 : 0`: a predicate put away in a general register.
+/// `dst = src ? 1 : 0`: a predicate spilled to a general register.
 pub(super) fn from_predicate<R: Register>(dst: R, src: R) -> Inst<R> {
     Inst::new(Op::SEL).ops([Operand::reg(dst), Operand::rz(), Operand::imm(1), Operand::reg(src).not()])
 }
 
-/// `dst = src != 0`: a predicate taken back.
+/// `dst = src != 0`: a predicate reloaded from a general register.
 pub(super) fn to_predicate<R: Register>(dst: R, src: R) -> Inst<R> {
     Inst::new(Op::ISETP).ops([Operand::reg(dst), Operand::reg(src), Operand::rz()]).with(".NE")
 }
@@ -104,19 +104,19 @@ pub(super) fn store<R: Register>(src: R, width: u8, frame: R, offset: u32) -> In
     sized(Inst::new(Op::STL).ops([slot_address(frame, offset), Operand::reg(src)]), width)
 }
 
-/// Sets up the stack pointer: the top that the driver gives, less the frame.
+/// Sets up the stack pointer: the top from the driver minus the frame.
 pub(super) fn enter<R: Register>(frame: R, stack_top: u32, bytes: u32) -> [Inst<R>; 2] {
     let top = Inst::new(Op::LDC).ops([Operand::reg(frame), Operand::constant(0, stack_top)]);
     [top, move_stack(frame, bytes.wrapping_neg())]
 }
 
-/// Moves the stack pointer by so many bytes.
+/// Moves the stack pointer by `bytes` bytes.
 pub(super) fn move_stack<R: Register>(frame: R, bytes: u32) -> Inst<R> {
     let r1 = Operand::reg(frame);
     Inst::new(Op::IADD3).ops([r1, r1, Operand::imm(bytes), Operand::rz()])
 }
 
-/// The operands of a plain copy within one file: `(dst, src)`. Nothing else than registers moves.
+/// The operands of a plain copy within one file: `(dst, src)`. Only registers count as sources.
 pub(super) fn as_copy<R: Register>(inst: &Inst<R>) -> Option<(R, R)> {
     if inst.guard.is_some() {
         return None;

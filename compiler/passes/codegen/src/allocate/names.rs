@@ -1,17 +1,19 @@
 //! Names of values whose live ranges are split.
 //!
-//! In: a function and where its values are ([`Residence`]). Out: a virtual register for each time that one comes
-//! back, and the name under which each block begins with it:
+//! In: a function and the places of its values ([`Residence`]). Out: a virtual register for each
+//! reload of a value, and the name of each value at the start of each block:
 //!
 //! ```text
 //! mb0: %r0 = …           mb1: back as %r8         mb2 (from mb0 and mb1): parameter %r9(%r0, %r8)
 //! ```
 //!
-//! Names are propagated forward over the blocks in sweeps of reverse postorder until nothing changes. Where two
-//! names arrive a parameter takes both and is the name from there on (the parameters of Braun et al., "Simple and
-//! efficient construction of static single assignment form", CC 2013, placed ahead of the rewriting). A parameter
-//! once made stays, so each value changes its name in a block a few times at most. The names at the borders of a block
-//! are lists beside its [`Residence::entry`] and [`Residence::exit`]. Cost: linear in the sizes of these.
+//! Names are propagated forward over the blocks in sweeps of reverse postorder until nothing
+//! changes. Where two names arrive, a parameter takes both and is the name from then on (the
+//! parameters of Braun et al., "Simple and efficient construction of static single assignment
+//! form", CC 2013, placed before the rewriting). A parameter stays once it has been made, so each
+//! value changes its name in a block only a few times. The names at the borders of a block are
+//! lists beside its [`Residence::entry`] and [`Residence::exit`]. Cost: linear in the sizes of
+//! these.
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use smallvec::SmallVec;
@@ -20,21 +22,22 @@ use super::residence::Residence;
 use super::work::Work;
 use crate::mir::{Cfg, MBlockId, VReg, VRegId, for_blocks};
 
-/// What comes back on an edge: the number of the edge in its block, the virtual register, the name.
+/// A reload on an edge: the number of the edge in its block, the virtual register, the name.
 type OnEdge = (u32, u32, VReg);
 
 /// The names.
 #[derive(Default)]
 pub(super) struct Names {
-    /// Of what comes back before instructions, in the order of [`Residence::reloads`].
+    /// The names of reloads before instructions, in the order of [`Residence::reloads`].
     pub reloads: SecondaryMap<MBlockId, Vec<VReg>>,
-    /// Of what comes back on the edges of a block, ascending.
+    /// The names of reloads on the edges of a block, ascending.
     edges: SecondaryMap<MBlockId, Vec<OnEdge>>,
-    /// At the start of a block, one for each of [`Residence::entry`]; `None` if nothing was ever written to it.
+    /// The names at the start of a block, one for each of [`Residence::entry`]; `None` if nothing
+    /// was ever written to the virtual register.
     at_start: SecondaryMap<MBlockId, Vec<Option<VReg>>>,
-    /// At the end of a block, one for each of [`Residence::exit`].
+    /// The names at the end of a block, one for each of [`Residence::exit`].
     at_end: SecondaryMap<MBlockId, Vec<Option<VReg>>>,
-    /// New parameters: names that meet, with what they are names of.
+    /// New parameters where names meet: the virtual registers and the names.
     pub params: SecondaryMap<MBlockId, Vec<(u32, VReg)>>,
 }
 
@@ -44,7 +47,7 @@ fn find(vregs: &[u32], names: &[Option<VReg>], vreg: u32) -> Option<VReg> {
 }
 
 impl Names {
-    /// Gives reloads their names, and blocks those that reach them.
+    /// Gives names to reloads, and finds the names that reach each block.
     pub fn new(work: &mut Work<'_>, cfg: &Cfg, residence: &Residence) -> Names {
         let mut names = Names {
             reloads: for_blocks(&work.mir, Vec::new()),
@@ -53,7 +56,7 @@ impl Names {
             at_end: for_blocks(&work.mir, Vec::new()),
             params: for_blocks(&work.mir, Vec::new()),
         };
-        // By virtual register, whether it comes back somewhere.
+        // By virtual register, whether it is reloaded somewhere.
         let mut several = vec![false; work.mir.vregs.len()];
         for &block in cfg.order() {
             for &(_, (vreg, _)) in &residence.reloads[block] {
@@ -68,7 +71,7 @@ impl Names {
         Propagation::new(work, cfg, residence, &several, names).run()
     }
 
-    /// What a virtual register is called at the start of a block, if that is not its own name.
+    /// The name of a virtual register at the start of a block, if that is not its own.
     pub fn at_start(&self, residence: &Residence, block: MBlockId, vreg: u32) -> Option<VReg> {
         find(&residence.entry[block], &self.at_start[block], vreg)
     }
@@ -78,7 +81,7 @@ impl Names {
         find(&residence.exit[block], &self.at_end[block], vreg)
     }
 
-    /// What a virtual register is called that comes back on an edge of a block.
+    /// The name of a virtual register that is reloaded on an edge of a block.
     pub fn on_edge(&self, block: MBlockId, number: u32, vreg: u32) -> Option<VReg> {
         let edges = &self.edges[block];
         let found = edges.binary_search_by_key(&(number, vreg), |&(number, vreg, _)| (number, vreg));
@@ -94,9 +97,9 @@ struct Propagation<'a, 'm> {
     names: Names,
     /// For each of [`Residence::entry`], whether its name at the start of the block can change.
     is_open: SecondaryMap<MBlockId, Vec<bool>>,
-    /// What a block calls virtual registers that it defines or brings back, ascending: its last name in the block.
+    /// The last names in a block of the virtual registers that it defines or reloads, ascending.
     given: SecondaryMap<MBlockId, Vec<(u32, VReg)>>,
-    /// The edges into a block: where they come from, and their number there.
+    /// The edges into a block: the source block, and the number of the edge there.
     edges_into: SecondaryMap<MBlockId, SmallVec<[(MBlockId, u32); 2]>>,
 }
 
@@ -128,7 +131,7 @@ impl<'a, 'm> Propagation<'a, 'm> {
             let back = residence.reloads[block].iter().zip(&names.reloads[block]);
             let mut last: Vec<(u32, bool, VReg)> =
                 back.map(|(&(_, (vreg, _)), &name)| (vreg, false, name)).rev().collect();
-            // The value itself, where it is defined and does not come back.
+            // The value itself, if it is defined here and not reloaded.
             let mut define = |reg: VReg| {
                 if several[reg.id().index()] {
                     last.push((reg.id().as_u32(), true, reg.with_component(0)));
@@ -146,8 +149,8 @@ impl<'a, 'm> Propagation<'a, 'm> {
         Propagation { work, cfg, residence, names, is_open, given, edges_into }
     }
 
-    /// Sweeps until nothing changes. After the first sweep a block is looked at only if names at the end of one that leads to
-    /// it have changed.
+    /// Sweeps until nothing changes. After the first sweep a block is visited only if names at the
+    /// end of a predecessor have changed.
     fn run(mut self) -> Names {
         let cfg = self.cfg;
         for &block in cfg.order() {
@@ -174,7 +177,7 @@ impl<'a, 'm> Propagation<'a, 'm> {
         }
     }
 
-    /// Finds the names at the start of a block; whether any has changed.
+    /// Finds the names at the start of a block; returns whether any has changed.
     fn start(&mut self, block: MBlockId) -> bool {
         let entry = &self.residence.entry[block];
         if !self.is_open[block].contains(&true) {
@@ -217,7 +220,7 @@ impl<'a, 'm> Propagation<'a, 'm> {
         changed
     }
 
-    /// Finds the names at the end of a block; whether any has changed.
+    /// Finds the names at the end of a block; returns whether any has changed.
     fn end(&mut self, block: MBlockId) -> bool {
         let Names { at_start, at_end, .. } = &mut self.names;
         let mut starts = self.residence.entry[block].iter().zip(&at_start[block]).peekable();

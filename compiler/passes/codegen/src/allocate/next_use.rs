@@ -1,10 +1,11 @@
-//! How far away the next use of each general register is, at the borders of blocks.
+//! The distance to the next use of each general register, at the borders of blocks.
 //!
-//! In: a function and its liveness. Out: for each block the distances, in instructions, from its start to the nearest
-//! use of what is live there; those from its end follow from the starts of the next blocks. An edge that leaves a loop counts as [`LEAVING`]
-//! instructions more, so that a value that the loop does not read is farther away than any that it reads
-//! (Braun and Hack, "Register spilling and live-range splitting for SSA-form programs", CC 2009, section 4.1).
-//! An edge argument is used where the parameter that receives it is.
+//! In: a function and its liveness. Out: for each block the distances, in instructions, from its
+//! start to the nearest use of each register that is live there. The distances from its end follow
+//! from the starts of the next blocks. An edge that leaves a loop counts as [`LEAVING`]
+//! instructions more, so that a value that the loop does not read is farther away than any that it
+//! reads (Braun and Hack, "Register spilling and live-range splitting for SSA-form programs", CC
+//! 2009, section 4.1). An edge argument is used where the parameter that receives it is used.
 //!
 //! ```text
 //! mb1: … (10 instructions, the fourth reads %r1)      start: %r1 3, %r2 10 + 100000     (mb2 reads %r2 first)
@@ -23,10 +24,10 @@ use super::live::LiveRanges;
 use super::work::{self, Work};
 use crate::mir::{Cfg, Edge, EdgeArg, MBlockId, VReg, for_blocks};
 
-/// What leaving a loop counts for.
+/// The distance that leaving a loop adds.
 pub(super) const LEAVING: u32 = 100_000;
 
-/// Farther than anything.
+/// Farther than every use.
 pub(super) const NEVER: u32 = u32::MAX;
 
 const SWEEPS: usize = 12;
@@ -38,17 +39,17 @@ type Distances = Vec<(u32, u32)>;
 #[derive(Clone, Copy)]
 pub(super) struct Start {
     pub vreg: u32,
-    /// How far away its next use is.
+    /// The distance of its next use.
     pub far: u32,
-    /// How many components are live.
+    /// The number of live components.
     pub width: u32,
 }
 
 /// Distances at the starts of blocks, and the loops.
 pub(super) struct NextUses {
-    /// Of what is live at the start of each block, its parameters included.
+    /// The registers that are live at the start of each block, parameters included.
     pub at_start: SecondaryMap<MBlockId, Vec<Start>>,
-    /// The header of the innermost loop of each block; a header's own is itself.
+    /// The header of the innermost loop of each block; a header belongs to its own loop.
     innermost: SecondaryMap<MBlockId, Option<MBlockId>>,
     /// The header of the loop around the loop of a header.
     around: SecondaryMap<MBlockId, Option<MBlockId>>,
@@ -87,7 +88,7 @@ impl NextUses {
         };
         uses.find_loops(cfg);
         uses.find_pressures(work, live, cfg);
-        // What the block itself reads, before what it defines.
+        // The registers that the block itself reads before it defines them.
         let mut first: SecondaryMap<MBlockId, Distances> = SecondaryMap::new();
         for &block in cfg.order() {
             let mut list = Distances::new();
@@ -102,7 +103,8 @@ impl NextUses {
             first[block] = list;
             uses.at_start[block] = live_at_start(work, live, block);
         }
-        // A block is looked at again only where the start of one that it leads to has changed. That is so for what is in loops.
+        // A block is visited again only if the start of a successor has changed, which happens only
+        // in loops.
         let mut is_due = for_blocks(&work.mir, true);
         let mut behind = Vec::new();
         for _ in 0..SWEEPS {
@@ -127,7 +129,8 @@ impl NextUses {
         self.innermost[block] == Some(block)
     }
 
-    /// Whether an edge leaves the innermost loop of the block that it comes from. A loop is entered at its header alone.
+    /// Whether an edge leaves the innermost loop of its source. A loop is entered only at its
+    /// header.
     fn leaves(&self, block: MBlockId, target: MBlockId) -> bool {
         self.innermost[block].is_some_and(|header| {
             let enters = self.is_header(target) && self.around[target] == Some(header);
@@ -135,7 +138,7 @@ impl NextUses {
         })
     }
 
-    /// Lowers the distances from the end of a block of virtual registers that are asked for, ascending.
+    /// Lowers the distances, from the end of a block, of the given virtual registers, which ascend.
     pub fn find_at_end(&self, work: &Work<'_>, block: MBlockId, wanted: &mut [(u32, u32)]) {
         let mut lower = |vreg: u32, far: u32| {
             if let Ok(at) = wanted.binary_search_by_key(&vreg, |&(vreg, _)| vreg) {
@@ -158,12 +161,13 @@ impl NextUses {
         }
     }
 
-    /// What an edge counts for.
+    /// The distance that an edge adds.
     fn penalty(&self, block: MBlockId, target: MBlockId) -> u32 {
         if self.leaves(block, target) { LEAVING } else { 0 }
     }
 
-    /// Finds the distances at the start of a block from those at the starts of the next ones; whether any has changed.
+    /// Finds the distances at the start of a block from those at the starts of the next ones;
+    /// returns whether any has changed.
     fn sweep(&mut self, work: &Work<'_>, block: MBlockId, first: &Distances, behind: &mut Vec<u32>) -> bool {
         let start = &self.at_start[block];
         behind.clear();
@@ -253,7 +257,8 @@ impl NextUses {
     }
 }
 
-/// Calls `visit` with the virtual register of each general argument of an edge, and that of the parameter that receives it.
+/// Calls `visit` with the virtual registers of each general argument of an edge and of the
+/// parameter that receives it.
 fn for_each_arg(work: &Work<'_>, edge: &Edge<VReg>, mut visit: impl FnMut(u32, u32)) {
     for (param, arg) in work.mir.blocks[edge.block].params.iter().zip(&edge.args) {
         if let EdgeArg::Reg(arg) = arg

@@ -1,8 +1,9 @@
-//! Which registers are taken at each point.
+//! The registers that are taken at each point.
 //!
-//! For each point a bit mask says which registers of a file are taken. Points lie in tiles of [`TILE`], each of which has
-//! a mask of what is taken throughout it and one of what is taken anywhere in it. So a long live range is looked up and
-//! entered tile by tile, and only in its first and its last one point by point:
+//! For each point a bit mask says which registers of a file are taken. Points are grouped in tiles
+//! of [`TILE`]. Each tile has a mask of the registers that are taken throughout it, and a mask of
+//! those that are taken anywhere in it. So a long live range is looked up and entered tile by tile,
+//! and only in its first and its last one point by point:
 //!
 //! ```text
 //! points        |........|........|........|
@@ -16,17 +17,18 @@ use super::live::Segment;
 /// The registers of a file, a bit each.
 pub(super) type Mask = [u64; 4];
 
-/// How many points a tile has.
+/// The number of points in a tile.
 const TILE: usize = 32;
 
 /// 64 registers of a file.
 #[derive(Default)]
 struct Word {
-    /// By point, what is taken there; what passes through its tile stands in `whole` alone.
+    /// By point, the registers that are taken there; ranges that pass through the whole tile are
+    /// only in `whole`.
     each: Vec<u64>,
-    /// By tile, what passes through it from the one before to the one behind.
+    /// By tile, the registers that are taken through all of it, from the previous tile to the next.
     whole: Vec<u64>,
-    /// By tile, what is taken at some of its points.
+    /// By tile, the registers that are taken at some of its points.
     any: Vec<u64>,
 }
 
@@ -36,7 +38,7 @@ impl Word {
         Word { each: vec![0; points], whole: vec![0; tiles], any: vec![0; tiles] }
     }
 
-    /// What is taken somewhere in a segment.
+    /// The registers that are taken somewhere in a segment.
     fn busy(&self, Segment { start, end }: Segment) -> u64 {
         let join = |all: u64, taken: &[u64]| taken.iter().fold(all, |all, taken| all | taken);
         let (start, end) = (start as usize, end as usize);
@@ -64,7 +66,7 @@ impl Word {
     }
 }
 
-/// Which registers are taken at each point.
+/// The registers that are taken at each point.
 pub(super) struct Occupancy {
     points: usize,
     /// For each file, as many times 64 registers as have been needed.
@@ -74,7 +76,7 @@ pub(super) struct Occupancy {
 }
 
 impl Occupancy {
-    /// So many points at which nothing is taken.
+    /// No register is taken at any of `points` points.
     pub fn new(points: usize) -> Occupancy {
         Occupancy { points, files: Default::default(), reserved: [[0; 4]; 4] }
     }

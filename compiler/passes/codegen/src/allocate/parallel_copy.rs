@@ -7,9 +7,10 @@
 //! a <- b, c <- b, b <- a      =>   c <- b;  then the cycle a <- b <- a
 //! ```
 //!
-//! A place can be overwritten once nobody waits to read it. What is left when no such place exists is a
-//! set of cycles, each place of which is read once (Boissinot et al., "Revisiting out-of-SSA translation",
-//! CGO 2009, algorithm 1). The cost is linear in the number of pairs, but for hashing.
+//! A place can be overwritten once no pending copy reads it. If no such place exists, the rest is a
+//! set of cycles in which each place is read once (Boissinot et al., "Revisiting out-of-SSA
+//! translation", CGO 2009, algorithm 1). The cost is linear in the number of pairs, except for
+//! hashing.
 
 use std::hash::Hash;
 

@@ -1,17 +1,19 @@
 //! Chooses what to spill so that no point needs more registers of a file than there are.
 //!
-//! In: a function, its liveness, a file and a number of registers. Out: the virtual registers to put away.
+//! In: a function, its liveness, a file and a number of registers. Out: the virtual registers to
+//! spill.
 //!
-//! Choosing comes before assigning, as in Hack's and Braun's allocators: in SSA form the number of live
-//! components is all that assigning scalars needs. Blocks are visited the hottest first. Along a block the
-//! set of live values is kept in the order of their cost for each point that they would set free: what
-//! their reloads and stores would run, by block frequency, over the length of their live range (Chaitin's
-//! measure; Belady's furthest next use appears in it as length). Where too many are live, the cheapest that
-//! the instruction does not itself touch goes to memory everywhere ("spill everywhere", Bouchez, Darte and
-//! Rastello, "On the complexity of spill everywhere under SSA form", LCTES 2007): each use then has a reload
-//! of its own. The pressure of those short ranges is counted along the way, so one sweep almost always
-//! suffices; sweeps repeat until nothing more is chosen, as far as anything was. A sweep costs the function and its
-//! liveness sets, and where something is chosen their logarithm.
+//! Choosing comes before assigning, as in Hack's and Braun's allocators: in SSA form the number of
+//! live components is all that assigning scalars needs. Blocks are visited the hottest first. Along
+//! a block the set of live values is kept in the order of their cost for each point that they would
+//! set free: the frequency of their reloads and stores over the length of their live range
+//! (Chaitin's measure; Belady's furthest next use appears in it as length). Where too many are
+//! live, the cheapest value that the instruction itself does not access is spilled everywhere
+//! ("spill everywhere", Bouchez, Darte and Rastello, "On the complexity of spill everywhere under
+//! SSA form", LCTES 2007): each use then has a reload of its own. The pressure of those short
+//! ranges is counted along the way, so one sweep almost always suffices; sweeps repeat until
+//! nothing more is chosen. The cost of a sweep is linear in the function and its liveness sets,
+//! with a logarithmic factor where values are chosen.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -26,7 +28,7 @@ use super::live::{LiveRanges, exit_uses};
 use super::work::{self, Operand, Work};
 use crate::mir::{Edge, EdgeArg, MBlockId, MInst, VReg, VRegId};
 
-/// How a virtual register that loses its register comes back.
+/// How a virtual register that loses its register is brought back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plan {
     /// It is stored after its definition and loaded before each use.
@@ -35,11 +37,11 @@ pub(super) enum Plan {
     Remat(MBlockId, u32),
 }
 
-/// By virtual register, what is spilled.
+/// By virtual register, how it is spilled, if it is.
 pub(super) type Spilled = Vec<Option<Plan>>;
 
-/// Whether an instruction may run again anywhere and give the same: it reads no register, and nothing that
-/// changes.
+/// Whether an instruction may run again anywhere and give the same value: it reads no register, and
+/// nothing that changes.
 pub(super) fn is_rematerialisable(inst: &MInst<VReg>) -> bool {
     let row = inst.inst.row();
     let steady = |kind: &OperandKind<VReg>| !matches!(kind, OperandKind::Special(sr) if sr.is_clock() || *sr == SpecialReg::WarpId);
@@ -51,14 +53,14 @@ pub(super) fn is_rematerialisable(inst: &MInst<VReg>) -> bool {
         && work::uses(inst).is_empty()
 }
 
-/// Whether nothing of a file stays across a call in a register that the call destroys. General registers are
+/// Whether no value of a file may be in a register that a call destroys. General registers are
 /// saved around the call instead.
 pub(super) fn destroys_for_good(file: RegFile) -> bool {
     file != RegFile::Gpr
 }
 
-/// Chooses what to spill of a file so that at most `limit` registers are needed, or `with_stack` if anything goes to memory;
-/// what is `forced` goes in any case.
+/// Chooses the values of a file to spill so that at most `limit` registers are needed, or
+/// `with_stack` if anything goes to memory. The `forced` values are spilled in any case.
 pub(super) fn choose(
     work: &Work<'_>,
     live: &LiveRanges<'_>,
@@ -79,10 +81,11 @@ pub(super) fn choose(
     Ok(chooser.spilled)
 }
 
-/// What the virtual registers of a file may become: those that have a plan may be spilled.
+/// The plans for the virtual registers of a file: those that have a plan may be spilled.
 ///
-/// A uniform register that is computed again in a divergent region is taken as long as the region lasts, so that it would set
-/// nothing free. There, a spilled value is read from general registers, or brought back by `R2UR`.
+/// A uniform register that is rematerialized in a divergent region is taken as long as the region
+/// lasts, so rematerializing would free nothing. There, a spilled value is read from general
+/// registers, or brought back by `R2UR`.
 pub(super) fn plans(work: &Work<'_>, live: &LiveRanges<'_>, file: RegFile) -> Spilled {
     let mut plans = vec![None; work.mir.vregs.len()];
     for (id, data) in work.mir.vregs.iter() {
@@ -111,8 +114,8 @@ pub(super) fn plans(work: &Work<'_>, live: &LiveRanges<'_>, file: RegFile) -> Sp
     plans
 }
 
-/// Lets what a divergent block reads of uniform registers lie in general ones if it is spilled, from where `R2UR` brings it back; but
-/// for what the block's end reads, which stays.
+/// Lets the uniform registers that a divergent block reads be spilled to general registers, from
+/// where `R2UR` brings them back. Registers that the end of the block reads stay.
 fn restrict(work: &Work<'_>, block: MBlockId, plans: &mut Spilled) {
     let mut may = |reg: VReg, plan: Option<Plan>| {
         let old = &mut plans[reg.id().index()];
@@ -130,8 +133,8 @@ fn restrict(work: &Work<'_>, block: MBlockId, plans: &mut Spilled) {
     }
 }
 
-/// By virtual register, what it costs to spill it, for each point that this sets free. What has no plan
-/// costs more than anything.
+/// By virtual register, the cost of spilling it per point that this frees. Registers without a plan
+/// cost more than all others.
 pub(super) fn costs(work: &Work<'_>, live: &LiveRanges<'_>, plans: &Spilled) -> Vec<u128> {
     let mut traffic = vec![0u64; plans.len()];
     for &block in &work.mir.layout {
@@ -170,9 +173,9 @@ struct Chooser<'a> {
     chosen: usize,
     /// Whether anything goes to memory.
     stores: bool,
-    /// By virtual register: the cost of a point that it would set free.
+    /// By virtual register, the cost of a point that spilling it would free.
     cost: Vec<u128>,
-    /// What each virtual register may become.
+    /// The plan for each virtual register.
     plans: Vec<Option<Plan>>,
     /// Live components that are not spilled.
     pressure: u32,
@@ -181,17 +184,18 @@ struct Chooser<'a> {
     count_alive: Vec<u32>,
     /// Live components of the block, and some that have died.
     members: Vec<u32>,
-    /// What may be spilled in the block.
+    /// The virtual registers that may be spilled in the block.
     candidates: Candidates,
 }
 
-/// Virtual registers that may be spilled, with their cost. They are sorted only where a block needs a victim, which few
-/// blocks do: once the cheapest values of a crowd are spilled, the rest fits in most places.
+/// Virtual registers that may be spilled, with their cost. They are sorted only if a block needs a
+/// victim, which few blocks do: once the cheapest values of a crowd are spilled, the rest fits in
+/// most places.
 #[derive(Default)]
 struct Candidates {
-    /// Those that came before a victim was needed.
+    /// The candidates from before a victim was needed.
     unsorted: Vec<Reverse<(u128, usize)>>,
-    /// All others; some may have died.
+    /// All other candidates; some may have died.
     sorted: BinaryHeap<Reverse<(u128, usize)>>,
     is_sorted: bool,
 }
@@ -211,7 +215,7 @@ impl Candidates {
         }
     }
 
-    /// Takes the cheapest that may go, of those that are alive.
+    /// Takes the cheapest live candidate that may be spilled.
     fn take(&mut self, is_alive: impl Fn(usize) -> bool, may_go: impl Fn(usize) -> bool) -> Option<usize> {
         if !std::mem::replace(&mut self.is_sorted, true) {
             self.sorted.extend(self.unsorted.drain(..));
@@ -256,7 +260,8 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Chooses from the start; with `stops_at_stores` only as long as nothing goes to memory. Whether it came to the end.
+    /// Chooses from the start; with `stops_at_stores` only as long as nothing goes to memory.
+    /// Returns whether it reached the end.
     fn choose(
         &mut self,
         order: &[MBlockId],
@@ -268,7 +273,8 @@ impl<'a> Chooser<'a> {
         for id in forced {
             self.mark(id.index());
         }
-        // Where the sweep before chose last: later blocks have been looked at with all that is chosen.
+        // The block in which the previous sweep made its last choice: later blocks have been
+        // visited with all choices.
         let mut settled = order.len();
         loop {
             let mut last = None;
@@ -311,7 +317,7 @@ impl<'a> Chooser<'a> {
         calls || self.live.most_in(block, self.file) + extra > self.limit
     }
 
-    /// Notes that a virtual register is spilled.
+    /// Records that a virtual register is spilled.
     fn mark(&mut self, vreg: usize) {
         self.spilled[vreg] = self.plans[vreg];
         self.stores |= self.file == RegFile::Gpr && self.plans[vreg] == Some(Plan::Store);
@@ -341,12 +347,12 @@ impl<'a> Chooser<'a> {
         self.count_alive[vreg] -= 1;
     }
 
-    /// Spills the cheapest until `extra` more registers fit; not what is in `keep`.
+    /// Spills the cheapest values, except those in `keep`, until `extra` more registers fit.
     fn fit(&mut self, extra: u32, keep: &[Operand], loc: SourceLoc) -> Result<(), AllocError> {
         self.fit_in(self.limit, extra, keep, loc)
     }
 
-    /// The same where fewer registers are left.
+    /// The same with another limit.
     fn fit_in(&mut self, limit: u32, extra: u32, keep: &[Operand], loc: SourceLoc) -> Result<(), AllocError> {
         while self.pressure + extra > limit {
             let kept = |vreg: usize| keep.iter().any(|(reg, _)| reg.id().index() == vreg);
@@ -368,16 +374,16 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Spills the cheapest until what the end of a block reads fits. What an edge hands to a parameter that
-    /// has a register needs one too, so it is spilled together with the parameter; a block may have more
-    /// parameters than there are registers.
+    /// Spills the cheapest values until the operands of a block's end fit. An argument for a
+    /// parameter in a register needs a register, too, so the parameter is spilled together with it.
+    /// A block may have more parameters than there are registers.
     fn fit_exit(&mut self, block: MBlockId) -> Result<(), AllocError> {
         let work = self.work;
         let data = &work.mir.blocks[block];
         let predicate = data.term.selector().map(|(selector, _)| selector.id().index());
         let mut taken_by: BTreeMap<usize, SmallVec<[usize; 2]>> = BTreeMap::new();
         loop {
-            // Spilling changes the width by the few registers of copies in memory at most.
+            // Spilling changes the width at most by the few registers for copies in memory.
             let extra = self.exit_width(block);
             if self.pressure + extra <= self.limit {
                 return Ok(());
@@ -415,8 +421,8 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Spills parameters that edges of a block reload spilled arguments for, until so many registers fewer
-    /// are needed there; whether there was any.
+    /// Spills parameters for which edges of a block reload spilled arguments, until `excess` fewer
+    /// registers are needed there. Returns whether there was any.
     fn spill_params(&mut self, block: MBlockId, mut excess: u32) -> bool {
         let work = self.work;
         let mut found = false;
@@ -525,7 +531,8 @@ impl<'a> Chooser<'a> {
                     (None, EdgeArg::Reg(arg)) => width += self.spilled_width(&[(*arg, param.width)]),
                     (Some(_), arg) => {
                         through_memory = true;
-                        // What is made again for a parameter that was put away passes through a register.
+                        // A value that is rematerialized for a spilled parameter passes through a
+                        // register.
                         if let EdgeArg::Reg(arg) = arg
                             && matches!(self.spilled[arg.id().index()], Some(Plan::Remat(..)))
                         {
@@ -538,7 +545,7 @@ impl<'a> Chooser<'a> {
             if self.file != RegFile::Gpr {
                 width += made_again;
             }
-            // A copy between slots takes a register, a cycle of them another one.
+            // A copy between slots takes a register, a cycle of copies another one.
             if through_memory && self.file == RegFile::Gpr {
                 width += 2;
             }

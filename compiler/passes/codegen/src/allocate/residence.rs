@@ -1,24 +1,27 @@
-//! Decides where each general register is in a register and where in memory.
+//! Decides where each virtual general register is in a register and where it is in memory.
 //!
-//! In: a function with more live general registers than there are. Out: the [`Residence`]: what is in registers
-//! at the start and the end of each block, and before which instructions something comes back.
+//! In: a function with more live general registers than there are. Out: the [`Residence`]: the
+//! virtual registers that are in registers at the start and the end of each block, and the reloads
+//! before instructions.
 //!
 //! ```text
-//! 3 registers     mb0: %r0 … %r3 = …        %r1 is evicted: its next use is behind the loop
+//! 3 registers     mb0: %r0 … %r3 = …        %r1 is evicted: its next use is after the loop
 //!                 mb1: … reads %r0 %r2 %r3  start: %r0 %r2 %r3
 //!                 mb2: … reads %r1          before instruction 0: %r1
 //! ```
 //!
-//! This is Braun and Hack's algorithm ("Register spilling and live-range splitting for SSA-form programs", CC
-//! 2009): Belady's rule, evict what is needed last, from instruction to instruction, with distances that reach
-//! across blocks. What a block begins with is what its predecessors end with where they agree; a loop begins with what
-//! it reads first, so that reloads stand before it rather than in it, and with what only passes through if there is
-//! room all the way. Values whose definition can be repeated are evicted earlier than others, since they need no
-//! memory. Registers that the allocator made for an instruction stay. A tuple that is defined piece by piece
-//! stays until it is complete; if that is too much the caller falls back to
-//! [`pressure::choose`](super::pressure::choose).
+//! This is Braun and Hack's algorithm ("Register spilling and live-range splitting for SSA-form
+//! programs", CC 2009): Belady's rule (evict the value that is needed last) from instruction to
+//! instruction, with distances that reach across blocks. A block begins with the values that its
+//! predecessors end with, if they agree. A loop begins with the values that it reads first, so that
+//! reloads are before the loop instead of in it, and with values that only pass through if there is
+//! room all the way. Values whose definition can be repeated are evicted earlier than others, since
+//! they need no memory. Registers that the allocator made for an instruction are not evicted. A
+//! tuple that is defined piece by piece is not evicted until it is complete; if that takes too many
+//! registers, the caller falls back to [`pressure::choose`](super::pressure::choose).
 //!
-//! Cost: linear in the function and its liveness sets, and at an eviction the number of registers.
+//! Cost: linear in the function and its liveness sets, plus the number of registers for each
+//! eviction.
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_sass::RegFile;
@@ -30,29 +33,30 @@ use super::pressure::{Plan, Spilled, plans};
 use super::work::{self, Operand, Work};
 use crate::mir::{Cfg, Edge, EdgeArg, MBlockId, VReg};
 
-/// A virtual register that comes back, with its components that are live then.
+/// A virtual register that is reloaded, with its components that are live then.
 pub(super) type Reload = (u32, SmallVec<[u8; 4]>);
 
-/// Where values are.
+/// The places of values.
 pub(super) struct Residence {
     /// Virtual registers in registers at the start of each block, parameters included, ascending.
     pub entry: SecondaryMap<MBlockId, Vec<u32>>,
-    /// Those at the end, ascending.
+    /// Virtual registers in registers at the end of each block, ascending.
     pub exit: SecondaryMap<MBlockId, Vec<u32>>,
-    /// What comes back before an instruction of a block, in the order of the instructions.
+    /// The reloads before instructions of a block, in the order of the instructions.
     pub reloads: SecondaryMap<MBlockId, Vec<(u32, Reload)>>,
-    /// What comes back on the edges of a block, parameters apart: the number of the edge and the virtual register, ascending.
+    /// The reloads on the edges of a block, except those of parameters: the number of the edge and
+    /// the virtual register, ascending.
     pub missing: SecondaryMap<MBlockId, Vec<(u32, u32)>>,
-    /// How each may come back.
+    /// How each virtual register may be brought back.
     pub plans: Spilled,
 }
 
-/// Why it cannot be done within the limit.
+/// Why the limit cannot be kept.
 #[derive(Debug)]
 pub(super) enum Obstacle {
-    /// More is needed at some point.
+    /// Some point needs more registers.
     TooTight,
-    /// Something goes to memory, for which there is no stack pointer yet.
+    /// A value goes to memory, but there is no stack pointer yet.
     NoStack,
 }
 
@@ -61,27 +65,29 @@ struct Resident<'a> {
     live: &'a LiveRanges<'a>,
     uses: &'a NextUses,
     limit: u32,
-    /// Whether to give up where something comes back from memory.
+    /// Whether to give up when a value is reloaded from memory.
     stops_at_stores: bool,
     plans: Spilled,
     /// Components that are yet to be defined, by virtual register.
     undefined: Vec<u32>,
     /// Whether a component is live here and in a register.
     alive: Vec<bool>,
-    /// Such components by virtual register.
+    /// The number of such components by virtual register.
     count: Vec<u32>,
     /// The virtual registers in registers here, in no particular order; some may have died.
     list: Vec<u32>,
     inside: Vec<bool>,
-    /// How many registers they take.
+    /// The number of registers that they take.
     pressure: u32,
-    /// Where in the present block each that is in registers is read next, by virtual register.
+    /// By virtual register in registers, its next read in the present block.
     next: Vec<u32>,
-    /// By virtual register, how many blocks that lead to the present one have it in registers at their end.
+    /// By virtual register, the number of predecessors of the present block that have it in
+    /// registers at their end.
     handed: Vec<u32>,
 }
 
-/// Finds out where to keep what, for so many registers; with `stops_at_stores` only as long as nothing has to be in memory.
+/// Decides the places of values for `limit` registers; with `stops_at_stores` only as long as no
+/// value has to be in memory.
 pub(super) fn reside(
     work: &Work<'_>,
     live: &LiveRanges<'_>,
@@ -93,7 +99,7 @@ pub(super) fn reside(
     let count = work.mir.vregs.len();
     let mut undefined: Vec<u32> = work.mir.vregs.values().map(|data| u32::from(data.width)).collect();
     for component in 0..live.ranges.len() {
-        // What is never live need not be defined either.
+        // A component that is never live need not be defined either.
         if live.ranges[component].is_empty() {
             undefined[live.owner(component as u32)] -= 1;
         }
@@ -142,7 +148,8 @@ pub(super) fn reside(
 }
 
 impl Residence {
-    /// The virtual registers, parameters apart, that a block begins with and that one before it does not end with.
+    /// The virtual registers, except parameters, that are in registers at the start of `target`,
+    /// but not at the end of `block`.
     fn missing_on(&self, work: &Work<'_>, block: MBlockId, target: MBlockId) -> SmallVec<[u32; 8]> {
         let params = &work.mir.blocks[target].params;
         let mut exit = self.exit[block].iter().peekable();
@@ -156,7 +163,7 @@ impl Residence {
         missing
     }
 
-    /// The arguments that must come back on an edge: those of parameters in registers.
+    /// The arguments that must be reloaded on an edge: those of parameters in registers.
     pub fn missing_args(&self, work: &Work<'_>, block: MBlockId, edge: &Edge<VReg>) -> SmallVec<[u32; 8]> {
         let (exit, entry) = (&self.exit[block], &self.entry[edge.block]);
         let mut missing = SmallVec::new();
@@ -250,7 +257,7 @@ impl Resident<'_> {
         let mut exit = std::mem::take(&mut self.list);
         exit.retain(|&vreg| self.inside[vreg as usize]);
         exit.sort();
-        // The list has a register twice that was evicted and came back.
+        // A register that was evicted and reloaded is in the list twice.
         exit.dedup();
         exit.retain(|&vreg| {
             self.inside[vreg as usize] = false;
@@ -263,8 +270,8 @@ impl Resident<'_> {
         Ok(())
     }
 
-    /// Whether something is in memory because of a block: a parameter, or a value that comes back on an edge to or from a block
-    /// that has been looked at.
+    /// Whether a value is in memory because of a block: a parameter, or a value that is reloaded on
+    /// an edge to or from a block that has been visited.
     fn stores_around(&self, block: MBlockId, cfg: &Cfg, residence: &Residence) -> bool {
         let data = &self.work.mir.blocks[block];
         let is_done = |other: &MBlockId| cfg.rank(*other) <= cfg.rank(block);
@@ -279,7 +286,7 @@ impl Resident<'_> {
             || cfg.preds(block).iter().copied().filter(is_done).any(|from| stores(from, block))
     }
 
-    /// Where each operand of each instruction of a block is read next, after that.
+    /// For each operand of each instruction of a block, its next read after that instruction.
     fn next_uses(&mut self, block: MBlockId) -> Vec<SmallVec<[(u32, u32); 4]>> {
         let insts = &self.work.mir.blocks[block].insts;
         let length = insts.len() as u32;
@@ -309,7 +316,7 @@ impl Resident<'_> {
         after
     }
 
-    /// Notes which components of a virtual register that gets into registers are live.
+    /// Records the live components of a virtual register that gets into registers.
     fn revive(&mut self, vreg: u32, point: u32) {
         for component in self.live.all(vreg as usize) {
             let is_live = self.live.covers(component, point);
@@ -318,7 +325,7 @@ impl Resident<'_> {
         }
     }
 
-    /// The opposite, where it is in registers no longer.
+    /// The opposite, for a virtual register that is no longer in registers.
     fn forget(&mut self, vreg: u32) {
         self.count[vreg as usize] = 0;
         for component in self.live.all(vreg as usize) {
@@ -339,7 +346,7 @@ impl Resident<'_> {
         }
     }
 
-    /// Ends the components of operands that nothing reads behind a point.
+    /// Ends the components of operands that nothing reads after a point.
     fn end(&mut self, operands: &[Operand], point: u32) {
         for component in operands.iter().flat_map(|&operand| self.live.of(operand)) {
             let vreg = self.live.owner(component);
@@ -351,7 +358,7 @@ impl Resident<'_> {
         }
     }
 
-    /// Evicts until the limit is kept; not what is in `keep`.
+    /// Evicts values, except those in `keep`, until the limit is kept.
     fn fit(&mut self, keep: &[Operand], now: u32) -> Result<(), Obstacle> {
         if self.pressure <= self.limit {
             return Ok(());
@@ -387,7 +394,7 @@ impl Resident<'_> {
         Ok(())
     }
 
-    /// What is in registers at the start of a block, of what is live there.
+    /// The values in registers at the start of a block, out of those that are live there.
     fn entry(&mut self, block: MBlockId, cfg: &Cfg, residence: &Residence) -> Vec<Start> {
         let mut limit = self.limit;
         let start = &self.uses.at_start[block];
@@ -431,7 +438,7 @@ impl Resident<'_> {
             }
         }
         choose(candidates, &mut room, &mut chosen);
-        // What only passes through stays if the loop has room for it all the way.
+        // A value that only passes through stays if the loop has room for it all the way.
         let inner = self.uses.loop_pressure[block].saturating_sub(passing);
         let mut room = room.min(limit.saturating_sub(inner));
         choose(through, &mut room, &mut chosen);
@@ -442,8 +449,8 @@ impl Resident<'_> {
         chosen
     }
 
-    /// Counts the blocks that have in a register what a virtual register is at the start of the block they lead to:
-    /// itself, or the argument of the parameter that it is.
+    /// Counts, for each virtual register at the start of a block, the predecessors that have it in
+    /// a register: itself, or the argument if it is a parameter.
     fn count_handed(&mut self, block: MBlockId, preds: &[MBlockId], residence: &Residence) {
         for &pred in preds {
             for &vreg in &residence.exit[pred] {
@@ -464,9 +471,10 @@ impl Resident<'_> {
     }
 }
 
-/// Chooses what has room: what has to come back on the fewest edges first, then what is read first.
+/// Chooses the values that have room: those with the fewest reloads on edges first, then those that
+/// are read first.
 fn choose(mut candidates: Vec<(u32, Start)>, room: &mut u32, chosen: &mut Vec<Start>) {
-    // Where all have room, their order does not matter.
+    // If all have room, their order does not matter.
     if candidates.iter().map(|(_, start)| start.width).sum::<u32>() > *room {
         candidates.sort_unstable_by_key(|&(missing, start)| (missing, start.far, start.vreg));
     }

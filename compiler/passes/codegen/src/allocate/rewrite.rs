@@ -1,10 +1,10 @@
 //! Replaces virtual by physical registers, and edge arguments by copies.
 //!
-//! In: a function and the register of each virtual register. Out: a function without block parameters.
-//! The copies of an edge go to the end of its source where that has one target, to the start of its target
-//! where that has one source, else in front of the branch where the other edges allow it (`hoist`), else into a new
-//! block on the edge. At the end of a block they stand in front
-//! of a `BSYNC`, since lanes go on at the label of its `BSSY`. Copies from a register to itself vanish.
+//! In: a function and the register of each virtual register. Out: a function without block
+//! parameters. The copies of an edge go to the end of its source if that has one target, to the
+//! start of its target if that has one source, else before the branch if the other edges allow it
+//! (`hoist`), else into a new block on the edge. At the end of a block they go before a `BSYNC`,
+//! since lanes continue at the label of its `BSSY`. Copies from a register to itself vanish.
 //!
 //! A cycle of copies borrows a register that is free on the edge and below the highest one in use, so that
 //! it does not cost a register; if there is none, registers are exchanged pairwise. An aligned pair that
@@ -33,7 +33,7 @@ pub(super) struct Rewritten {
     pub registers: [u8; 4],
 }
 
-/// What a register receives on an edge.
+/// The content that a register receives on an edge.
 #[derive(Clone, Copy)]
 enum Source {
     Reg(PReg),
@@ -50,12 +50,12 @@ struct Rewriter<'a> {
     copies: u32,
     /// Words of the frame in which calls save registers.
     saved_words: u32,
-    /// What instructions of the input name.
+    /// The registers that instructions of the input name.
     named: Named,
 }
 
-/// Rewrites a function. `stack_top` is where the driver leaves the stack pointer in constant bank 0. `None` if
-/// it needs a frame but has none.
+/// Rewrites a function. `stack_top` is the place in constant bank 0 where the driver leaves the
+/// stack pointer. `None` if the function needs a frame but has none.
 pub(super) fn rewrite(
     work: &Work<'_>,
     live: &LiveRanges<'_>,
@@ -108,7 +108,7 @@ pub(super) fn rewrite(
             let selector = blocks[id].term.selector().map(|(&selector, _)| selector);
             let moves_up = edges.len() == 1
                 || !alone && hoist::moves_up((work, live, assignment), id, &edges, &codes, selector, index);
-            // What has moved up is no code of the edge any more, when the next edge asks.
+            // Hoisted copies no longer belong to the edge when the next edge is checked.
             let insts = if moves_up { std::mem::take(&mut codes[index]) } else { codes[index].clone() };
             if insts.is_empty() {
                 continue;
@@ -152,7 +152,8 @@ pub(super) fn rewrite(
             origins[entry].splice(0..0, [Origin::Inserted; 2]);
         }
         FunctionKind::Device if bytes > 0 => {
-            // Behind the copy of the caller's stack pointer that the function's variables are found by.
+            // Goes after the copy of the caller's stack pointer, which the function uses to find
+            // its variables.
             let copies_stack = |minst: &MInst<PReg>| {
                 minst.call.is_none()
                     && moves::as_copy(&minst.inst).is_some_and(|(_, from)| from == PReg::r(1))
@@ -178,7 +179,8 @@ pub(super) fn rewrite(
     Ok(Some(Rewritten { mir, origins, copies: rewriter.copies, registers }))
 }
 
-/// Where code that must run at the end of a block goes: lanes leave through a `BSYNC` at its end.
+/// The place for code that must run at the end of a block: before a final `BSYNC`, through which
+/// lanes leave.
 pub(super) fn end_of_body<R: Register>(insts: &[MInst<R>]) -> usize {
     match insts.last() {
         Some(last) if last.inst.op == Op::BSYNC => insts.len() - 1,
@@ -207,12 +209,12 @@ impl Rewriter<'_> {
     }
 
     fn block(&mut self, id: MBlockId, block: &MBlock<VReg>) -> (Vec<MInst<PReg>>, Vec<Origin>) {
-        // With room for the branch that layout adds to most.
+        // Leaves room for the branch that layout adds to most blocks.
         let mut insts: Vec<MInst<PReg>> = Vec::with_capacity(block.insts.len() + 1);
         let mut kept = Vec::with_capacity(block.insts.len());
         for (index, (inst, &origin)) in block.insts.iter().zip(&self.work.origins[id]).enumerate() {
             ptxc_interrupt::poll();
-            // Every operand of an instruction is live there, so the register exists.
+            // Every operand of an instruction is live at the instruction, so the register exists.
             let mut is_higher = false;
             let renamed = inst.map(|reg| {
                 let place = self.register(reg).unwrap_or(PReg::new(reg.file(), 0));
@@ -236,7 +238,7 @@ impl Rewriter<'_> {
         (insts, kept)
     }
 
-    /// A call with what saves registers around it.
+    /// A call with the instructions that save registers around it.
     fn around_call(
         &mut self,
         block: MBlockId,
@@ -360,7 +362,7 @@ impl Rewriter<'_> {
         Ok(insts)
     }
 
-    /// A register that nothing needs on the edge.
+    /// A register that is free on the edge.
     fn scratch(
         &self,
         file: RegFile,
@@ -407,12 +409,13 @@ impl Named {
         *behind = (*behind).max(u16::from(reg.index()) + u16::from(width));
     }
 
-    /// What an instruction reads and writes.
+    /// Adds the registers that an instruction reads and writes.
     fn add(&mut self, inst: &MInst<PReg>) {
         inst.for_each_access(|reg, width, _| self.name(reg, width));
     }
 
-    /// What the allocator added to a function, what calls destroy in it, and what decides where blocks go.
+    /// Adds the registers of the instructions that the allocator added, those that calls destroy,
+    /// and those that terminators read.
     fn add_inserted(&mut self, mir: &Mir<PReg>, origins: &SecondaryMap<MBlockId, Vec<Origin>>) {
         for &block in &mir.layout {
             let data = &mir.blocks[block];

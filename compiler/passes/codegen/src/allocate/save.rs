@@ -1,7 +1,8 @@
-//! Saves what a call destroys around the call.
+//! Saves the registers that a call destroys around the call.
 //!
-//! In: a call, and which registers are taken before and behind it. Out: for each general register that is
-//! needed behind the call but destroyed by it, a register that is free there, or a word of the frame:
+//! In: a call, and the registers that are taken before and after it. Out: for each general register
+//! that is needed after the call but destroyed by it, a register that is free there, or a word of
+//! the frame:
 //!
 //! ```text
 //!     CALL f clobbers(R2-R9)    R3, R8 live     =>     MOV R12, R3 ; STL [R1], R8
@@ -9,11 +10,12 @@
 //!                                                      MOV R3, R12 ; LDL R8, [R1]
 //! ```
 //!
-//! So the copies stand where the call is, mostly in a slow path that hardly ever runs, and the value is in one
-//! register everywhere else (the caller-save pass of GCC, `caller-save.cc`, places them likewise). The lowest
-//! free registers are taken, so those that the function uses anyway come before others; a few more registers
-//! cost less than local memory and a stack pointer, so memory is for when the budget has none left. Calls share
-//! their words of the frame. Cost: linear in the registers.
+//! So the copies are next to the call, mostly in a slow path that rarely runs, and the value is in
+//! one register everywhere else (the caller-save pass of GCC, `caller-save.cc`, places them
+//! likewise). The lowest free registers are taken, so those that the function uses anyway come
+//! before others; a few more registers cost less than local memory and a stack pointer, so memory
+//! is used only if the budget has no registers left. Calls share their words of the frame. Cost:
+//! linear in the registers.
 
 use ptxc_sass::{Inst, PReg, RegFile};
 
@@ -29,18 +31,18 @@ pub(super) struct Saves {
     pub words: u32,
 }
 
-/// What is known at a call: masks with a bit for each general register.
+/// The registers around a call, as masks with a bit for each general register.
 pub(super) struct AtCall<'a> {
     pub call: &'a Call,
-    /// Taken before it.
+    /// The registers that are taken before it.
     pub early: [u64; 4],
-    /// Taken behind it, its results included.
+    /// The registers that are taken after it, its results included.
     pub late: [u64; 4],
     /// Its results.
     pub results: [u64; 4],
     /// The number of registers.
     pub limit: u16,
-    /// Where the words of the frame begin, in bytes above the stack pointer.
+    /// The start of the words of the frame, in bytes above the stack pointer.
     pub frame: u32,
 }
 
@@ -92,7 +94,7 @@ mod tests {
     use super::*;
     use crate::mir::RegSet;
 
-    /// The saves around a call that destroys R2 to R13, with R3 and R7 to R11 needed behind it.
+    /// The saves around a call that destroys R2 to R13, with R3 and R7 to R11 needed after it.
     fn around(limit: u16) -> (Vec<String>, Vec<String>, u32) {
         let clobbers = (2..14).map(PReg::r).collect::<RegSet>();
         let call = Call { point: 7, clobbers, frequency: 1 };

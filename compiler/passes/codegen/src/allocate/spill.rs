@@ -1,7 +1,9 @@
-//! Puts away what was chosen: to local memory, to general registers, or nowhere if it can be computed again.
+//! Spills the chosen values: to local memory, to general registers, or nowhere if they can be
+//! rematerialized.
 //!
-//! In: a function and the virtual registers that lose their register ([`pressure`](super::pressure)). Out:
-//! the function with short live ranges in their stead, still in SSA form by component.
+//! In: a function and the virtual registers that lose their register
+//! ([`pressure`](super::pressure)). Out: the function with short live ranges instead, still in SSA
+//! form by component.
 //!
 //! ```text
 //! general:    IADD3 %r9, …     =>  IADD3 %r20, …; STL [%frame+0x8], %r20
@@ -14,11 +16,11 @@
 //! constant:   LDC %r5, c[…]    =>  (gone); the LDC again before each use
 //! ```
 //!
-//! A block parameter that goes to memory is no parameter any more: each edge stores its argument into the
-//! slot. Arguments and parameters that do not interfere share a slot, so that a loop-carried value is
-//! stored where it is computed and the edge does nothing; where slots differ, the copies between them
-//! happen at once, as copies between registers do. Predicates and uniform registers become general ones
-//! before general ones are spilled. The cost is linear.
+//! A block parameter that goes to memory stops being a parameter: each edge stores its argument
+//! into the slot. Arguments and parameters that do not interfere share a slot, so that a
+//! loop-carried value is stored where it is computed and the edge does nothing; if slots differ,
+//! the copies between them happen at once, as copies between registers do. Predicates and uniform
+//! registers become general ones before general ones are spilled. The cost is linear.
 
 use std::collections::BTreeMap;
 
@@ -36,14 +38,14 @@ use super::rewrite::end_of_body;
 use super::work::{self, Origin, Rebuilt, Work};
 use crate::mir::{Edge, EdgeArg, MBlockId, MInst, Tuple, VReg, VRegId};
 
-/// Where a spilled virtual register lives.
+/// The home of a spilled virtual register.
 #[derive(Clone)]
 pub(super) enum Home {
-    /// Bytes above the stack pointer of its first component.
+    /// The place of its first component, in bytes above the stack pointer.
     Slot(u32),
     /// General registers.
     General(VReg),
-    /// Nowhere: this instruction computes it, whose result is the virtual register.
+    /// Nowhere: this instruction, whose result is the virtual register, recomputes it.
     Recompute(Box<MInst<VReg>>),
 }
 
@@ -137,7 +139,7 @@ fn can_read_in_place(inst: &MInst<VReg>, reg: VReg) -> bool {
     if reg.file() != RegFile::Ugpr || inst.call.is_some() || !inst.tied.is_empty() {
         return false;
     }
-    // Which general register does not matter.
+    // Any general register will do for this check.
     let general = VReg::new(reg.id(), reg.component(), RegFile::Gpr);
     let mut renamed = inst.inst.clone();
     for operand in &mut renamed.operands {
@@ -154,7 +156,7 @@ struct Rewriter<'a, 'm> {
     homes: Vec<Option<Home>>,
 }
 
-/// What a reload of an operand is called while it is in a register.
+/// The names of reloaded operands while they are in registers.
 type Reloaded = SmallVec<[(VReg, VReg); 4]>;
 
 impl Rewriter<'_, '_> {
@@ -198,8 +200,9 @@ impl Rewriter<'_, '_> {
         }
     }
 
-    /// The general registers of a uniform one, where an instruction can read them instead. That saves a uniform
-    /// register besides: in a divergent region what is brought back keeps its register as long as the region lasts.
+    /// The general registers of a spilled uniform one, if an instruction can read them instead.
+    /// That also saves a uniform register: in a divergent region a reloaded value keeps its
+    /// register as long as the region lasts.
     fn read_in_place(&self, inst: &MInst<VReg>, reg: VReg) -> Option<VReg> {
         let Some(Home::General(general)) = self.home(reg) else { return None };
         can_read_in_place(inst, reg).then(|| general.offset(reg.component()))
@@ -414,7 +417,7 @@ pub(super) fn fill_slot_with(
     let frame = work.frame();
     for (component, size) in pieces(from.component(), width) {
         let at = to + 4 * component as u32;
-        // A wide store needs its slot aligned too; arguments may be parts of wider tuples.
+        // A wide store needs an aligned slot, too; arguments may be parts of wider tuples.
         let words = if at.is_multiple_of(4 * u32::from(size)) { size } else { 1 };
         for word in (0..size).step_by(words as usize) {
             let at = at + 4 * word as u32;
@@ -441,7 +444,7 @@ pub(super) fn fill_slot(
     }
 }
 
-/// A predicate or uniform register into a general one.
+/// Copies a predicate or uniform register to a general one.
 fn put_away(to: VReg, from: VReg) -> Inst<VReg> {
     match from.file() {
         RegFile::Pred => moves::from_predicate(to, from),
@@ -449,8 +452,8 @@ fn put_away(to: VReg, from: VReg) -> Inst<VReg> {
     }
 }
 
-/// Cuts components into accesses of 4, 2 or 1 that are aligned both in their tuple, which begins with
-/// component `start`, and in what they are loaded to.
+/// Cuts components into accesses of 4, 2 or 1 that are aligned both in their tuple, which begins
+/// with component `start`, and in the register that they are loaded to.
 fn pieces(start: u8, width: u8) -> SmallVec<[(u8, u8); 4]> {
     let mut list = SmallVec::new();
     let mut component = 0;

@@ -11,13 +11,14 @@
 //!      … %r0 …                           … %r9 …
 //! ```
 //!
-//! - A value is stored once, so that its slot holds it wherever it comes back: behind its definition, or at the
-//!   start of a block that dominates all reloads and runs less often.
-//! - A parameter that is not in a register at the start of its block is no parameter any more: its slot receives
-//!   the arguments. Arguments share the slot where they do not interfere, and are then stored where they are
-//!   defined.
-//! - What comes back gets a name that holds until it is evicted again ([`names`](super::names)).
-//! - What can be computed again comes back by its definition, which goes if nothing else reads it.
+//! - A value is stored once, so that its slot holds it at every reload: after its definition, or at
+//!   the start of a block that dominates all reloads and runs less often.
+//! - A parameter that is not in a register at the start of its block stops being a parameter: its
+//!   slot receives the arguments. Arguments that do not interfere share the slot, and are then
+//!   stored where they are defined.
+//! - A reloaded value gets a name that holds until it is evicted again ([`names`](super::names)).
+//! - A value that can be rematerialized is brought back by its definition, which is removed if
+//!   nothing else reads it.
 //!
 //! Cost: linear in the function and the names.
 
@@ -40,18 +41,19 @@ use super::work::{self, Origin, Rebuilt, Work};
 use crate::mir::liveness::for_each_term_use;
 use crate::mir::{Cfg, Edge, EdgeArg, MBlockId, MInst, Tuple, VReg, VRegId};
 
-/// Where a value is stored.
+/// The place where a value is stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StoreAt {
     /// Nowhere.
     Never,
-    /// Behind each of its definitions.
+    /// After each of its definitions.
     Definition,
     /// At the start of a block.
     Block(MBlockId),
 }
 
-/// A block whose edge hands an argument in a register to a parameter in memory: block, parameter, argument.
+/// A block whose edge passes an argument in a register to a parameter in memory: block, parameter,
+/// argument.
 type SharedEdge = (MBlockId, VReg, VReg);
 
 struct Splitter<'a, 'm> {
@@ -62,7 +64,8 @@ struct Splitter<'a, 'm> {
     homes: Vec<Option<Home>>,
     store_at: Vec<StoreAt>,
     names: Names,
-    /// The new parameters of each block: a value, its name, and which components of it, neighbours together.
+    /// The new parameters of each block: a value, its name, and its components, neighbours
+    /// together.
     params: SecondaryMap<MBlockId, Vec<(u32, Tuple<VReg>)>>,
 }
 
@@ -79,7 +82,7 @@ fn evicted_params(
     })
 }
 
-/// What must come back on the edges of a block: values, and arguments of parameters in registers.
+/// The reloads on the edges of a block: values, and arguments of parameters in registers.
 fn missing(residence: &Residence, work: &Work<'_>, block: MBlockId) -> impl Iterator<Item = u32> {
     let edges = work.mir.blocks[block].term.edges();
     let args = edges.into_iter().flat_map(move |edge| residence.missing_args(work, block, edge));
@@ -123,12 +126,13 @@ pub(super) fn split(work: &mut Work<'_>, live: &LiveRanges<'_>, cfg: &Cfg, resid
 }
 
 impl Splitter<'_, '_> {
-    /// Decides what has a slot, or is computed again, and where it is stored.
+    /// Decides which values have a slot or are rematerialized, and where they are stored.
     fn find_homes(&mut self) -> u32 {
         let (work, residence) = (&*self.work, self.residence);
         // By virtual register, the blocks in which its slot must hold it.
         let mut needed: BTreeMap<u32, SmallVec<[MBlockId; 4]>> = BTreeMap::new();
-        // Arguments in registers of parameters in memory: they are stored on the edge unless they share its slot.
+        // Arguments in registers for parameters in memory: they are stored on the edge unless they
+        // share the parameter's slot.
         let mut shared: BTreeMap<u32, Vec<SharedEdge>> = BTreeMap::new();
         let mut slots: Vec<u32> = Vec::new();
         for &block in self.cfg.order() {
@@ -285,7 +289,7 @@ impl Splitter<'_, '_> {
         let mut current: FxHashMap<u32, VReg> = FxHashMap::default();
         let mut out = Rebuilt::with_capacity(insts.len());
         let loc = insts.first().map_or(self.work.mir.blocks[block].term_loc, |inst| inst.loc);
-        // Stores at the start: of parameters, and of values that have their place here.
+        // Stores at the start of the block: of parameters, and of values that are stored here.
         for &vreg in &residence.entry[block] {
             let mut params = self.work.mir.blocks[block].params.iter();
             let here = match self.store_at[vreg as usize] {
@@ -323,7 +327,7 @@ impl Splitter<'_, '_> {
         self.work.put_body(block, out);
     }
 
-    /// An instruction with the present names of what it reads.
+    /// An instruction with the present names of its operands.
     fn renamed(&self, block: MBlockId, current: &FxHashMap<u32, VReg>, inst: MInst<VReg>) -> MInst<VReg> {
         let defs = work::defs(&inst);
         inst.map(|reg| {
@@ -467,7 +471,7 @@ impl Splitter<'_, '_> {
         self.work.mir.to_mut().blocks[block].params = params;
     }
 
-    /// Removes definitions that are computed again wherever they are needed.
+    /// Removes definitions that are rematerialized wherever they are needed.
     fn drop_unread(&mut self) {
         let mir = &self.work.mir;
         let mut read = vec![false; mir.vregs.len()];
@@ -495,7 +499,7 @@ impl Splitter<'_, '_> {
     }
 }
 
-/// The name that a value has from its definition on.
+/// The name of a value from its definition on.
 fn own_name(vreg: u32) -> VReg {
     VReg::new(VRegId::from_u32(vreg), 0, RegFile::Gpr)
 }

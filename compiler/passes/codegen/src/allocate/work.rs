@@ -1,7 +1,7 @@
-//! The function under allocation: machine IR with a note on where each instruction came from.
+//! The function under allocation: machine IR with the origin of each instruction.
 //!
-//! The passes of the allocator add copies, stores and loads. Each instruction carries its [`Origin`], so
-//! that the checker can match the result with the function that went in.
+//! The passes of the allocator add copies, stores and loads. Each instruction carries its
+//! [`Origin`], so that the checker can match the result with the original function.
 
 use std::borrow::Cow;
 
@@ -15,10 +15,10 @@ use super::live::diverges_behind;
 use crate::abi;
 use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, RegSet, Term, VReg, VRegId, for_blocks};
 
-/// What an edge hands on.
+/// The arguments of an edge.
 type EdgeArgs = SmallVec<[EdgeArg<VReg>; 2]>;
 
-/// Where an instruction of the result came from.
+/// The origin of an instruction of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The instruction of that index in the block of the same number before allocation.
@@ -32,17 +32,18 @@ pub enum Origin {
 /// The function under allocation.
 #[derive(Clone, Debug)]
 pub(super) struct Work<'a> {
-    /// The function: as it was handed in as long as nothing had to be changed.
+    /// The function; borrowed until something has to be changed.
     pub mir: Cow<'a, Mir<VReg>>,
     /// One origin for each instruction of a block.
     pub origins: SecondaryMap<MBlockId, Vec<Origin>>,
-    /// Stands for the stack pointer R1 where local memory is used; takes no part in allocation.
+    /// Stands for the stack pointer R1 if local memory is used; takes no part in allocation.
     pub frame: Option<VReg>,
     /// Bytes of spill slots.
     pub spill_bytes: u32,
-    /// By virtual register: made by the allocator with a live range that cannot get shorter.
+    /// By virtual register, whether the allocator made it with a live range that cannot get
+    /// shorter.
     pub short: SecondaryMap<VRegId, bool>,
-    /// By predicate or uniform register, the general registers that it was put away in.
+    /// By predicate or uniform register, the general registers that it was spilled to.
     pub general: SecondaryMap<VRegId, Option<VRegId>>,
     /// By virtual register, the register that it must be in: arguments and results of calls.
     pub fixed: SecondaryMap<VRegId, Option<PReg>>,
@@ -53,7 +54,8 @@ pub(super) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Makes a block on an edge out of `block`, with code, that goes on where the edge went; the edge goes to it.
+    /// Makes a block with code on an edge out of `block`. The edge goes to the new block, which
+    /// jumps to the old target.
     pub fn split_edge(
         &mut self,
         block: MBlockId,
@@ -130,8 +132,8 @@ impl<'a> Work<'a> {
         self.frame.map(|frame| frame.id())
     }
 
-    /// Whether R1 is the stack pointer: the function has local memory, or calls a routine that has, or is itself
-    /// called, so that R1 is its caller's.
+    /// Whether R1 is the stack pointer: the function has local memory, or calls a routine that has,
+    /// or is itself called, and then R1 belongs to its caller.
     pub fn is_framed(&self) -> bool {
         self.frame.is_some()
             || self.mir.header.local_bytes > 0
@@ -139,8 +141,9 @@ impl<'a> Work<'a> {
             || self.mir.header.kind == FunctionKind::Device
     }
 
-    /// Bytes of the frame: spill slots, so many bytes of saved registers, and on top of them the function's own
-    /// local memory, which the caller of a function and the top of the stack of a kernel place.
+    /// Bytes of the frame: spill slots, `saved` bytes of saved registers, and above them the
+    /// function's own local memory. The caller of a function, or the top of a kernel's stack,
+    /// determines the place of the latter.
     pub fn frame_bytes(&self, saved: u32) -> u32 {
         match self.mir.header.local_bytes {
             0 => self.spill_bytes + saved,
@@ -161,14 +164,14 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Whether a function calls others than routines.
+/// Whether a function calls functions other than routines.
 fn calls_device_functions(mir: &Mir<VReg>) -> bool {
     let mut insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
     let named = mir.header.functions.iter().skip(1).any(|symbol| runtime::name_of_symbol(symbol).is_none());
     named || insts.any(|minst| minst.inst.op == Op::CALL_INDIRECT)
 }
 
-/// A device function has the descriptor of global memory where all others have it.
+/// A device function has the descriptor of global memory in the same place as all others.
 fn descriptor_of_device_function(mir: &Mir<VReg>) -> SecondaryMap<VRegId, Option<PReg>> {
     let mut fixed = SecondaryMap::new();
     if mir.header.kind != FunctionKind::Device {
@@ -207,14 +210,15 @@ impl Rebuilt {
 /// A register operand: the first component and the number of components.
 pub(super) type Operand = (VReg, u8);
 
-/// What an instruction reads, its tied registers and the arguments of a call included.
+/// The operands that an instruction reads, including its tied registers and the arguments of a
+/// call.
 pub(super) fn uses(inst: &MInst<VReg>) -> SmallVec<[Operand; 8]> {
     let mut list = SmallVec::new();
     inst.for_each_use(|reg, width| list.push((reg, width)));
     list
 }
 
-/// What an instruction writes, the results of a call included.
+/// The operands that an instruction writes, including the results of a call.
 pub(super) fn defs(inst: &MInst<VReg>) -> SmallVec<[Operand; 2]> {
     let mut list = SmallVec::new();
     inst.for_each_def(|reg, width| list.push((reg, width)));

@@ -1,4 +1,4 @@
-//! Words of constant banks become operands of their readers, where arithmetic takes them.
+//! Turns words of constant banks into operands of their readers, if arithmetic takes them.
 //!
 //! ```text
 //! LDC.64 %r4, c[0x0][0x160]
@@ -10,10 +10,11 @@
 //!
 //! On most architectures an operand of arithmetic may be a word of a constant bank, or two for a
 //! 64-bit operand, which has to lie at a multiple of eight. That takes no register and no
-//! instruction. What is read in another place, such as an address, is moved into general registers,
-//! which takes a fixed time, where a load would occupy a scoreboard. Loads that nobody reads any
-//! more are left to the removal of dead code. Where NVIDIA's compiler has no such operands
-//! ([`Feature::ConstantOperands`]), the rule does nothing. Cost: linear in the operands.
+//! instruction. A word that is read in another place, such as an address, is moved into general
+//! registers. The move takes a fixed time, while a load would occupy a scoreboard. The removal of
+//! dead code later removes loads without readers. On architectures where NVIDIA's compiler has no
+//! such operands ([`Feature::ConstantOperands`]), the rule does nothing. Cost: linear in the
+//! operands.
 
 use cranelift_entity::SecondaryMap;
 use ptxc_machine::{Arch, Feature};
@@ -62,7 +63,7 @@ pub fn constant_operands(mir: &mut Mir<VReg>, arch: Arch) -> bool {
     any
 }
 
-/// The register that an unguarded load of words fills as a whole, and where they lie.
+/// The register that an unguarded load of words fills as a whole, and the place of the words.
 fn loaded(mir: &Mir<VReg>, inst: &Inst<VReg>) -> Option<(VReg, Place)> {
     if !matches!(inst.op, Op::LDC | Op::ULDC) || inst.guard.is_some() || is_narrow(inst) {
         return None;
@@ -72,18 +73,18 @@ fn loaded(mir: &Mir<VReg>, inst: &Inst<VReg>) -> Option<(VReg, Place)> {
     (mir.vregs[reg.id()].width == inst.slot_width(0)).then_some((reg, (bank, offset)))
 }
 
-/// Whether a load is of less than a word.
+/// Whether a load reads less than a word.
 fn is_narrow(inst: &Inst<VReg>) -> bool {
     [".U8", ".S8", ".U16", ".S16"].into_iter().any(|size| inst.has(size))
 }
 
-/// Lets an instruction read what it can from the banks.
+/// Lets an instruction read its operands from the banks where possible.
 fn read_banks(inst: &mut MInst<VReg>, places: &Places, arch: Arch) -> bool {
     let loaded = |kind: OperandKind<VReg>| match kind {
         OperandKind::Reg(reg) => places[reg.id()].map(|place| (reg, place)),
         _ => None,
     };
-    // Most instructions read none.
+    // Most instructions read no loaded word.
     if !inst.inst.operands.iter().any(|operand| loaded(operand.kind).is_some()) {
         return false;
     }
@@ -108,8 +109,8 @@ fn read_banks(inst: &mut MInst<VReg>, places: &Places, arch: Arch) -> bool {
     any
 }
 
-/// Puts moves in place of the loads of a block that fill general registers. Most are at its start: what stands behind
-/// the last of them stays in its memory.
+/// Replaces the loads of a block that fill general registers by moves. Most loads are at its start:
+/// the instructions after the last load are not moved in memory.
 fn put_moves(mir: &mut Mir<VReg>, block: MBlockId) {
     let is_load = |inst: &MInst<VReg>| inst.inst.op == Op::LDC && loaded(mir, &inst.inst).is_some();
     let Some(last) = mir.blocks[block].insts.iter().rposition(is_load) else { return };
@@ -126,7 +127,7 @@ fn put_moves(mir: &mut Mir<VReg>, block: MBlockId) {
     mir.blocks[block].insts = insts;
 }
 
-/// The moves in place of an unguarded load of words into general registers.
+/// The moves that replace an unguarded load of words into general registers.
 fn moves(inst: &MInst<VReg>, to: VReg, (bank, offset): Place) -> impl Iterator<Item = MInst<VReg>> {
     let loc = inst.loc;
     (0..inst.inst.slot_width(0)).map(move |n| {
@@ -145,7 +146,8 @@ mod tests {
     use crate::mir::verify;
     use crate::select::select;
 
-    /// What is selected for a function with parameters at 0, 8, 12 and 16, and what the rule alone makes of it.
+    /// The selected code of a function with parameters at 0, 8, 12 and 16, and the same after this
+    /// rule alone.
     fn before_and_after(body: &str, arch: Arch) -> [String; 2] {
         let text = format!(
             "func @k entry {{\n param \"p\" 8 +0\n param \"n\" 4 +8\n param \"m\" 4 +12\n param \"w\" 8 +16\n\

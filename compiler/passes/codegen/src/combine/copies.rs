@@ -4,8 +4,8 @@
 //! MOV %r5, %r3;  IADD3 %r6, %r5, %r5, RZ     =>     IADD3 %r6, %r3, %r3, RZ
 //! ```
 //!
-//! A copy into a component of a wider register stays, since it makes the tuple; so does one under a guard.
-//! The copy itself is left to the removal of dead code. Cost: linear.
+//! A copy into a component of a wider register stays, since it builds the tuple; so does a copy
+//! under a guard. The removal of dead code later removes the copy itself. Cost: linear.
 
 use ptxc_machine::Arch;
 use ptxc_sass::{Op, OperandKind, RegFile};

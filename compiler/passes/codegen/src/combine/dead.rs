@@ -1,14 +1,15 @@
-//! Removal of instructions whose results nobody reads.
+//! Removes instructions whose results are not read.
 //!
 //! ```text
 //! LDC %r3, c[0x0][0x220]        // %r3 unused     =>   (nothing)
 //! ```
 //!
-//! An instruction is dead if it does nothing but compute registers, or load what may be loaded at any time,
-//! and none of its components is live. Liveness of components spreads backwards from the instructions with
-//! effects and the terminators; parameters of blocks are live if their component is. One walk from the last
-//! instruction to the first finds nearly all that stays, since readers mostly stand behind what they read; what only a
-//! later iteration of a loop reads is put on a list and looked at when the walk is done. Cost: linear in the operands.
+//! An instruction is dead if it only computes registers, or loads data that may be loaded at any
+//! time, and none of its components is live. Liveness of components spreads backwards from the
+//! instructions with effects and the terminators; parameters of blocks are live if their component
+//! is. One walk from the last instruction to the first finds nearly all live instructions, since
+//! most readers come after the definitions that they read. Definitions that only a later iteration
+//! of a loop reads are put on a list and visited after the walk. Cost: linear in the operands.
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_machine::Arch;
@@ -37,15 +38,16 @@ pub fn dead(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     params_changed || insts_changed
 }
 
-/// No edge; nowhere.
+/// Marks a missing edge or place.
 const NONE: u32 = u32::MAX;
 
-/// Where a component comes from.
+/// The definition of a component.
 #[derive(Clone, Copy)]
 struct Origin {
-    /// The number of the block; [`NONE`] as long as the walk has not come there, and for what stays anyway.
+    /// The number of the block; [`NONE`] until the walk has reached it, and for definitions that
+    /// stay in any case.
     block: u32,
-    /// The number of the instruction behind those of all parameters, or that of the parameter.
+    /// The number of the parameter, or of the instruction, counted after all parameters.
     place: u32,
 }
 
@@ -55,13 +57,13 @@ struct Way<'a> {
     older: u32,
 }
 
-/// What is needed of a function.
+/// The needed parts of a function.
 struct Needed<'a> {
     mir: &'a Mir<VReg>,
     components: Components,
     live: Vec<bool>,
     origins: Vec<Origin>,
-    /// Live components whose origin the walk has passed already.
+    /// Live components whose origin the walk has already passed.
     work: Vec<u32>,
     ways: Vec<Way<'a>>,
     /// For each block the newest of the edges that reach it with arguments.
@@ -135,14 +137,14 @@ impl<'a> Needed<'a> {
         }
     }
 
-    /// Whether an instruction stays, as far as the walk has come; then what it reads is live.
+    /// Whether an instruction stays, as far as the walk knows; if so, marks its operands as live.
     fn is_needed(&mut self, inst: &MInst<VReg>, here: Origin) -> bool {
         if must_stay(inst) {
             inst.for_each_use(|reg, width| self.mark(reg, width));
             return true;
         }
         let Needed { components, live, origins, .. } = self;
-        // What writes nothing has another purpose.
+        // An instruction that writes nothing has another purpose.
         let (mut writes, mut is_live) = (false, false);
         inst.inst.for_each_def(|access| {
             writes = true;
@@ -166,7 +168,7 @@ impl<'a> Needed<'a> {
         }
     }
 
-    /// What a parameter takes is live.
+    /// Marks the arguments of a parameter as live.
     fn mark_args(&mut self, block: MBlockId, number: usize) {
         let width = self.mir.blocks[block].params[number].width;
         let mut next = self.newest[block.index()];
@@ -178,7 +180,7 @@ impl<'a> Needed<'a> {
         }
     }
 
-    /// A component is live that comes from there.
+    /// Marks the definition of a live component as needed.
     fn follow(&mut self, origin: Origin) {
         let block = MBlockId::from_u32(origin.block);
         let (data, place) = (&self.mir.blocks[block], origin.place as usize);
@@ -192,7 +194,7 @@ impl<'a> Needed<'a> {
     }
 }
 
-/// Whether an instruction stays though nobody reads what it writes.
+/// Whether an instruction stays even if nothing reads its results.
 fn must_stay(inst: &MInst<VReg>) -> bool {
     let effects = inst.inst.row().effects;
     effects.writes_memory
@@ -203,7 +205,8 @@ fn must_stay(inst: &MInst<VReg>) -> bool {
         || inst.call.is_some()
 }
 
-/// Removes the parameters of which no component is live, and their arguments. Whether there are any.
+/// Removes the parameters without live components, and their arguments. Returns whether there are
+/// any.
 fn remove_params(mir: &mut Mir<VReg>, is_live: impl Fn(VReg, u8) -> bool) -> bool {
     let mut kept: SecondaryMap<MBlockId, Vec<bool>> = SecondaryMap::new();
     let mut changed = false;

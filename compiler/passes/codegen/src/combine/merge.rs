@@ -1,13 +1,13 @@
-//! Blocks in a straight line become one.
+//! Merges blocks in a straight line into one.
 //!
 //! ```text
 //! mb1: …; jump mb2(%r3)                      mb1: …
 //! mb2(%r5): IADD3 %r6, %r5, 0x1, RZ   =>          IADD3 %r6, %r3, 0x1, RZ
 //! ```
 //!
-//! A block is appended to its only predecessor if that goes nowhere else. What a `BSSY` names stays a block,
-//! and so does a block that is converged where its predecessor is not, or the other way round. Constant
-//! arguments become moves. Cost: linear.
+//! A block is appended to its only predecessor if that has no other successor. A block that a
+//! `BSSY` names is not merged. Neither are a block and its predecessor if only one of them is
+//! converged. Constant arguments become moves. Cost: linear.
 
 use cranelift_entity::SecondaryMap;
 use ptxc_machine::Arch;
@@ -70,8 +70,8 @@ fn append(mir: &mut Mir<VReg>, block: MBlockId, next: MBlockId, renames: &mut Re
     own.extend(insts);
 }
 
-/// Gives `block` the end of `next`, to which it jumps; adds to `made` what puts constant arguments into registers, which
-/// belongs between the instructions of both.
+/// Gives `block` the end of `next`, to which it jumps. Adds to `made` the instructions that put
+/// constant arguments into registers; they belong between the instructions of the two blocks.
 pub(super) fn goes_on_in(
     mir: &mut Mir<VReg>,
     block: MBlockId,

@@ -1,8 +1,8 @@
-//! Combining: machine IR to better machine IR, still with virtual registers.
+//! Combining: simplifies machine IR, still with virtual registers.
 //!
-//! In: what selection made. Out: the same function with fewer instructions: short branches as guards,
-//! straight lines as one block, no copies, constants of the warp in uniform registers or as operands, neighbours
-//! loaded together, nothing dead.
+//! In: the result of selection. Out: the same function with fewer instructions: short branches are
+//! guards, straight lines are one block, copies and dead code are removed, constants of the warp
+//! are in uniform registers or operands, neighbours are loaded together.
 //!
 //! ```text
 //!     branch %p0, mb2(0x0), mb1            MOV %r4, 0x0
@@ -10,8 +10,9 @@
 //!     jump mb2(%r3)
 //! ```
 //!
-//! One file a rule, each a pass of its own with a name, listed in [`RULES`] in the order in which they run.
-//! Each is linear in the function but for [`predicate()`], which looks at a merged block again.
+//! Each rule has a file and is a pass of its own with a name. [`RULES`] lists the rules in the
+//! order in which they run. Each is linear in the function, except for [`predicate()`], which
+//! visits merged blocks again.
 
 mod constant_operands;
 mod copies;
@@ -50,8 +51,8 @@ pub const RULES: &[(&str, Rule)] = &[
     ("dead-code", dead),
 ];
 
-/// Applies all [`RULES`] in order. Each finds all that there is for it, so that none is repeated before another has changed the
-/// function.
+/// Applies all [`RULES`] in order. Each rule finds all of its cases in one run, so repeating it is
+/// useless until another rule has changed the function.
 pub fn combine(mir: &mut Mir<VReg>, arch: Arch) {
     let mut last_change = None;
     for (place, (name, rule)) in RULES.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Short branches become guards.
+//! Turns short branches into guards.
 //!
 //! ```text
 //! mb0: BSSY B0, mb3                               mb0: MOV %r4, 0x0
@@ -10,16 +10,19 @@
 //! mb3: STS [%r7], %r5; …
 //! ```
 //!
-//! A branch around one block, or to one of two blocks that meet again, goes away where those blocks hold at
-//! most [`LIMIT`] instructions, none of which is convergent, a fence, guarded already, or takes the value of one lane (`R2UR`). What touches memory
-//! gets the guard, and what reads its results. What else only computes runs for all lanes, which spares it the wait for the
-//! predicate, unless it makes a value that the other path has, too: then it gets the guard and leaves the other path's value
-//! in place. A value that is not made there is chosen by `SEL`. The convergence barrier of the branch goes,
-//! too, if nothing else lies in its region. A branch to the end of the thread stays: it is one instruction.
+//! A branch around one block, or to one of two blocks that meet again, is removed if those blocks
+//! hold at most [`LIMIT`] instructions, and none of these is convergent, a fence, already guarded,
+//! or takes the value of one lane (`R2UR`). Instructions that touch memory, and those that read
+//! their results, get the guard. Other instructions only compute and run for all lanes, so they
+//! need not wait for the predicate. An instruction whose value replaces one of the other path gets
+//! the guard, and leaves the other path's value in place. A value that no such instruction makes is
+//! chosen by `SEL`. The convergence barrier of the branch is removed, too, if nothing else is in
+//! its region. A branch to the end of the thread stays: it is one instruction.
 //!
-//! (Allen, Kennedy, Porterfield and Warren, *Conversion of Control Dependence to Data Dependence*, POPL
-//! 1983.) Inner branches come first, and a block that has swallowed its arms is looked at again. Cost:
-//! near-linear, as every conversion removes a block, and of two blocks that become one the shorter one moves.
+//! (Allen, Kennedy, Porterfield and Warren, *Conversion of Control Dependence to Data Dependence*,
+//! POPL 1983.) Inner branches come first, and a block that has absorbed its arms is visited again.
+//! Cost: near-linear, since every conversion removes a block, and merging two blocks moves only the
+//! shorter one.
 
 use std::collections::VecDeque;
 
@@ -31,8 +34,9 @@ use smallvec::SmallVec;
 use super::merge::{constant, goes_on_in};
 use crate::mir::{Cfg, Edge, EdgeArg, MBlockId, MInst, Mir, Renames, Term, Tuple, VReg, VRegId};
 
-/// The most instructions that are put under guards for one branch. NVIDIA's compiler guards arms of up to 18. Limits from 6 to 40 were
-/// tried on the execution cases: those whose cycles change take fewer with each step up to 16, and no fewer beyond.
+/// The most instructions that are guarded for one branch. NVIDIA's compiler guards arms of up
+/// to 18. Limits from 6 to 40 were tried on the execution cases: their cycles fall with each step
+/// up to 16, and not beyond.
 pub const LIMIT: usize = 16;
 
 /// Turns short branches into guards.
@@ -73,19 +77,19 @@ pub fn predicate(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
 
 /// A branch that can be converted.
 struct Shape {
-    /// The block that runs where the predicate holds or fails, and which of both.
+    /// The block that runs if the predicate holds, or if it fails, and which of the two.
     arm: MBlockId,
     on_true: bool,
     /// The block that runs otherwise, if there is one.
     other_arm: Option<MBlockId>,
-    /// Where both paths meet.
+    /// The block where both paths meet.
     join: MBlockId,
 }
 
 struct State<'a> {
     mir: &'a mut Mir<VReg>,
-    /// The instructions of each block. Blocks are taken from the last to the first, so that short ones get long ones behind
-    /// them: the short one moves in front.
+    /// The instructions of each block. Blocks are visited from the last to the first, so a short
+    /// block is often followed by a long one: the short one is moved to the front of it.
     code: SecondaryMap<MBlockId, VecDeque<MInst<VReg>>>,
     /// The number of edges into each block.
     edges_in: SecondaryMap<MBlockId, u32>,
@@ -163,7 +167,8 @@ impl State<'_> {
         true
     }
 
-    /// Guards what of an arm may not run for all lanes, and what reads the results of that: they have none without the guard.
+    /// Guards the instructions of an arm that may not run for all lanes, and the readers of their
+    /// results, which do not exist without the guard.
     fn guard(&self, arm: &mut [MInst<VReg>], (pred, negated): (VReg, bool)) {
         let mut made: SmallVec<[VRegId; 2 * LIMIT]> = SmallVec::new();
         for inst in arm {
@@ -214,7 +219,7 @@ impl State<'_> {
     fn may_be_guarded(&self, head: MBlockId, inst: &MInst<VReg>) -> bool {
         let effects = inst.inst.row().effects;
         let uniform = inst.inst.defs().any(|access| access.reg.file().is_uniform());
-        // What `R2UR` takes from a lane without the guard is nothing.
+        // `R2UR` takes no valid value from a lane without the guard.
         inst.inst.op != Op::R2UR
             && inst.inst.guard.is_none()
             && inst.call.is_none()
@@ -229,8 +234,8 @@ impl State<'_> {
         }
     }
 
-    /// The instruction of an arm, and its slot, that makes just the value of an argument and is not guarded
-    /// for another one yet.
+    /// The instruction of an arm, and its slot, that makes exactly the value of an argument and is
+    /// not yet guarded for another argument.
     fn maker(&self, arm: &[MInst<VReg>], arg: EdgeArg<VReg>, param: Tuple<VReg>) -> Option<(usize, u8)> {
         let EdgeArg::Reg(reg) = arg else { return None };
         let reg = self.renames.get(reg);
@@ -261,7 +266,7 @@ impl State<'_> {
         reg
     }
 
-    /// `new` where the guard holds, else `old`.
+    /// Selects `new` if the guard holds, else `old`.
     fn select(
         &mut self,
         param: Tuple<VReg>,
@@ -307,7 +312,7 @@ impl State<'_> {
         to
     }
 
-    /// Removes the convergence barrier that `head` opens for a branch that is no more.
+    /// Removes the convergence barrier that `head` opened for a removed branch.
     fn drop_barrier(&mut self, head: MBlockId, join: MBlockId) {
         if self.edges_in[join] != 1 {
             return;
@@ -334,7 +339,7 @@ impl State<'_> {
             self.code[head].remove(clear);
             at = clear;
         }
-        // A region that took the barrier of one around it gives it back where it ends.
+        // A region that took the barrier of an outer region gives it back at its end.
         if let Some(save) = self.clear_before(head, at, barrier)
             && let Some(block) = goes_on
             && let Some(first) = self.code[block].front()
@@ -345,7 +350,7 @@ impl State<'_> {
             self.code[head].remove(save);
         }
         self.code[join].pop_front();
-        // Whoever comes here now came through the head.
+        // Every lane that reaches this block came through the head.
         self.mir.blocks[join].divergent = self.mir.blocks[head].divergent;
         if let Some(block) = goes_on {
             self.names[block] -= 1;
@@ -378,7 +383,7 @@ impl State<'_> {
     }
 }
 
-/// One list behind another; the shorter one is moved.
+/// Concatenates two lists; only the shorter one is moved.
 fn joined<T>(mut in_front: VecDeque<T>, mut behind: VecDeque<T>) -> VecDeque<T> {
     if in_front.len() < behind.len() {
         in_front.into_iter().rev().for_each(|inst| behind.push_front(inst));

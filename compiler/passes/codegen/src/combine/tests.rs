@@ -114,7 +114,7 @@ block2:
     assert!(long.contains("branch"), "{long}");
 }
 
-/// A lane that skips the load has no value to add to.
+/// A lane that skips the load has no value to add.
 #[test]
 fn what_reads_a_guarded_value_is_guarded() {
     let text = combined(&format!(
@@ -139,7 +139,8 @@ block2:
     assert_eq!(text.matches("@%").count(), 4, "{text}");
 }
 
-/// The inner branch goes with its barrier, the outer one stays since its arm then has guards.
+/// The inner branch is removed with its barrier; the outer one stays, since its arm then has
+/// guards.
 #[test]
 fn a_guard_is_not_guarded_again() {
     let text = combined(&format!(
@@ -163,8 +164,8 @@ block4:
     assert_eq!(text.matches("BSSY").count(), 1, "{text}");
 }
 
-/// `v5` is wanted in a loop and by an addition that takes a uniform register; `v6` goes to a parameter, and
-/// `v7` is multiplied with a word of the bank, which is in a uniform register already.
+/// `v5` is read in a loop and by an addition that takes a uniform register. `v6` goes to a
+/// parameter, and `v7` is multiplied by a word of the bank, which is already in a uniform register.
 #[test]
 fn common_values_of_a_loop_are_uniform() {
     let text = combined(&format!(
@@ -210,7 +211,7 @@ block0:
     assert_eq!(text.matches("c[0x0][0x21").count(), 2, "{text}");
 }
 
-/// `v7` feeds itself only: parameter, argument and addition go.
+/// `v7` feeds only itself: parameter, argument and addition are removed.
 #[test]
 fn a_cycle_of_dead_values_goes() {
     let text = combined(&format!(

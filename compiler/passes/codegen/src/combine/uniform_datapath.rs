@@ -1,4 +1,5 @@
-//! Values that are one a warp move to the uniform datapath where that frees a general register.
+//! Moves values that are the same for all lanes of a warp to the uniform datapath if that frees a
+//! general register.
 //!
 //! ```text
 //! mb0: LDC %r5, c[0x0][0x22c]                     mb0: ULDC %ur1, c[0x0][0x22c]
@@ -6,17 +7,18 @@
 //! mb1: … IADD3 %r9, %r8, %r6, RZ   (a loop)       mb1: … IADD3 %r9, %r8, %ur2, RZ
 //! ```
 //!
-//! A *candidate* is an unguarded instruction in a block that the warp executes together, whose row has a
-//! counterpart on the uniform datapath and which reads nothing but constants, uniform registers and other
-//! candidates. It can move if each of its readers moves too, or takes a uniform register in that place.
-//! Candidates that cannot move drag those along that depend on them; what remains falls into groups that
-//! read each other. A group moves if it *pays*: one of its results is read in a block that runs more often
-//! than the one that computes it, so that a general register would be tied up all through a loop. Where
-//! nothing is gained it stays, since a uniform result takes two cycles longer to reach its readers (6 or 9
-//! instead of 4 or 5, docs/facts/latency.md) and there is one uniform pipe for the four of the other kind.
-//! Loads of constants are no obstacle: where somebody else needs one in a general register, it is made twice.
+//! A *candidate* is an unguarded instruction in a block that the warp executes together, whose row
+//! has a counterpart on the uniform datapath, and which reads only constants, uniform registers and
+//! other candidates. It can move if each of its readers moves too, or takes a uniform register in
+//! that place. Candidates that depend on one that cannot move cannot move either; the rest form
+//! groups that read each other. A group moves if it *pays*: one of its results is read in a block
+//! that runs more often than the one that computes it, so that a general register would be occupied
+//! throughout a loop. A group that does not pay stays, since a uniform result takes two cycles
+//! longer to reach its readers (6 or 9 instead of 4 or 5, docs/facts/latency.md), and there is one
+//! uniform pipe for four of the other kind. Loads of constants are no obstacle: if another reader
+//! needs one in a general register, it is loaded twice.
 //!
-//! Cost: linear in the operands, but for the look-up of equal constants.
+//! Cost: linear in the operands, except for the look-up of equal constants.
 
 use std::collections::BTreeMap;
 
@@ -37,13 +39,13 @@ struct Candidate {
     block: MBlockId,
     /// Its place in the block.
     number: usize,
-    /// The counterpart, which names general registers still.
+    /// The counterpart, which still names general registers.
     inst: Inst<VReg>,
     /// Candidates that it reads.
     sources: SmallVec<[Index; 3]>,
     /// Candidates that read it.
     users: SmallVec<[Index; 2]>,
-    /// Whether it is a constant or loads one, and may be made twice: once in each file.
+    /// Whether it is a constant or loads one; it may then be made twice, once in each file.
     constant: bool,
     /// Whether it can move.
     moves: bool,
@@ -58,11 +60,11 @@ impl Candidate {
     }
 }
 
-/// Moves what pays.
+/// Moves the groups that pay.
 pub fn uniform_datapath(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     let cfg = Cfg::new(mir);
     let (mut list, of_reg) = candidates(mir, &cfg);
-    // Constants alone are no reason.
+    // Constants alone are not worth moving.
     if !list.iter().any(Candidate::joins) {
         return false;
     }
@@ -155,7 +157,7 @@ fn uniform_form(
             _ => return None,
         })
     };
-    // Most instructions read something that is one a lane.
+    // Most instructions read an operand that differs between lanes.
     if from.operands.iter().any(|operand| kind(operand.kind).is_none()) {
         return None;
     }
@@ -174,12 +176,12 @@ fn uniform_form(
             made = made.with_kind(modifier.kind, text);
         }
     }
-    // A sized load would widen into neighbours.
+    // A load with a size would fill neighbouring registers.
     let whole = op != Op::ULDC || made.modifier(ModKind::Size).is_empty();
     (whole && made.check_form().is_ok()).then_some((to, made))
 }
 
-/// The register that an instruction writes, if it is one alone.
+/// The register that an instruction writes, if it is the only one.
 fn only_def(inst: &Inst<VReg>) -> Option<VReg> {
     let (mut count, mut first) = (0, None);
     inst.for_each_def(|access| {
@@ -189,12 +191,14 @@ fn only_def(inst: &Inst<VReg>) -> Option<VReg> {
     first.filter(|_| count == 1)
 }
 
-/// The same register as one of the uniform file, for asking whether a form exists; a candidate has one component.
+/// The same register in the uniform file, to ask whether a form exists; a candidate has one
+/// component.
 fn uniform(reg: VReg) -> VReg {
     VReg::new(reg.id(), 0, RegFile::Ugpr)
 }
 
-/// Looks at all readers that are no candidates: do they take a uniform register, and do they pay?
+/// Checks all readers that are not candidates: whether they take a uniform register, and whether
+/// they make the move pay.
 fn visit_readers(mir: &Mir<VReg>, list: &mut [Candidate], of_reg: &SecondaryMap<VRegId, Option<Index>>) {
     for &block in &mir.layout {
         for inst in &mir.blocks[block].insts {
@@ -224,7 +228,8 @@ fn visit_readers(mir: &Mir<VReg>, list: &mut [Candidate], of_reg: &SecondaryMap<
     }
 }
 
-/// A reader that is not going to move: what it reads may if it takes all of that from uniform registers.
+/// Checks a reader that will not move: its operands may move if it takes all of them from uniform
+/// registers.
 fn visit_reader(
     mir: &Mir<VReg>,
     block: MBlockId,
@@ -283,7 +288,7 @@ fn reading_uniform(inst: &MInst<VReg>, moved: impl Fn(VReg) -> Option<VReg>) -> 
     if holds(&made) {
         return Some(made);
     }
-    // The middle operand is the one that takes other kinds.
+    // Only the middle operand takes other kinds.
     if !matches!(made.op, Op::IADD3 | Op::IMAD) {
         return None;
     }
@@ -302,7 +307,8 @@ fn reading_uniform(inst: &MInst<VReg>, moved: impl Fn(VReg) -> Option<VReg>) -> 
     None
 }
 
-/// Lets candidates stay that read one which stays, and those whose reader stays and wants a general register.
+/// Keeps candidates in place that read one which stays, and those whose reader stays and needs a
+/// general register.
 fn settle(mir: &Mir<VReg>, list: &mut [Candidate], of_reg: &SecondaryMap<VRegId, Option<Index>>) {
     let mut work: Vec<Index> = (0..list.len()).filter(|&index| !list[index].moves).collect();
     while let Some(index) = work.pop() {
@@ -323,7 +329,7 @@ fn settle(mir: &Mir<VReg>, list: &mut [Candidate], of_reg: &SecondaryMap<VRegId,
     }
 }
 
-/// Which candidates move: whole groups, and the constants that they read.
+/// The candidates that move: whole groups, and the constants that they read.
 fn choose(list: &[Candidate]) -> Vec<bool> {
     let mut groups = UnionFind::<Index>::new(list.len());
     let members = || list.iter().enumerate().filter(|(_, candidate)| candidate.joins());
@@ -346,8 +352,8 @@ fn choose(list: &[Candidate]) -> Vec<bool> {
     moving
 }
 
-/// Makes the uniform instructions in place of the others, and lets all readers read them. General registers
-/// with constants are left to the removal of dead code.
+/// Replaces instructions by their uniform counterparts, and lets all readers read these. The
+/// removal of dead code later removes general registers with constants.
 fn rewrite(
     mir: &mut Mir<VReg>,
     cfg: &Cfg,
@@ -355,7 +361,8 @@ fn rewrite(
     of_reg: &SecondaryMap<VRegId, Option<Index>>,
     moving: &[bool],
 ) {
-    // The uniform registers of what has moved so far; readers come behind what they read.
+    // The uniform registers of the instructions that have moved so far; readers come after the
+    // definitions that they read.
     let mut new: Vec<Option<VReg>> = vec![None; list.len()];
     let mut known: BTreeMap<(u8, u32), (MBlockId, VReg)> = BTreeMap::new();
     for &block in cfg.order() {

@@ -1,4 +1,4 @@
-//! Neighbouring constants are loaded into uniform registers together.
+//! Loads neighbouring constants into uniform registers together.
 //!
 //! ```text
 //! ULDC %ur1, c[0x0][0x218]
@@ -6,8 +6,8 @@
 //! ULDC %ur2, c[0x0][0x21c]
 //! ```
 //!
-//! Both must be loaded in one block, the first at a multiple of eight. The pair is loaded where the first of
-//! them was. Cost: linear, but for the sorting of a block's loads.
+//! Both must be loaded in one block, the first at a multiple of eight. The pair is loaded in the
+//! place of the earlier load. Cost: linear, except for sorting a block's loads.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! Why each control field is what it is, for `--explain`.
+//! The reasons for each control field, for `--explain`.
 //!
-//! In: the scoreboards and stalls with their reasons. Out: for each instruction of the program a list of
-//! [`Note`]s, whose text stands behind the line:
+//! In: the scoreboards and stalls with their reasons. Out: for each instruction of the program a
+//! list of [`Note`]s, which are printed after the instruction:
 //!
 //! ```text
 //! S2R R5, SR_TID.X                   // sets SB0
@@ -17,7 +17,7 @@ use ptxc_sass::latency::Ahead;
 
 use super::scoreboards::bits;
 
-/// For each instruction of a program, what forced its control field.
+/// For each instruction of a program, the reasons for its control field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explain {
     /// The notes of all instructions, in the order of the text.
@@ -27,17 +27,17 @@ pub struct Explain {
 }
 
 impl Explain {
-    /// Nothing of any instruction yet, with room for so many.
+    /// An empty list, with room for `insts` instructions.
     pub(crate) fn with_capacity(insts: usize) -> Explain {
         Explain { notes: Vec::with_capacity(insts), ends: Vec::with_capacity(insts) }
     }
 
-    /// Adds a note of the instruction that comes next.
+    /// Adds a note to the current instruction.
     pub(crate) fn push(&mut self, note: Note) {
         self.notes.push(note);
     }
 
-    /// That instruction has no more notes.
+    /// Ends the notes of the current instruction.
     pub(crate) fn finish(&mut self) {
         self.ends.push(self.notes.len() as u32);
     }
@@ -62,14 +62,14 @@ impl Explain {
     }
 }
 
-/// What a wait protects.
+/// The reason for a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Awaited {
     /// A result, or an operand that is about to be overwritten.
     Register(PReg),
     /// A memory barrier.
     Fence,
-    /// What reads of memory bring, before the cache is emptied.
+    /// The data of earlier reads of memory, before the cache is emptied.
     Arrival,
 }
 
@@ -83,14 +83,14 @@ impl fmt::Display for Awaited {
     }
 }
 
-/// One reason.
+/// One reason for a control field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
     /// It waits for scoreboards.
     Waits {
         /// A bit for each.
         scoreboards: u8,
-        /// What for.
+        /// What it waits for.
         awaited: Vec<Awaited>,
     },
     /// It sets a scoreboard for its results.
@@ -101,20 +101,21 @@ pub enum Note {
     Latency {
         /// Cycles between the two instructions.
         cycles: u32,
-        /// The instruction that produces it, by index; `None` where it is this one.
+        /// The instruction that produces the result, by index; `None` if it is this one.
         from: Option<usize>,
-        /// The mnemonic of the one that reads it; `None` for its guard.
+        /// The mnemonic of the instruction that reads it; `None` for its guard.
         reader: Option<&'static str>,
         /// The register.
         reg: PReg,
     },
-    /// Its stall keeps an overwriting from coming too soon.
+    /// Its stall keeps a register from being overwritten too soon.
     Overwrite {
         /// Cycles between the two instructions.
         cycles: u32,
-        /// The instruction that reads or writes it first, by index; `None` where it is this one.
+        /// The instruction that reads or writes the register first, by index; `None` if it is this
+        /// one.
         from: Option<usize>,
-        /// The mnemonic of the one that overwrites it.
+        /// The mnemonic of the instruction that overwrites it.
         writer: &'static str,
         /// The register.
         reg: PReg,
@@ -126,26 +127,26 @@ pub enum Note {
         /// Its number.
         scoreboard: u8,
     },
-    /// Its stall settles what is under way before another function runs.
+    /// Its stall lets accesses settle before another function runs.
     Settled {
         /// Cycles from the instruction that needs them.
         cycles: u32,
         /// That instruction, by index.
         from: usize,
     },
-    /// Its stall keeps what follows away from an instruction, whatever their registers.
+    /// Its stall keeps later instructions away from an earlier one, whatever their registers.
     Behind {
         /// Cycles from that instruction.
         cycles: u32,
-        /// What it is.
+        /// The kind of that instruction.
         ahead: Ahead,
     },
-    /// It fills up a stall that is longer than one control field can say.
+    /// It completes a stall that is too long for one control field.
     Padding,
 }
 
 impl Note {
-    /// The same where the function's code begins at another instruction.
+    /// The same note if the function's code begins at another instruction.
     pub fn shifted(&self, start: usize) -> Note {
         let mut note = self.clone();
         match &mut note {

@@ -1,17 +1,18 @@
 //! The two hints: yield and reuse.
 //!
-//! In: an instruction with its stall, and the next. Out: whether bit 109 is clear (yield), and which operands
-//! stay in the operand cache.
+//! In: an instruction with its stall, and the next instruction. Out: whether bit 109 is clear
+//! (yield), and the operands that stay in the operand cache.
 //!
-//! **Yield.** The hardware accepts a stall of 12 or more only with the yield hint, so there it is set. Below
-//! it is a choice, made as ptxas makes it in 99 of 100 cases: set where the stall covers a fixed-latency
-//! dependence of more than two cycles and the instruction sets no scoreboard.
+//! **Yield.** The hardware accepts a stall of 12 or more only with the yield hint, so these stalls
+//! set it. For shorter stalls the hint is a choice, made as ptxas makes it in 99 of 100 cases: it
+//! is set if the stall covers a fixed-latency dependence of more than two cycles and the
+//! instruction sets no scoreboard.
 //!
-//! **Reuse.** A slot that has a reuse flag gets it if the next instruction reads the same general register in
-//! the slot of the same flag, so that it need not be fetched again. The instruction must not yield (the
-//! hardware takes the flags for something else then), must not overwrite the register itself, and the next
-//! one must issue before anything else can: it waits for no scoreboard and nothing pads between. Guarded
-//! instructions get none: where the guard fails nothing is fetched.
+//! **Reuse.** A slot that has a reuse flag gets it if the next instruction reads the same general
+//! register in the slot of the same flag, so that it need not be fetched again. The instruction
+//! must not yield (the bits then have another meaning) and must not overwrite the register itself.
+//! The next one must issue before any other: it waits for no scoreboard, and there is no padding in
+//! between. Guarded instructions get no flags: if the guard fails, nothing is fetched.
 
 use ptxc_machine::Arch;
 use ptxc_sass::{Control, Inst, PReg, RegFile, Register};
@@ -37,8 +38,8 @@ pub(super) fn flagged(inst: &Inst<PReg>) -> Flagged {
     found
 }
 
-/// The reuse flags of an instruction, a bit each, given the one that follows at once; neither is guarded. With each comes what is
-/// [`flagged`] in it.
+/// The reuse flags of an instruction, a bit each, given the one right after it; neither is guarded.
+/// Each instruction is given with its [`flagged`] registers.
 pub(super) fn reuse(
     (inst, own): (&Inst<PReg>, &Flagged),
     (next, others): (&Inst<PReg>, &Flagged),

@@ -1,11 +1,14 @@
-//! Control codes: stalls, scoreboards, reuse and yield, computed once the order is fixed.
+//! Control codes: computes stalls, scoreboards, reuse and yield once the order of instructions is
+//! fixed.
 //!
-//! In: [`Code`], in any order that respects its dependences. Out: a [`Program`] with a control field behind
-//! every instruction, and an [`Explain`] that says what forced each. Four steps over a flat view of the code
-//! (`stream`):
+//! In: [`Code`], in any order that respects its dependences. Out: a [`Program`] with a control
+//! field for every instruction, and an [`Explain`] with the reasons for each. Four steps over a
+//! flat view of the code (`stream`):
 //!
-//! 1. `scoreboards`: which instruction sets and awaits which of the six, by dataflow across blocks.
-//! 2. `stalls`: the least distances that satisfy every fixed latency on every path, around loops too.
+//! 1. `scoreboards`: the scoreboards that each instruction sets and awaits, by dataflow across
+//!    blocks.
+//! 2. `stalls`: the least distances that satisfy every fixed latency on every path, around loops,
+//!    too.
 //! 3. `hints`: yield and reuse.
 //! 4. Assembly: labels, padding, resources.
 //!
@@ -15,8 +18,9 @@
 //! STG.E desc[UR4][R2.64], R0  [B------:R-:W-:-:S01]
 //! EXIT                        [B------:R-:W-:-:S05]
 //! ```
-//! With [`Sync::Serial`] every instruction stalls for 15 cycles and waits for all that came before: the
-//! bisecting aid for a wrong schedule. Cost: linear in the instructions for bounded loop nesting.
+//! With [`Sync::Serial`] every instruction stalls for 15 cycles and waits for all earlier ones,
+//! which helps to bisect a wrong schedule. Cost: linear in the instructions for bounded loop
+//! nesting.
 
 mod explain;
 mod hints;
@@ -36,20 +40,20 @@ use scoreboards::Scoreboards;
 use stalls::{Cause, Reason, Stalls};
 use stream::{ARRIVAL, Stream};
 
-/// The scoreboard that counts the groups of asynchronous copies: ptxas's, too.
+/// The scoreboard that counts the groups of asynchronous copies; ptxas uses the same.
 pub(crate) const COPY_GROUPS: u8 = 0;
 
 /// How instructions are kept apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Sync {
-    /// As little as the dependences allow.
+    /// By the least distances that the dependences allow.
     #[default]
     Dataflow,
-    /// Everything waits for everything before it.
+    /// Every instruction waits for all earlier ones.
     Serial,
 }
 
-/// What the control pass is asked for.
+/// The options of the control pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Options {
     /// How instructions are kept apart.
@@ -78,7 +82,7 @@ fn padding(stall: u32) -> impl Iterator<Item = u32> {
     (0..over.div_ceil(most)).map(move |n| (over - n * most).min(most))
 }
 
-/// Puts the program together, out of the instructions with their control fields.
+/// Assembles the program from the instructions and their control fields.
 fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resources: Resources) -> Program {
     let count = stalls.iter().map(|&stall| 1 + padding(stall).count()).sum();
     let mut insts: Vec<Coded> = Vec::with_capacity(count);
@@ -132,10 +136,10 @@ fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resource
     }
 }
 
-/// The control fields of all instructions, but for what padding says.
+/// The control fields of all instructions, except for those of padding.
 fn control_fields(stream: &Stream<'_>, scoreboards: &Scoreboards, stalls: &Stalls) -> Vec<Control> {
     let mut fields = Vec::with_capacity(stream.entries.len());
-    // Of the last instruction that was looked at for what it may keep.
+    // The last instruction whose flagged registers were computed, and these registers.
     let mut known: Option<(usize, hints::Flagged)> = None;
     for block in &stream.blocks {
         for index in block.range.clone() {
@@ -208,7 +212,7 @@ fn explain(stream: &Stream<'_>, scoreboards: &Scoreboards, stalls: &Stalls) -> E
     explain
 }
 
-/// What an instruction waits for.
+/// The reasons of an instruction's waits.
 fn awaited(stream: &Stream<'_>, scoreboards: &Scoreboards, index: usize) -> Vec<Awaited> {
     let mut awaited = Vec::new();
     for wait in scoreboards.reasons(index) {

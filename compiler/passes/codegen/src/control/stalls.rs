@@ -1,13 +1,14 @@
 //! Stall counts: the least distances that satisfy every fixed-latency dependence on every path.
 //!
-//! In: the stream with its scoreboards. Out: for each instruction the cycles until the next one may issue,
-//! and what forced them.
+//! In: the stream with its scoreboards. Out: for each instruction the cycles until the next one may
+//! issue, and the reason.
 //!
-//! Across blocks this is a backward dataflow. The state at a block's entry is a [`Window`]: every access
-//! that may come within [`HORIZON`] cycles on some path from there, with its least distance. Inside a
-//! block instructions are placed forward, each at the earliest cycle that its producers and the stalls that
-//! rows demand allow; at a way out, the window of the target tells when it may be entered. So waiting is
-//! put right in front of what waits, and independent instructions between are not held up.
+//! Across blocks this is a backward dataflow. The state at a block's entry is a [`Window`]: every
+//! access that may come within [`HORIZON`] cycles on some path from there, with its least distance.
+//! Inside a block instructions are placed forward, each at the earliest cycle that its producers
+//! and the least stalls of rows allow. At a way out, the window of the target tells when the target
+//! may be entered. So the wait is right before the instruction that waits, and independent
+//! instructions in between are not held up.
 //!
 //! ```text
 //! block 1:  ISETP P0  at 0                  needs 13 to the guard P0 of block 2, which is 4 after its entry
@@ -15,13 +16,14 @@
 //! block 2:  IADD3     at 0 of its own
 //!           @P0 FADD  at 4
 //! ```
-//! Around a loop the window of its head reaches its latch through the back edge. The time at which a way is
-//! taken only ever grows from one visit of its block to the next, and is bounded by [`HORIZON`] beyond the
-//! block's own length, so the iteration ends; blocks are visited against the flow, so that code without
-//! loops is visited once. Beside registers, three things are kept apart: a scoreboard counts an instruction
-//! that sets it from two cycles after its issue; a `BAR` is followed at once by arithmetic only,
-//! and keeps away from the `B2R` in front of it ([`Ahead`]); and where a call or a return leads, everything that was issued before has had its
-//! latency, whoever the consumer is.
+//! Around a loop the window of its head reaches its latch through the back edge. The time at which
+//! a way is taken only ever grows from one visit of its block to the next, and is bounded by
+//! [`HORIZON`] beyond the block's own length, so the iteration ends; blocks are visited against the
+//! flow, so that code without loops is visited once. Besides registers, three rules demand
+//! distances. A scoreboard counts an instruction that sets it from two cycles after its issue. Only
+//! arithmetic may directly follow a `BAR`, and a `BAR` keeps away from the `B2R` before it
+//! ([`Ahead`]). At the target of a call or a return, every earlier instruction has had its latency
+//! for any consumer.
 //!
 //! Cost: linear in the instructions for bounded loop nesting; a window holds what fits into [`HORIZON`]
 //! cycles.
@@ -38,7 +40,7 @@ use issued::{Issued, IssuedAccesses};
 
 mod issued;
 
-/// No fixed latency is longer, in cycles.
+/// The longest fixed latency, in cycles.
 const HORIZON: u32 = Latency::UNKNOWN.safe as u32;
 
 const SCOREBOARDS: usize = Control::SCOREBOARDS as usize;
@@ -48,11 +50,11 @@ const SCOREBOARDS: usize = Control::SCOREBOARDS as usize;
 pub(super) enum Reason {
     /// A fixed latency.
     Dependence { dependence: Dependence, producer: usize, consumer: usize, slot: u8, reg: PReg },
-    /// A scoreboard is to be seen by its first waiter.
+    /// The first waiter must see the scoreboard.
     Scoreboard { setter: usize, scoreboard: u8 },
-    /// An instruction comes before that others must keep away from.
+    /// Others must keep away from an earlier instruction.
     Behind { ahead: Ahead },
-    /// Another function begins, or goes on, with nothing under way.
+    /// Another function must begin, or continue, with nothing under way.
     Boundary { producer: usize },
 }
 
@@ -67,9 +69,10 @@ pub(super) struct Cause {
 /// The stalls of every instruction.
 #[derive(Debug)]
 pub(super) struct Stalls {
-    /// Cycles until the next instruction; more than fit into one control field where padding must follow.
+    /// Cycles until the next instruction; if they do not fit into one control field, padding must
+    /// follow.
     pub(super) cycles: Vec<u32>,
-    /// What forced them, where the row did not.
+    /// The reasons, except where the row itself demands the stall.
     pub(super) causes: Vec<Option<Cause>>,
 }
 
@@ -91,7 +94,7 @@ pub(super) fn assign(stream: &Stream<'_>, scoreboards: &Scoreboards, least: u32)
     while let Some(position) = work.pop_last() {
         let block = stream.order[position];
         pass.place(block);
-        // Nobody asks for that of a block that nothing leads to.
+        // The window is not needed for blocks without predecessors.
         if stream.blocks[block].preds.is_empty() {
             continue;
         }
@@ -104,11 +107,11 @@ pub(super) fn assign(stream: &Stream<'_>, scoreboards: &Scoreboards, least: u32)
     pass.stalls
 }
 
-/// An access that comes up.
+/// An upcoming access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Upcoming {
-    /// Its unit, instruction, slot, component and direction in one number, the former ones in higher bits: accesses that
-    /// have these in common differ in the distance alone.
+    /// Its unit, instruction, slot, component and direction in one number, the first in the highest
+    /// bits. Accesses with equal keys differ only in the distance.
     key: u64,
     inst: u32,
     touch: Touch,
@@ -124,46 +127,47 @@ impl Upcoming {
     }
 }
 
-/// What comes up within [`HORIZON`] cycles of a block's entry, on any path.
+/// The accesses within [`HORIZON`] cycles of a block's entry, on any path.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 struct Window {
     /// Accesses of registers that nothing in between overwrites, by key.
     accesses: Vec<Upcoming>,
     /// The first wait for each scoreboard.
     waits: [Option<u32>; SCOREBOARDS],
-    /// By the number of an [`Ahead`], what such an instruction in front of the entry would have to keep off the farthest.
+    /// By the number of an [`Ahead`], the instruction that must be the farthest from such an
+    /// instruction before the entry.
     behind: [Option<Behind>; Ahead::ALL.len()],
-    /// The earliest time at which control is in another function.
+    /// The earliest time at which control may be in another function.
     boundary: Option<u32>,
 }
 
 /// An instruction that may not follow an [`Ahead`] at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Behind {
-    /// The cycles from the issue of the one ahead to it.
+    /// The least cycles from the issue of the earlier instruction to this one.
     cycles: u32,
-    /// Cycles from here to it.
+    /// Cycles from the current point to this instruction.
     distance: u32,
 }
 
 impl Behind {
-    /// Of two, the one that the one ahead would have to be farther away for.
+    /// The one of two that the earlier instruction must be farther away from.
     fn farther(self, other: Option<Behind>) -> Behind {
         let off = |one: Behind| one.cycles.saturating_sub(one.distance);
         other.filter(|&other| off(other) >= off(self)).unwrap_or(self)
     }
 }
 
-/// What was issued in the block and may still be too young for someone.
+/// The accesses that were issued in the block and may still be too young for some consumer.
 #[derive(Debug)]
 struct Board {
     accesses: IssuedAccesses,
     setters: [Option<(usize, u32)>; SCOREBOARDS],
-    /// By the number of an [`Ahead`], when the last such instruction issued.
+    /// By the number of an [`Ahead`], the issue of the last such instruction.
     ahead: [Option<u32>; Ahead::ALL.len()],
 }
 
-/// The earliest time so far, and why.
+/// The earliest time so far, and the reason for it.
 #[derive(Clone, Copy, Debug)]
 struct Earliest {
     time: u32,
@@ -215,7 +219,7 @@ impl Pass<'_> {
                 self.board.demand_settled(self.stream, 0, &mut next);
             }
             let issued = index + 1 - range.start;
-            // None is taken before the branches.
+            // No way is taken before the branches.
             let ways = if index + 1 < body_end { 0 } else { self.stream.blocks[block].ways.len() };
             for way in 0..ways {
                 if self.stream.blocks[block].ways[way].issued == issued {
@@ -233,7 +237,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Adds cycles in front of the next instruction.
+    /// Adds cycles before the next instruction.
     fn stall(&mut self, index: usize, more: u32, cause: Option<Cause>) {
         if more > 0 {
             self.stalls.cycles[index] += more;
@@ -241,7 +245,8 @@ impl Pass<'_> {
         }
     }
 
-    /// Raises `next`, the time at which a way is taken, to what its target demands; remembers it.
+    /// Raises `next`, the time at which a way is taken, to the time that its target demands, and
+    /// stores it.
     fn demand_arrival(&mut self, block: usize, way: usize, next: &mut Earliest) {
         let known = self.arrivals[block][way];
         let target = self.stream.blocks[block].ways[way].target;
@@ -250,8 +255,8 @@ impl Pass<'_> {
         self.arrivals[block][way] = next.time;
     }
 
-    /// A stall behind a branch is followed by padding on one of its ways only; what does not fit into its
-    /// control field must lie in front of it.
+    /// Padding after a branch is executed on only one of its ways, so cycles that do not fit into
+    /// its control field must come before it.
     fn leave_room_for_branches(&mut self, block: usize, earliest: &mut Earliest) {
         for (way, &known) in self.stream.blocks[block].ways.iter().zip(&self.arrivals[block]) {
             let mut arrival = Earliest { time: known, cause: earliest.cause };
@@ -263,7 +268,7 @@ impl Pass<'_> {
         }
     }
 
-    /// What comes up after the entry of a block, as it is placed now.
+    /// The upcoming accesses after the entry of a block, in its present placement.
     fn window(&self, block: usize) -> Window {
         let data = &self.stream.blocks[block];
         let mut window = Window::default();
@@ -317,8 +322,8 @@ impl Pass<'_> {
 }
 
 impl Window {
-    /// Takes in what comes up in a successor that is entered after `arrival` cycles, but for registers that
-    /// are overwritten before.
+    /// Adds the upcoming accesses of a successor that is entered after `arrival` cycles, except for
+    /// registers that are overwritten first.
     fn follow(&mut self, next: &Window, arrival: u32, killed: &Units) {
         let within = |distance: u32| Some(distance + arrival).filter(|&distance| distance < HORIZON);
         for access in &next.accesses {
@@ -357,7 +362,7 @@ impl Board {
         self.ahead = Default::default();
     }
 
-    /// What an instruction of this block must keep from those before it in the block.
+    /// Demands the distances of an instruction from the earlier ones in its block.
     fn demand_issue(
         &self,
         stream: &Stream<'_>,
@@ -380,12 +385,12 @@ impl Board {
             self.demand_behind(ahead, Behind { cycles, distance: 0 }, earliest);
         }
         if entry.leaves_function {
-            // Padding would lie on the way back.
+            // Padding would be on the way back.
             self.demand_settled(stream, u32::from(Control::MAX_STALL), earliest);
         }
     }
 
-    /// What the code after an entry must keep from the instructions of this block.
+    /// Demands the distances of the code after an entry from the instructions of this block.
     fn demand_window(&self, stream: &Stream<'_>, window: &Window, earliest: &mut Earliest) {
         for access in window.accesses.iter().filter(|access| self.accesses.has(access.touch.unit)) {
             self.demand_access(stream, access.inst as usize, access.touch, access.distance, earliest);
@@ -406,7 +411,8 @@ impl Board {
         }
     }
 
-    /// An access that comes `distance` cycles after the point whose time is sought.
+    /// Demands the distances of an access that comes `distance` cycles after the point whose time
+    /// is sought.
     fn demand_access(
         &self,
         stream: &Stream<'_>,
@@ -422,7 +428,7 @@ impl Board {
             }
             let cycles = distance_of(stream, dependence, issued, consumer, touch);
             let time = (issued.time + cycles).saturating_sub(distance);
-            // What is no register has no fixed latency.
+            // Units that are not registers have no fixed latency.
             if let Some(reg) = touch.reg().filter(|_| time > earliest.time) {
                 let (producer, slot) = (issued.inst as usize, touch.slot);
                 let reason = Reason::Dependence { dependence, producer, consumer, slot, reg };
@@ -439,7 +445,8 @@ impl Board {
         }
     }
 
-    /// Another function is entered `distance` cycles after the point whose time is sought.
+    /// Demands that everything has settled when another function is entered, `distance` cycles
+    /// after the point whose time is sought.
     fn demand_settled(&self, stream: &Stream<'_>, distance: u32, earliest: &mut Earliest) {
         for issued in self.accesses.all() {
             if issued.time + HORIZON <= earliest.time + distance {
@@ -466,14 +473,14 @@ impl Board {
         }
     }
 
-    /// An instruction issues.
+    /// Issues an instruction.
     fn issue(&mut self, stream: &Stream<'_>, scoreboards: &Scoreboards, index: usize, time: u32) {
         let entry = &stream.entries[index];
         let touches = stream.touches(index);
         if entry.kills {
             touches.iter().filter(|touch| touch.write).for_each(|touch| self.accesses.forget(touch.unit));
         }
-        // What a scoreboard announces has no fixed time.
+        // An access that a scoreboard announces has no fixed time.
         for &touch in touches.iter().filter(|touch| !touch.late && touch.unit < FENCE) {
             self.accesses.add(Issued { inst: index as u32, touch, time });
         }

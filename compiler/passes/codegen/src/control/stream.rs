@@ -1,11 +1,11 @@
-//! The code as the control passes read it: one flat list of instructions with their accesses.
+//! The code for the control passes: one flat list of instructions with their accesses.
 //!
-//! In: [`Code`]. Out: a [`Stream`], in which every instruction has a list of [`Touch`]es, one for each
-//! single register that it reads or writes. Beside the registers there are two units that stand for order
-//! rather than for a value: [`FENCE`], which a memory barrier holds until it is done and every memory access
-//! overwrites, and [`ARRIVAL`], which a read of memory holds until its result is there, used or not, and which `CCTL.IVALL`
-//! reads. The warp's one barrier result is none: `B2R` and the next `BAR` keep their order and a distance
-//! ([`ptxc_sass::latency::Ahead::BarrierResult`]).
+//! In: [`Code`]. Out: a [`Stream`], in which every instruction has a list of [`Touch`]es, one for
+//! each single register that it reads or writes. Besides the registers there are two units that
+//! stand for order instead of a value. A memory barrier holds [`FENCE`] until it is done, and every
+//! memory access overwrites it. A read of memory holds [`ARRIVAL`] until its result is there, used
+//! or not, and `CCTL.IVALL` reads it. The warp's barrier result is not a unit: `B2R` and the next
+//! `BAR` keep their order and a distance ([`ptxc_sass::latency::Ahead::BarrierResult`]).
 //!
 //! ```text
 //! LDG.E.64 R4, desc[UR6][R2.64]     writes R4 R5; reads R2 R3 UR6 UR7; writes FENCE and ARRIVAL
@@ -22,10 +22,11 @@ use smallvec::SmallVec;
 use super::units::Units;
 use crate::layout::{Code, Way};
 
-/// What a memory barrier has not finished yet.
+/// The unit of memory barriers that are not finished yet.
 pub(super) const FENCE: u16 = PReg::COUNT as u16;
-/// What a read of memory has not got yet. An acquire goes by it even where nobody uses the value: ptxas, too, gives
-/// `ATOMG.E.ADD.STRONG.GPU PT, RZ, …` a scoreboard in front of `CCTL.IVALL`.
+/// The unit of reads of memory that have not arrived yet. An acquire depends on it even if the
+/// value is not used: ptxas, too, gives `ATOMG.E.ADD.STRONG.GPU PT, RZ, …` a scoreboard before
+/// `CCTL.IVALL`.
 pub(super) const ARRIVAL: u16 = FENCE + 1;
 /// Number of units: registers by their dense number, then the two above.
 pub(super) const UNITS: usize = PReg::COUNT + 2;
@@ -35,7 +36,7 @@ pub(super) const UNITS: usize = PReg::COUNT + 2;
 pub(super) struct Touch {
     /// The unit.
     pub(super) unit: u16,
-    /// The slot; the number of slots for the guard, and for what is no operand.
+    /// The slot; the number of slots for the guard, and for units without an operand.
     pub(super) slot: u8,
     /// Which of the slot's neighbouring registers.
     pub(super) component: u8,
@@ -47,17 +48,19 @@ pub(super) struct Touch {
 }
 
 impl Touch {
-    /// Whether it comes after what is under way at its unit. Reads of memory do not wait for one another's arrival.
+    /// Whether it must come after earlier accesses to its unit. Reads of memory do not wait for
+    /// each other's arrival.
     pub(super) fn comes_after(self) -> bool {
         !(self.unit == ARRIVAL && self.write)
     }
 
-    /// The register; `None` for the units that are none.
+    /// The register; `None` for the units that are not registers.
     pub(super) fn reg(self) -> Option<PReg> {
         PReg::from_dense(usize::from(self.unit))
     }
 
-    /// A bit for its unit, which some others share: where an instruction has none in common with another, neither have they a unit.
+    /// A bit for its unit, which some units share: two instructions without a common bit have no
+    /// common unit.
     pub(super) fn mark(self) -> u64 {
         1 << (self.unit % 64)
     }
@@ -68,15 +71,16 @@ impl Touch {
 pub(super) struct Entry<'a> {
     /// The instruction.
     pub(super) inst: &'a Inst<PReg>,
-    /// The [marks](Touch::mark) of its accesses that come after what is under way.
+    /// The [marks](Touch::mark) of its accesses that must come after earlier ones.
     pub(super) marks: u64,
-    /// Where its accesses are among those of the stream.
+    /// The place of its accesses among those of the stream.
     touches: Range<u32>,
-    /// The row of the instruction, here too: most are asked for no more, and lie far apart.
+    /// A copy of the instruction's row: most queries need only this, and the instructions are
+    /// scattered in memory.
     pub(super) op: Op,
-    /// Whether what it writes replaces the old content in every lane.
+    /// Whether its writes replace the old content in every lane.
     pub(super) kills: bool,
-    /// Whether a scoreboard announces the end of any.
+    /// Whether a scoreboard announces the end of any of its accesses.
     pub(super) is_late: bool,
     /// Whether it goes to another function, where nothing may be under way.
     pub(super) leaves_function: bool,
@@ -87,7 +91,7 @@ pub(super) struct Entry<'a> {
 pub(super) struct Block {
     /// Its instructions.
     pub(super) range: Range<usize>,
-    /// How many of them come before the branches.
+    /// The number of its instructions before the branches.
     pub(super) body: usize,
     /// The ways out.
     pub(super) ways: SmallVec<[Way; 2]>,
@@ -178,14 +182,14 @@ impl<'a> Stream<'a> {
         &self.touches[start as usize..end as usize]
     }
 
-    /// The registers that are accessed, each once.
+    /// The accessed registers, each once.
     pub(super) fn registers(&self) -> impl Iterator<Item = PReg> {
         let mut units = Units::default();
         self.touches.iter().for_each(|touch| units.insert(touch.unit));
         (0..FENCE).filter(move |&unit| units.contains(unit)).filter_map(|unit| PReg::from_dense(unit.into()))
     }
 
-    /// The block that control most often goes on to.
+    /// The most frequent successor of a block.
     pub(super) fn likely_successor(&self, block: usize) -> Option<usize> {
         let ways = self.blocks[block].ways.iter().map(|way| way.target);
         // The first of several equals: `max_by_key` takes the last, so the order is turned.
@@ -217,7 +221,7 @@ fn push_touches(inst: &Inst<PReg>, arch: Arch, list: &mut Vec<Touch>) {
     let effects = row.effects;
     match inst.op {
         Op::MEMBAR => order(FENCE, false, true),
-        // NVIDIA's assembler gives it a write scoreboard, though it writes no register.
+        // NVIDIA's assembler gives it a write scoreboard, although it writes no register.
         Op::FENCE_VIEW_ASYNC => order(FENCE, true, true),
         _ if effects.reads_memory || effects.writes_memory => order(FENCE, true, false),
         _ => {}

@@ -1,4 +1,4 @@
-//! Control codes of small kernels, and of random ones on a machine that is as slow as it may be.
+//! Control codes of small kernels, and of random ones on a machine that is as slow as allowed.
 
 use ptxc_ir::SourceLoc;
 use ptxc_sass::latency::{Ahead, Dependence, Side, latency, reads_at_issue, settled};
@@ -68,7 +68,7 @@ fn stalls(blocks: Vec<Vec<Inst<PReg>>>) -> Vec<u8> {
 #[test]
 fn a_guard_comes_thirteen_cycles_after_its_comparison() {
     assert_eq!(stalls(vec![vec![less(0, 1, 2), exit().guarded(PReg::p(0), false), exit()]]), [13, 5, 5]);
-    // What lies between counts, and is not held up.
+    // The instructions in between count, and are not held up.
     let blocks =
         vec![vec![less(0, 1, 2), iadd(3, 4, 5), iadd(6, 7, 8), exit().guarded(PReg::p(0), false), exit()]];
     assert_eq!(stalls(blocks), [1, 1, 11, 5, 5]);
@@ -81,7 +81,7 @@ fn a_distance_spans_blocks_and_back_edges() {
         vec![iadd(3, 4, 5), iadd(6, 7, 8).guarded(PReg::p(0), false), exit()],
     ];
     assert_eq!(stalls(forward), [1, 11, 1, 1, 5]);
-    // R1 of the next round is added up 4 cycles after this one.
+    // The next iteration adds to R1 4 cycles after this one.
     let around = vec![vec![iadd(1, 1, 2)], vec![iadd(3, 1, 3), iadd(1, 2, 2), bra(1)]];
     let got = stalls(around);
     assert_eq!((got[0], got[2], got[3]), (4, 1, 5));
@@ -135,8 +135,8 @@ fn what_is_awaited_together_shares_and_an_early_load_is_not_behind_a_slow_one() 
     assert_eq!(got[0].write_barrier, got[1].write_barrier);
     let got = controls(vec![vec![load(0, 2), shared(8), iadd(9, 8, 8), iadd(6, 0, 1), exit()]]);
     assert_ne!(got[0].write_barrier, got[1].write_barrier);
-    // Seven slow loads with waiters of their own, then a fast one: it shares with the last of them at worst,
-    // and nothing waits before it has to.
+    // Seven slow loads with waiters of their own, then a fast one: it shares with the last of them
+    // at worst, and nothing waits too early.
     let mut insts: Vec<Inst<PReg>> = (0..8).map(|n| load(n, 30)).collect();
     insts.extend((0..8).map(|n| iadd(n + 8, n, n)));
     insts.push(exit());
@@ -156,7 +156,7 @@ fn barriers_keep_their_distance_and_their_result() {
         assert_eq!(got[1].wait_mask, 0, "{arch}: B2R follows its barrier without a wait");
         assert_eq!((got[1].stall, got[2].wait_mask), (distance, 0), "{arch}: so does B2R the next barrier");
         assert_eq!(got[3].wait_mask, 1, "{arch}: who reads the result waits");
-        // On sm_90 the barrier in front keeps the next one as far.
+        // On sm_90 the previous barrier keeps the next one just as far away.
         let why = if arch == Arch::Sm90 { "8 after BAR" } else { "4 after B2R" };
         assert_eq!(explain.line(1), format!("sets SB0; {why}"));
     }
@@ -167,7 +167,7 @@ fn vote() -> Inst<PReg> {
     Inst::new(Op::BAR_RED).ops([Operand::imm(0), Operand::pt()])
 }
 
-/// Reads what it leaves.
+/// Reads the barrier result.
 fn result() -> Inst<PReg> {
     Inst::new(Op::B2R).ops([r(0)])
 }
@@ -177,7 +177,7 @@ fn a_barrier_too_close_to_the_reading_of_a_result_is_found() {
     let sync = Inst::new(Op::BAR_SYNC).ops([Operand::imm(1)]);
     let arrive = Inst::new(Op::BAR_ARV).ops([Operand::imm(1), Operand::imm(64)]);
     for (arch, next) in Arch::ALL.into_iter().flat_map(|arch| [&sync, &arrive].map(|next| (arch, next))) {
-        // In one block; behind a branch; around a loop at whose head the barrier stands.
+        // In one block; after a branch; around a loop with the barrier at its head.
         let again = bra(0).guarded(PReg::p(0), false);
         for blocks in [
             vec![vec![vote(), result(), next.clone(), exit()]],
@@ -255,7 +255,8 @@ fn a_stall_that_no_field_can_hold_is_padded() {
     assert_eq!(padding(46).collect::<Vec<_>>(), [15, 15, 1]);
 }
 
-/// Writes random code: few registers, so that dependences abound; branches to anywhere.
+/// Writes random code: with few registers, so that dependences are frequent, and with branches to
+/// any place.
 pub(crate) struct Writer(pub(crate) SplitMix);
 
 impl Writer {
@@ -334,13 +335,13 @@ impl Writer {
     }
 }
 
-/// A machine in which nothing of variable latency completes until it is waited for, and everything else
-/// takes as long as it may.
+/// A machine in which accesses of variable latency complete only when they are waited for, and all
+/// others take as long as they may.
 #[derive(Clone, Default)]
 struct SlowMachine {
     time: u64,
     accesses: Vec<Running>,
-    /// When the last of each [`Ahead`] issued, by its number.
+    /// The issue of the last instruction of each [`Ahead`], by its number.
     ahead: [Option<u64>; Ahead::ALL.len()],
 }
 
@@ -351,14 +352,14 @@ struct Running {
     slot: u8,
     component: u8,
     write: bool,
-    /// Fixed latency, else these scoreboards end it.
+    /// Whether the access has a fixed latency; otherwise scoreboards end it.
     fixed: bool,
     scoreboards: u8,
     issued: u64,
 }
 
 impl SlowMachine {
-    /// Issues an instruction; the error says what it came too early for.
+    /// Issues an instruction; the error says what it is too early for.
     fn issue(&mut self, program: &Program, index: usize) -> Result<(), String> {
         let Coded { inst, control, .. } = &program.insts[index];
         let now = self.time;
@@ -476,7 +477,8 @@ fn random_code_runs_on_a_slow_machine() {
     }
 }
 
-/// Runs every path from the start of a block, some instructions long; whether each is free of errors.
+/// Runs every path from the start of a block for some instructions; returns whether all are free of
+/// errors.
 fn every_path_is_fine(program: &Program, start: usize) -> bool {
     let mut stack = vec![(SlowMachine::default(), start, 0)];
     while let Some((mut machine, mut index, mut steps)) = stack.pop() {
@@ -545,7 +547,7 @@ fn nothing_is_under_way_where_another_function_begins() {
     let call = Inst::new(Op::CALL).ops([Operand::function(ptxc_sass::FunctionIndex(0))]);
     let result = Side { inst: &compare, slot: 0, component: 0 };
     let needed = settled(Arch::Sm90, result, true);
-    // What the control pass keeps beyond what the check demands.
+    // The cycles that the control pass keeps in addition to those that the check demands.
     let spare = needed.safe - needed.legal;
     let code = code(vec![vec![load, compare.clone(), call], vec![exit()]]);
     let (serial, _) = assign(code.clone(), Arch::Sm90, Options { sync: Sync::Serial });

@@ -9,7 +9,7 @@ const WORDS: usize = UNITS.div_ceil(64);
 pub(super) struct Units([u64; WORDS]);
 
 impl Units {
-    /// All of them.
+    /// All units.
     pub(super) const ALL: Units = Units([u64::MAX; WORDS]);
 
     pub(super) fn insert(&mut self, unit: u16) {
@@ -20,7 +20,7 @@ impl Units {
         self.0[usize::from(unit) / 64] >> (unit % 64) & 1 != 0
     }
 
-    /// Adds the other set; whether that brought anything new.
+    /// Adds the other set; returns whether anything is new.
     pub(super) fn extend(&mut self, other: &Units) -> bool {
         let before = *self;
         for (word, more) in self.0.iter_mut().zip(other.0) {

@@ -1,8 +1,9 @@
-//! Return addresses: what a caller leaves in the register that a callee returns by.
+//! Return addresses: the values that callers leave in the register by which callees return.
 //!
-//! In: code in its final order, in which a call is one instruction somewhere in a block. Out: the same, in which
-//! every call ends its block, and a `MOV` in front of it puts the label of the next block, where it comes back,
-//! into the return address register of the [ABI](crate::abi). The call destroys that register, so that it was free.
+//! In: code in its final order, in which a call is one instruction somewhere in a block. Out: the
+//! same, in which every call ends its block, and a `MOV` before it puts the label of the next
+//! block, where the call returns, into the return address register of the [ABI](crate::abi). The
+//! register is free there, since the call destroys it.
 //!
 //! ```text
 //! block 0: …                            block 0: …
@@ -10,7 +11,7 @@
 //!          IADD3 R0, R4, R5, RZ                  CALL.REL.NOINC `($1)
 //!                                       block 1: IADD3 R0, R4, R5, RZ
 //! ```
-//! The upper half of an address within a program is zero, and for the callee to write. Linear.
+//! The upper half of an address within a program is zero, and the callee writes it. Linear.
 
 use ptxc_sass::{Inst, Label, Op, Operand};
 
@@ -37,7 +38,8 @@ pub(super) fn split_at_calls(code: &mut Code) {
             blocks.push(block);
             continue;
         }
-        // Each part gets memory of its own: what is split off leaves the front with room for all of the block.
+        // Each part gets memory of its own, because the first part would otherwise keep the memory
+        // of the whole block.
         let tail = block.insts.len() - block.body;
         let mut part = Vec::new();
         for minst in std::mem::take(&mut block.insts) {

@@ -1,13 +1,15 @@
 //! Block order by chains along likely edges.
 //!
-//! In: the edges between blocks with how often each is taken. Out: an order in which likely edges are
+//! In: the edges between blocks with their frequencies. Out: an order in which likely edges are
 //! fall-throughs, loops are contiguous and cold blocks come last. The algorithm is the bottom-up
-//! positioning of Pettis and Hansen ("Profile guided code positioning", PLDI 1990): every block is a chain
-//! at first; edges in falling order of weight join the chain that ends in their source with the chain that
-//! begins with their target. The edge of a jump counts a third more than one of a branch, since where it falls
-//! through there is no instruction left; so loops that test at their top get the test at their bottom. Then chains are placed, the entry's first, next always the one with the
-//! heaviest edge from what has been placed; inside a loop edges are heavier than on its way out, so its
-//! chains are placed before what follows it. Ties go to the old order. O(e log e) in the edges.
+//! positioning of Pettis and Hansen ("Profile guided code positioning", PLDI 1990): every block is
+//! a chain at first; edges in falling order of weight join the chain that ends in their source with
+//! the chain that begins with their target. The edge of a jump counts a third more than that of a
+//! branch, since a jump that falls through needs no instruction; so loops that test at their top
+//! get the test at their bottom. Then chains are placed, the entry's first, and then always the
+//! chain with the heaviest edge from the placed ones. Edges inside a loop are heavier than those
+//! out of it, so its chains are placed before the code that follows it. Ties go to the old order.
+//! O(e log e) in the edges.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,18 +17,19 @@ use std::collections::BinaryHeap;
 /// An edge between blocks, numbered by their old position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arc {
-    /// Where it leaves.
+    /// Its source.
     pub(super) from: usize,
-    /// Where it leads.
+    /// Its target.
     pub(super) to: usize,
-    /// How often it is taken for one run of the entry, in units of 1/1024.
+    /// Its frequency for one run of the entry, in units of 1/1024.
     pub(super) weight: u64,
 }
 
-/// Orders the blocks `0..count`, of which 0 is the entry. Blocks that no arc reaches follow at the end.
+/// Orders the blocks `0..count`; block 0 is the entry. Blocks that no arc reaches follow at the
+/// end.
 pub(super) fn order(count: usize, arcs: &[Arc]) -> Vec<usize> {
     let mut sorted: Vec<Arc> = arcs.to_vec();
-    // An arc that is its source's only one saves a jump where it falls through; a branch stays one.
+    // The only arc of a source saves a jump if it falls through; a branch stays a branch.
     let mut ways = vec![0u32; count];
     arcs.iter().for_each(|arc| ways[arc.from] += 1);
     let gain = |arc: &Arc| if ways[arc.from] == 1 { arc.weight } else { arc.weight - arc.weight / 4 };
@@ -140,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_loop_that_is_tested_at_its_top_is_laid_out_with_the_test_at_its_bottom() {
-        // 1 tests, 2 is the body, which goes back; 3 follows the loop.
+        // 1 tests; 2 is the body, which jumps back; 3 follows the loop.
         let arcs = arcs(&[(0, 1, 1024), (1, 2, 9216), (1, 3, 1024), (2, 1, 9216)]);
         assert_eq!(order(4, &arcs), [0, 2, 1, 3]);
     }

@@ -1,10 +1,10 @@
 //! Laid-out code: blocks in their final order, with explicit branches.
 //!
-//! A [`Code`] is what [`layout`](super::layout) hands to the post-RA scheduler and to the control codes.
-//! It has no terminators: a block ends in zero to two branch instructions (`BRA`, `BRX`, `EXIT` and `RET`, guarded or
-//! not) and falls through to the next block if none of them always leaves. A label is the index of a
-//! block. A call ends a block too, so that its return address, which a `MOV` in front of it puts into a register,
-//! is the label of the next block.
+//! The post-RA scheduler and the control pass take the [`Code`] that [`layout`](super::layout)
+//! makes. It has no terminators: a block ends in zero to two branch instructions (`BRA`, `BRX`,
+//! `EXIT` and `RET`, guarded or not) and falls through to the next block if none of them is
+//! unconditional. A label is the index of a block. A call ends a block, too, so that its return
+//! address, which a `MOV` before it puts into a register, is the label of the next block.
 //!
 //! ```text
 //! block 0:  ISETP.GE.AND P0, PT, R0, R2, PT      body
@@ -24,11 +24,12 @@ use crate::mir::{Header, MInst};
 pub struct CodeBlock {
     /// The instructions: the body, then the branches.
     pub insts: Vec<MInst<PReg>>,
-    /// How many of them are the body; the rest are `BRA`, `BRX`, `EXIT` and `RET`. A call is the last of its body.
+    /// The number of instructions in the body; the rest are `BRA`, `BRX`, `EXIT` and `RET`. A call
+    /// is the last of its body.
     pub body: usize,
-    /// Where the jump table of its `BRX` lies in the constant bank, in bytes, if it ends in one.
+    /// The place of the jump table of its `BRX` in the constant bank, in bytes, if it ends in one.
     pub table: Option<u32>,
-    /// How often it runs for one run of the entry, in units of 1/1024.
+    /// Its frequency for one run of the entry, in units of 1/1024.
     pub frequency: u64,
 }
 
@@ -45,15 +46,15 @@ pub struct Way {
 /// A kernel in its final block order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// Name, architecture, and what the function needs and names.
+    /// Name, architecture, and the resources and names that the function uses.
     pub header: Header,
     /// The blocks in order; the first is the entry. The last one does not fall through.
     pub blocks: Vec<CodeBlock>,
 }
 
 impl Code {
-    /// The ways out of a block in the order in which they are tried. An `EXIT` and a `RET` are none, and a call comes
-    /// back.
+    /// The ways out of a block in the order in which they are tried. An `EXIT` and a `RET` are not
+    /// ways, and a call returns.
     pub fn ways(&self, block: usize) -> SmallVec<[Way; 2]> {
         let mut ways = SmallVec::new();
         let insts = &self.blocks[block].insts;
@@ -90,7 +91,7 @@ impl Code {
     }
 }
 
-/// The ways out of each block, for whoever asks for them more than once: to find them reads the branches.
+/// The ways out of each block, for repeated queries: finding them takes reading the branches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph(Vec<SmallVec<[Way; 2]>>);
 
@@ -113,8 +114,8 @@ impl Graph {
         preds
     }
 
-    /// The blocks that the entry reaches, each before every block that it leads to but for edges that
-    /// close a cycle (reverse postorder of a depth-first search).
+    /// The blocks that the entry reaches, each before its successors, except for edges that close a
+    /// cycle (reverse postorder of a depth-first search).
     pub fn reverse_postorder(&self) -> Vec<usize> {
         let mut order = Vec::with_capacity(self.0.len());
         let mut seen = vec![false; self.0.len()];
@@ -141,7 +142,7 @@ impl Graph {
     }
 }
 
-/// Whether a branch may also go on to the next instruction.
+/// Whether a branch may also continue with the next instruction.
 pub(super) fn is_conditional(inst: &Inst<PReg>) -> bool {
     inst.guard.is_some() || inst.op.tests_lanes() || inst.get("ps").is_some_and(|ps| ps.as_reg().is_some())
 }

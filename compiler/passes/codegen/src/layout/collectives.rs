@@ -1,4 +1,4 @@
-//! Routines in which lanes meet, copied to where they are called.
+//! Copies routines in which lanes meet to the places where they are called.
 //!
 //! In: laid-out code, in which `CALL` stands for a routine of [`warp`](ptxc_ssa::runtime::warp), and the routines' code. Out:
 //! the same with each such call, and the `MOV` of its return address, replaced.
@@ -9,9 +9,10 @@
 //! .L_x_4:                                    ENDCOLLECTIVE
 //!                                            .L_x_4:
 //! ```
-//! Lanes of the mask wait at their `WARPSYNC.COLLECTIVE`, wherever each is. When all have come, they execute one of
-//! the copies together, and each goes on at the label that it named. So all copies of a routine must have the same
-//! registers, which they have by the [ABI](crate::abi). Barriers of the CTA and the cluster are for all lanes, and have no mask. Linear.
+//! The lanes of the mask wait at their `WARPSYNC.COLLECTIVE`, each at its own place. When all have
+//! arrived, they execute one of the copies together, and each continues at the label that it named.
+//! So all copies of a routine must use the same registers, which the [ABI](crate::abi) ensures.
+//! Barriers of the CTA and the cluster are for all lanes, and have no mask. Linear.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +66,7 @@ pub fn inline_collectives(
         let Some(copy) = copies.get(&target) else { continue };
         let loc = last.loc;
         block.insts.pop();
-        // The return address, which names where the lanes go on.
+        // The return address, which names the place where the lanes continue.
         let Some(back) = block.insts.pop().and_then(|address| address.inst.labels().next()) else { continue };
         let begin = match copy.mask {
             Some(mask) => Inst::new(Op::WARPSYNC_COLLECTIVE).slot("mask", Operand::reg(mask)),
@@ -83,7 +84,7 @@ pub fn inline_collectives(
 
 /// A routine's code.
 struct Copy {
-    /// Where its mask is, if it has one.
+    /// The register of its mask, if it has one.
     mask: Option<PReg>,
     body: Vec<Inst<PReg>>,
 }

@@ -1,9 +1,9 @@
 //! The check that convergence barriers nest along every path of laid-out code.
 //!
-//! In: [`Code`]. Out: nothing, or every place that breaks a rule. On each path the open barriers form a
-//! stack: `BSSY` pushes one that is not open, `BSYNC` pops the top and goes on at the label that its `BSSY`
-//! named, `BREAK` needs an open one. Paths that meet bring the same stack; an `EXIT` may leave barriers
-//! open, since a lane that exits no longer counts.
+//! In: [`Code`]. Out: nothing, or every place that breaks a rule. On each path the open barriers
+//! form a stack: `BSSY` pushes one that is not open, `BSYNC` pops the top and continues at the
+//! label that its `BSSY` named, `BREAK` needs an open one. Paths that meet have the same stack; an
+//! `EXIT` may leave barriers open, since a lane that exits no longer counts.
 //!
 //! ```text
 //! BSSY B0, `(.L_x_3)       B0                  BSSY B0, `(.L_x_3)
@@ -11,9 +11,10 @@
 //! …                        B0                  BSYNC B0              open and without
 //! BSYNC B0                 (none)
 //! ```
-//! `BREAK` lets its lanes leave the region on a path of their own, on which the barrier is no longer open. `BMOV.32.CLEAR`
-//! saves a barrier of a region around or of the function's callers, so that `BSSY` can open it again; only after `BMOV.32` has
-//! given it back can the outer region be closed or left.
+//! `BREAK` lets its lanes leave the region on a path of their own, on which the barrier is no
+//! longer open. `BMOV.32.CLEAR` saves a barrier of an outer region or of the function's callers, so
+//! that `BSSY` can open it again; only after `BMOV.32` has given it back can the outer region be
+//! closed or left.
 //!
 //! The check walks the blocks once, with an abstract stack for each. Its cost is the number of instructions and edges times
 //! the depth of the stack, which the converge pass bounds.
@@ -32,11 +33,11 @@ pub struct ConvergenceError {
     pub block: usize,
     /// The instruction in it; the number of instructions for its end.
     pub inst: usize,
-    /// What is wrong.
+    /// The error.
     pub why: Why,
 }
 
-/// What is wrong with a convergence barrier.
+/// An error with a convergence barrier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
     /// `BSSY` on a barrier that is already open.
@@ -45,14 +46,15 @@ pub enum Why {
     NotOpen(u8),
     /// Something other than `BSSY` and `BMOV.32` on a barrier that is saved.
     Saved(u8),
-    /// `BSYNC` on a barrier inside which another one is open.
+    /// `BSYNC` on a barrier while an inner one is open.
     NotInnermost {
         /// The barrier of the `BSYNC`.
         barrier: u8,
         /// The innermost open one.
         innermost: u8,
     },
-    /// After `BSYNC` the code goes on elsewhere than at the label of the `BSSY`, or not right behind it.
+    /// After `BSYNC` the code does not continue at the label of the `BSSY`, or the label is not
+    /// right after the `BSYNC`.
     WrongLabel {
         /// The barrier.
         barrier: u8,
@@ -63,9 +65,9 @@ pub enum Why {
     Join {
         /// The block that both reach.
         target: usize,
-        /// What is open on this path, outermost first.
+        /// The open barriers on this path, outermost first.
         here: Vec<u8>,
-        /// What is open on the path found first.
+        /// The open barriers on the path that was found first.
         there: Vec<u8>,
     },
 }
@@ -142,7 +144,7 @@ pub fn check(code: &Code) -> Result<(), Vec<ConvergenceError>> {
                     entry[way.target] = Some(open.clone());
                     work.push(way.target);
                 }
-                // A thread that ends takes no barrier along.
+                // A thread that ends need not close its barriers.
                 Some(known) if *known != open && !only_exits(code, way.target) => {
                     errors.push(ConvergenceError {
                         block,
@@ -162,7 +164,7 @@ pub fn check(code: &Code) -> Result<(), Vec<ConvergenceError>> {
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// Whether a block does nothing but end the thread.
+/// Whether a block only ends the thread.
 fn only_exits(code: &Code, block: usize) -> bool {
     matches!(code.blocks[block].insts.as_slice(), [only] if only.inst.op == Op::EXIT && only.inst.guard.is_none())
 }

@@ -1,7 +1,8 @@
-//! Room in the queue of the memory unit in front of asynchronous copies.
+//! Keeps room in the queue of the memory unit before asynchronous copies.
 //!
-//! In: scheduled code. Out: the same with loads that are never executed in front of an `LDGSTS`, where accesses of shared memory
-//! or barriers may have been issued since the last one, and in front of a `MEMBAR` of sm_90:
+//! In: scheduled code. Out: the same with loads that are never executed before an `LDGSTS`, if
+//! accesses to shared memory or barriers may have been issued since the last `LDGSTS`, and before a
+//! `MEMBAR` of sm_90:
 //!
 //! ```text
 //! LDS R3, [R4]                             LDS R3, [R4]
@@ -12,8 +13,9 @@
 //!                                          LDGSTS.E [R5+0x4], desc[UR4][R6.64]
 //! ```
 //!
-//! No document says why; ptxas does so without exception. What it does not look at, the blocks in front, is taken for the worst, but for
-//! the entry of a kernel before sm_90, as ptxas does. See `docs/facts/memory.md`. Linear.
+//! No document gives a reason; ptxas does so without exception. Like ptxas, this pass does not look
+//! at earlier blocks and assumes the worst of them, except at the entry of a kernel before sm_90.
+//! See `docs/facts/memory.md`. Linear.
 
 use ptxc_ir::FunctionKind;
 use ptxc_machine::{Arch, Feature};
@@ -23,9 +25,9 @@ use ptxc_sass::{Address, Inst, Op, Operand, PReg};
 use super::code::Code;
 use crate::mir::MInst;
 
-/// Loads in front of a copy.
+/// Loads before a copy.
 const IN_FRONT_OF_COPY: usize = 3;
-/// Loads in front of a fence, in code that has copies.
+/// Loads before a fence, in code that has copies.
 const IN_FRONT_OF_FENCE: usize = 1;
 
 /// Puts loads that are never executed before copies and fences.
@@ -62,7 +64,7 @@ fn never() -> Inst<PReg> {
     Inst::new(Op::LDS_NEVER).ops([Operand::rz(), Operand::mem(Address::narrow(None, 0))])
 }
 
-/// Whether a copy behind it needs room: it may access shared memory, or lets the threads of the CTA meet.
+/// Whether a copy after it needs room: it may access shared memory, or is a barrier of the CTA.
 fn is_between(inst: &Inst<PReg>) -> bool {
     let effects = inst.row().effects;
     let is_group = matches!(inst.op, Op::LDGDEPBAR | Op::DEPBAR_LE);

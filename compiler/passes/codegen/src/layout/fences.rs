@@ -1,8 +1,9 @@
-//! Places that nothing may cross, but which are no code: there the block ends.
+//! Ends blocks at places that nothing may cross, but that are not code.
 //!
-//! In: code in which a `NOP` with a call site stands where the memory accesses of the warp's lanes are ordered, or where a
-//! called function finds its parameters. Out: the same without them. In front of each, but for one at a block's start, a block
-//! ends and the next begins, so that no scheduler moves anything across.
+//! In: code in which a `NOP` with a call site stands where the memory accesses of the warp's lanes
+//! are ordered, or where a called function finds its parameters. Out: the same without them. A
+//! block ends at each of them, except at a block's start, so that no scheduler moves anything
+//! across.
 //!
 //! ```text
 //! block 0: STS [R0], R1                 block 0: STS [R0], R1
@@ -20,7 +21,7 @@ pub(super) fn is_fence(minst: &MInst<PReg>) -> bool {
     minst.inst.op == Op::NOP && minst.call.is_some()
 }
 
-/// Ends blocks at fences, and removes these.
+/// Ends blocks at fences, and removes the fences.
 pub(super) fn split_at_fences(code: &mut Code) {
     let mut first = Vec::with_capacity(code.blocks.len());
     let mut parts: Vec<CodeBlock> = Vec::with_capacity(code.blocks.len());

@@ -1,23 +1,24 @@
 //! Block order and the branches that realise it.
 //!
-//! In: `Mir<PReg>`, allocated. Out: [`Code`], in which blocks stand in their final order and every `BRA` and
-//! `EXIT` is an instruction. Five steps:
+//! In: `Mir<PReg>`, allocated. Out: [`Code`], in which blocks are in their final order and every
+//! `BRA` and `EXIT` is an instruction. Five steps:
 //!
-//! 1. Jump threading (`threading`): edges into empty blocks go to where those lead.
+//! 1. Jump threading (`threading`): edges into empty blocks go to the targets of these.
 //! 2. Order (`chains`): chains along likely edges; hot edges fall through, cold blocks go last.
 //! 3. Branches: a conditional branch is inverted so that its likelier or following target falls through; a
 //!    branch to a block that only exits becomes `@P EXIT`, a jump to one becomes `EXIT`.
-//! 4. Labels of `BSSY` follow their blocks, and name what stands right behind the `BSYNC` (`resume`).
-//! 5. Calls end their blocks and get their return addresses (`calls`); what nothing may cross but is no code ends them
-//!    and goes (`fences`). Calls that an architecture replaces by a copy of their routine are left to
-//!    [`inline_collectives`], when that is compiled.
+//! 4. Labels of `BSSY` follow their blocks, and name the instruction right after the `BSYNC`
+//!    (`resume`).
+//! 5. Calls end their blocks and get their return addresses (`calls`); fences end their blocks and
+//!    are removed (`fences`). Calls that an architecture replaces by a copy of their routine are
+//!    left to [`inline_collectives`], after the routine has been compiled.
 //!
 //! ```text
 //! mb0: …; branch P0, mb2, mb1            block 0: …
 //! mb1: …; exit                     =>             @P0 EXIT
 //! mb2: exit                              block 1: …; EXIT
 //! ```
-//! Blocks that nothing reaches are dropped. [`check_convergence`] re-checks afterwards that convergence
+//! Unreachable blocks are dropped. [`check_convergence`] re-checks afterwards that convergence
 //! barriers nest along every path. Cost: `O(e log e)` in the edges.
 
 mod calls;
@@ -115,22 +116,22 @@ pub fn layout(mir: Mir<PReg>, arch: Arch) -> Code {
 /// An instruction: block and position in it.
 type Site = (usize, usize);
 
-/// What the steps look for in the bodies of blocks, found in one walk: to ask each instruction for its row takes as long as to
-/// read it from memory.
+/// The instructions that the steps need from the bodies of blocks, found in one walk, since reading
+/// every instruction from memory is slow.
 #[derive(Debug, Default)]
 struct Found {
-    /// What opens or closes a convergence barrier, in order.
+    /// The instructions that open or close a convergence barrier, in order.
     brackets: Vec<resume::Bracket>,
-    /// What names places in the code.
+    /// The instructions that name places in the code.
     naming: Vec<Site>,
-    /// Whether anything calls.
+    /// Whether there are calls.
     calls: bool,
     /// Whether there are [fences](fences::is_fence).
     fences: bool,
 }
 
 impl Found {
-    /// Notes what an instruction is, apart from whether it names a place.
+    /// Records an instruction, except for whether it names a place.
     fn note(&mut self, site: Site, minst: &MInst<PReg>) {
         self.brackets.extend(resume::Bracket::of(site, &minst.inst));
         self.calls |= is_call(minst.inst.op);
@@ -165,7 +166,7 @@ impl Condition {
     }
 }
 
-/// How a block ends once its edges are threaded and branches to an exit are exits.
+/// The end of a block after its edges are threaded and branches to an exit are exits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum End {
     Exit,
@@ -176,12 +177,13 @@ enum End {
         then: MBlockId,
         other: MBlockId,
     },
-    /// Exit under the condition, else go there.
+    /// Exit under the condition, else go to the target.
     ExitIf {
         condition: Condition,
         other: MBlockId,
     },
-    /// Here if all lanes of the mask are, else apart; all lanes of the warp without a mask.
+    /// Go to one block if all lanes of the mask are together, else to the other; without a mask,
+    /// all lanes of the warp.
     Together {
         mask: Option<PReg>,
         here: MBlockId,
@@ -208,7 +210,7 @@ impl End {
             Term::Branch { pred, negated, then, other } => {
                 let condition = Condition { pred: *pred, negated: *negated };
                 let (then, other) = (target(then.block), target(other.block));
-                // A guard is a predicate of the lane; a uniform one decides by an operand of BRA.
+                // A guard is a predicate of the lane; a uniform predicate is an operand of BRA.
                 let can_guard = !pred.file().is_uniform();
                 match (only_exits(then), only_exits(other)) {
                     (true, true) => End::Exit,
@@ -243,8 +245,8 @@ impl End {
     }
 }
 
-/// The blocks that are still reached, by edges or as the label of a `BSSY`, in their old order but for the
-/// entry, which is first.
+/// The blocks that are still reached, by edges or as the label of a `BSSY`, in their old order,
+/// except for the entry, which is first.
 fn reachable(
     mir: &Mir<PReg>,
     ends: &SecondaryMap<MBlockId, End>,
@@ -273,8 +275,8 @@ fn reachable(
     std::iter::once(entry).chain(rest).collect()
 }
 
-/// The edges with their weights: that of the only edge into a block is the block's frequency; what is left
-/// of the source's frequency goes to its other edge.
+/// The edges with their weights: the weight of the only edge into a block is the block's frequency;
+/// the rest of the source's frequency goes to its other edge.
 fn arcs(
     mir: &Mir<PReg>,
     ends: &SecondaryMap<MBlockId, End>,
@@ -335,7 +337,8 @@ fn write_end(
         End::Exit => push(Inst::new(Op::EXIT)),
         End::Table { address, ref targets, .. } => {
             let op = if address.file().is_uniform() { Op::BRXU } else { Op::BRX };
-            // The offset is the way back to the first instruction, and known when all have their places.
+            // The offset is the distance back to the first instruction, known when all instructions
+            // have their places.
             let branch = Inst::new(op).ops([Operand::reg(address), Operand::imm(0)]);
             push(branch.targets(targets.iter().map(|&block| label(block))));
         }
@@ -377,8 +380,8 @@ fn write_end(
     }
 }
 
-/// A `BRA.CONV`, which is taken if all lanes of the mask are there, or else a `BRA.DIV`, which is taken if not. All
-/// lanes are the complement of none, or go without saying.
+/// A `BRA.CONV`, which is taken if all lanes of the mask are together, or a `BRA.DIV`, which is
+/// taken if not. The mask of all lanes is written as the complement of no lanes, or omitted.
 fn test_together(conv: bool, mask: Option<PReg>, target: Label, arch: Arch) -> Inst<PReg> {
     let (with_mask, without) =
         if conv { (Op::BRA_CONV, Op::BRA_CONV_WARP) } else { (Op::BRA_DIV, Op::BRA_DIV_WARP) };
@@ -424,7 +427,7 @@ pub(crate) mod tests {
         Term::Branch { pred: PReg::p(0), negated: false, then: edge(then), other: edge(other) }
     }
 
-    /// A block with so many NOPs; the texts only count.
+    /// A block with one NOP for each text.
     pub(crate) fn block(insts: &[&str], term: Term<PReg>) -> MBlock<PReg> {
         MBlock {
             params: Vec::new(),

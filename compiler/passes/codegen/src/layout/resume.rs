@@ -1,8 +1,10 @@
-//! Where threads go on after `BSYNC`: both at the label of its `BSSY` and at the next instruction.
+//! Makes threads continue after `BSYNC` at a place that is both the label of its `BSSY` and the
+//! next instruction.
 //!
-//! In: code in its final order. Out: the same, in which every `BSSY` names the instruction right behind the
-//! `BSYNC` that closes it. Where the join does not follow its `BSYNC` but is branched to, or takes parameters by
-//! moves, what is between becomes a block of its own, and the `BSSY` names that:
+//! In: code in its final order. Out: the same, in which every `BSSY` names the instruction right
+//! after the `BSYNC` that closes it. If the join does not follow its `BSYNC` directly, because of a
+//! branch or moves to its parameters, the instructions in between become a block of their own, and
+//! the `BSSY` names that block:
 //!
 //! ```text
 //! BSSY B0, `(.L_x_3)                BSSY B0, `(.L_x_5)
@@ -12,9 +14,9 @@
 //!                                   BRA `(.L_x_3)
 //! ```
 //!
-//! NVIDIA's compiler always emits the one shape in which the two places are the same, so whether the
-//! hardware takes the address from the barrier or the next instruction is not known and must not matter.
-//! Which `BSSY` a `BSYNC` closes is found by a forward dataflow of sets. Linear.
+//! NVIDIA's compiler always emits the one shape in which the two places are the same, so it is not
+//! known whether the hardware takes the address from the barrier or the next instruction, and it
+//! must not matter. A forward dataflow of sets finds the `BSSY` that a `BSYNC` closes. Linear.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -25,11 +27,11 @@ use smallvec::SmallVec;
 use super::code::{Code, CodeBlock};
 use super::{Found, Site};
 
-/// The regions that may be open, each with a `BSSY` that may have opened it. Most blocks leave them as they are, and share the
-/// list.
+/// The regions that may be open, each with a `BSSY` that may have opened it. Most blocks do not
+/// change them, and share the list.
 type Open = Rc<[(Holder, Site)]>;
 
-/// A region by its convergence barrier, and how many regions inside it have the same barrier.
+/// A region by its convergence barrier, and the number of regions inside it with the same barrier.
 type Holder = (u8, u8);
 
 /// An instruction that names a convergence barrier.
@@ -40,19 +42,19 @@ pub(super) struct Bracket {
     kind: BracketKind,
 }
 
-/// What an instruction does to a convergence barrier.
+/// The effect of an instruction on a convergence barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BracketKind {
     Opens,
     Closes,
     Leaves,
-    /// An inner region or a function that is called is to open the barrier.
+    /// It saves the barrier, so that an inner region or a called function can open it.
     Saves,
     Restores,
 }
 
 impl Bracket {
-    /// An instruction, if it is one.
+    /// The bracket of an instruction, if it is one.
     pub(super) fn of(site: Site, inst: &Inst<PReg>) -> Option<Bracket> {
         let kind = match inst.op {
             Op::BSSY => BracketKind::Opens,
@@ -67,7 +69,7 @@ impl Bracket {
     }
 }
 
-/// Lets every `BSSY` name what follows its `BSYNC`.
+/// Lets every `BSSY` name the place after its `BSYNC`.
 pub(super) fn name_resumptions(code: &mut Code, found: &Found) {
     let brackets = &found.brackets;
     let closes = |bracket: &&Bracket| bracket.kind == BracketKind::Closes;
@@ -75,7 +77,8 @@ pub(super) fn name_resumptions(code: &mut Code, found: &Found) {
         return;
     }
     let closed = closed_barriers(code, brackets);
-    // A block in which something follows a BSYNC, a branch or a move to a parameter of the join, is split there.
+    // A block in which a branch, or a move to a parameter of the join, follows a BSYNC is split
+    // there.
     let mut cuts: Vec<SmallVec<[usize; 1]>> = vec![SmallVec::new(); code.blocks.len()];
     for &Bracket { site: (block, position), .. } in brackets.iter().filter(closes) {
         if position + 1 < code.blocks[block].insts.len() {
@@ -116,7 +119,7 @@ pub(super) fn name_resumptions(code: &mut Code, found: &Found) {
     code.blocks = blocks;
 }
 
-/// A label that is numbered as after the split already, kept apart from the others by its high bit.
+/// A label with its number after the split; its high bit distinguishes it from the others.
 struct NewLabel(u32);
 
 const NEW: u32 = 1 << 31;
@@ -187,7 +190,7 @@ fn closed_barriers(code: &Code, brackets: &[Bracket]) -> BTreeSet<(Site, Site)> 
     closed
 }
 
-/// The open regions after the number of regions inside those with one barrier has changed.
+/// The open regions after a change to the number of regions inside those with one barrier.
 fn nested(open: &Open, barrier: u8, change: impl Fn(u8) -> Option<u8>) -> Open {
     let changed = |&((of, inside), site): &(Holder, Site)| match of == barrier {
         true => change(inside).map(|inside| ((of, inside), site)),
@@ -216,7 +219,8 @@ mod tests {
         minst
     }
 
-    /// What follows a `BSYNC` in its block, a move or another `BSYNC`, begins a block, which the `BSSY` names.
+    /// A move or another `BSYNC` after a `BSYNC` in its block begins a new block, which the `BSSY`
+    /// names.
     #[test]
     fn a_block_is_split_behind_each_bsync() {
         let mut blocks = vec![

@@ -47,7 +47,7 @@ impl fmt::Display for Code {
 /// Reads all functions of a text of laid-out code.
 ///
 /// # Errors
-/// Every line that makes no sense, in order.
+/// All lines that cannot be parsed, in order.
 pub fn parse(text: &str) -> Result<Vec<Code>, Vec<ParseError>> {
     let mut lines = Lines::new(text);
     let mut functions = Vec::new();

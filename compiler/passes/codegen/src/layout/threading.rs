@@ -1,13 +1,14 @@
-//! Jump threading: edges into empty blocks go straight to where those lead.
+//! Jump threading: edges into empty blocks go straight to the targets of these.
 //!
-//! In: machine IR. Out: for every block the block that an edge to it shall name. A block is empty if it
-//! has no instructions and ends in a jump; a cycle of empty blocks (an endless loop) keeps one of them.
+//! In: machine IR. Out: for every block the block that an edge to it should name. A block is empty
+//! if it has no instructions and ends in a jump; a cycle of empty blocks (an endless loop) keeps
+//! one of them.
 //!
 //! ```text
 //! mb1: branch %p0, mb2, mb3          mb1: branch %p0, mb4, mb3
 //! mb2: jump mb4                 =>
 //! ```
-//! Each block is walked over once: linear.
+//! Each block is visited once: linear.
 
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -15,7 +16,7 @@ use ptxc_sass::PReg;
 
 use crate::mir::{MBlockId, Mir, Term};
 
-/// Where an edge to each block shall go.
+/// For each block, the final target of an edge to it.
 pub(super) fn destinations(mir: &Mir<PReg>) -> SecondaryMap<MBlockId, PackedOption<MBlockId>> {
     let mut destination: SecondaryMap<MBlockId, PackedOption<MBlockId>> = SecondaryMap::new();
     let mut on_path = SecondaryMap::new();

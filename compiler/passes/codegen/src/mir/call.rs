@@ -1,17 +1,17 @@
-//! What a call does to registers.
+//! The effect of a call on registers.
 //!
-//! A called routine finds its arguments in fixed registers, leaves its results in fixed registers, and
-//! destroys others. In machine IR an instruction that calls carries a [`CallSite`] that says which:
+//! A called routine finds its arguments in fixed registers, leaves its results in fixed registers,
+//! and destroys others. In machine IR a call instruction has a [`CallSite`] with these registers:
 //!
 //! ```text
 //! CALL.REL.NOINC fn0 args(%r4:2 in R4, %r6 in R6) results(%r9 in R4) clobbers(R4-R7 P0)
 //! ```
 //!
-//! Before allocation a value is a virtual register and may be anywhere until the call; the allocator brings it
-//! to its place and keeps what is read later out of the clobbered registers. After allocation a value and its
-//! place are the same register. The arguments and results of the site are reads and writes of the instruction
-//! like those of its operands. The registers of results count as clobbered whether the set has them or not;
-//! those of arguments only if it does.
+//! Before allocation a value is a virtual register and may be anywhere until the call; the
+//! allocator brings it to its place, and keeps values that are read later out of the clobbered
+//! registers. After allocation a value and its place are the same register. The arguments and
+//! results of the site are reads and writes of the instruction like those of its operands. The
+//! registers of results always count as clobbered; those of arguments only if the set has them.
 
 use ptxc_sass::{PReg, RegFile, Register};
 use smallvec::SmallVec;
@@ -23,27 +23,27 @@ use super::Tuple;
 pub struct Fixed<R> {
     /// The value.
     pub value: Tuple<R>,
-    /// Where its first component is. A tuple of general or uniform registers begins at a multiple of its
-    /// alignment, as everywhere.
+    /// The place of its first component. A tuple of general or uniform registers begins at a
+    /// multiple of its alignment, as everywhere.
     pub place: PReg,
 }
 
 /// Arguments, results and clobbered registers of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallSite<R> {
-    /// What the routine reads, each in its place. No two places overlap.
+    /// The values that the routine reads, each in its place. No two places overlap.
     pub args: SmallVec<[Fixed<R>; 4]>,
-    /// What it returns, each in its place. No two places overlap.
+    /// The values that it returns, each in its place. No two places overlap.
     pub results: SmallVec<[Fixed<R>; 2]>,
-    /// What it destroys; never R1.
+    /// The registers that it clobbers; never R1.
     pub clobbers: RegSet,
-    /// Whether it has a stack frame of its own below that of the caller, so that R1 must be the stack pointer
-    /// there. Elsewhere R1 may hold any value.
+    /// Whether it has a stack frame of its own below that of the caller; R1 must then be the stack
+    /// pointer. Otherwise R1 may hold any value.
     pub uses_stack: bool,
 }
 
 impl<R> Default for CallSite<R> {
-    /// Reads, returns and destroys nothing.
+    /// A call site that reads, returns and clobbers nothing.
     fn default() -> CallSite<R> {
         let (args, results) = Default::default();
         CallSite { args, results, clobbers: RegSet::default(), uses_stack: false }
@@ -65,7 +65,7 @@ impl<R: Copy> CallSite<R> {
         }
     }
 
-    /// Everything that holds something else after the call: the clobbered registers and those of results.
+    /// The registers whose content changes: the clobbered ones and those of results.
     pub fn destroyed(&self) -> RegSet {
         self.clobbers.union(self.result_places())
     }
@@ -90,7 +90,7 @@ impl RegSet {
         self.0[reg.dense() / 64] |= 1 << (reg.dense() % 64);
     }
 
-    /// Adds so many neighbours, as far as there are any.
+    /// Adds `width` neighbours, or as many as there are.
     pub fn insert_tuple(&mut self, first: PReg, width: u8) {
         (0..width).filter_map(|n| first.offset(n)).for_each(|reg| self.insert(reg));
     }
@@ -105,22 +105,22 @@ impl RegSet {
         self.0[reg.dense() / 64] >> (reg.dense() % 64) & 1 != 0
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|&word| word == 0)
     }
 
-    /// What is in one of both.
+    /// The union of both sets.
     pub fn union(self, other: RegSet) -> RegSet {
         RegSet(std::array::from_fn(|word| self.0[word] | other.0[word]))
     }
 
-    /// What is in this one only.
+    /// The registers that are only in this set.
     pub fn without(self, other: RegSet) -> RegSet {
         RegSet(std::array::from_fn(|word| self.0[word] & !other.0[word]))
     }
 
-    /// How many of a file are in it.
+    /// The number of registers of a file in the set.
     pub fn count(&self, file: RegFile) -> u32 {
         self.mask(file).iter().map(|word| word.count_ones()).sum()
     }
@@ -143,7 +143,7 @@ impl RegSet {
         })
     }
 
-    /// The set that prints as the text; `None` if none does.
+    /// The set that is printed as this text; `None` if there is none.
     pub fn parse(text: &str) -> Option<RegSet> {
         let mut set = RegSet::default();
         for run in text.split_whitespace() {

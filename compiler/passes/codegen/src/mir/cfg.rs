@@ -6,10 +6,10 @@
 //! mb0 -> mb1, mb2    mb1 -> mb2        preds(mb2) = mb0, mb1    idom(mb2) = mb0    order mb0 mb1 mb2
 //! ```
 //!
-//! The order is a reverse postorder from the entry; blocks that the entry does not reach are not in it.
-//! Dominators by Lengauer and Tarjan's algorithm, [`immediate_dominators`], in `O(E log V)` on every graph;
-//! the question whether one block dominates another takes constant time. They are computed when somebody first asks
-//! for them. Nothing recurses.
+//! The order is a reverse postorder from the entry; blocks that the entry does not reach are not in
+//! it. Dominators by Lengauer and Tarjan's algorithm, [`immediate_dominators`], in `O(E log V)` on
+//! every graph; a dominance query takes constant time. Dominators are computed on first use.
+//! Nothing recurses.
 
 use std::sync::OnceLock;
 
@@ -23,7 +23,7 @@ use super::{MBlockId, Mir};
 /// Predecessors, order and dominators of a [`Mir`].
 #[derive(Clone, Debug)]
 pub struct Cfg {
-    /// How many blocks there are, reachable or not.
+    /// The number of blocks, reachable or not.
     blocks: usize,
     preds: SecondaryMap<MBlockId, SmallVec<[MBlockId; 2]>>,
     order: Vec<MBlockId>,
@@ -35,13 +35,13 @@ pub struct Cfg {
 #[derive(Clone, Debug)]
 struct Dominators {
     immediate: SecondaryMap<MBlockId, PackedOption<MBlockId>>,
-    /// For each block the half-open range of numbers, in a preorder of the tree, of the blocks that it dominates; its own
-    /// is the first.
+    /// For each block the half-open range of numbers, in a preorder of the tree, of the blocks that
+    /// it dominates; its own number is the first.
     subtree: SecondaryMap<MBlockId, (u32, u32)>,
 }
 
 impl Cfg {
-    /// Reads the graph off the terminators.
+    /// Builds the graph from the terminators.
     pub fn new<R: Copy>(mir: &Mir<R>) -> Cfg {
         let blocks = mir.blocks.len();
         let mut preds: SecondaryMap<MBlockId, SmallVec<[MBlockId; 2]>> = for_blocks(mir, SmallVec::new());
@@ -58,7 +58,7 @@ impl Cfg {
         Cfg { blocks, preds, order, rank, dominators: OnceLock::new() }
     }
 
-    /// The blocks that go to a block, with repetition where both edges of a branch do.
+    /// The predecessors of a block; a block is repeated if both edges of its branch go here.
     pub fn preds(&self, block: MBlockId) -> &[MBlockId] {
         &self.preds[block]
     }
@@ -68,7 +68,7 @@ impl Cfg {
         &self.order
     }
 
-    /// The place of a block in [`order`](Self::order); `None` if nothing reaches it.
+    /// The place of a block in [`order`](Self::order); `None` if it is unreachable.
     pub fn rank(&self, block: MBlockId) -> Option<u32> {
         Some(self.rank[block]).filter(|&rank| rank != u32::MAX)
     }
@@ -97,7 +97,7 @@ impl Cfg {
             let ranks = self.preds[block].iter().map(|&pred| self.rank[pred]);
             edges.extend(ranks.filter(|&rank| rank != u32::MAX).map(|rank| (rank, index as u32)));
         }
-        // Every block but the entry has an edge.
+        // Every block except the entry has an edge.
         if !edges.is_empty() {
             let found = immediate_dominators(self.order.len(), 0, &edges);
             for (&block, dominator) in self.order.iter().zip(found) {
@@ -112,7 +112,7 @@ impl Cfg {
         &self,
         immediate: &SecondaryMap<MBlockId, PackedOption<MBlockId>>,
     ) -> SecondaryMap<MBlockId, (u32, u32)> {
-        // In the order a dominator comes before what it dominates.
+        // In the order, a dominator comes before the blocks that it dominates.
         let mut sizes: SecondaryMap<MBlockId, u32> = for_count(self.blocks, 1);
         for &block in self.order.iter().rev() {
             if let Some(up) = immediate[block].expand() {
@@ -137,7 +137,7 @@ impl Cfg {
     }
 }
 
-/// A map that has a place for each block of a function already.
+/// A map with a place for each block of a function.
 pub(crate) fn for_blocks<R: Copy, V: Clone>(mir: &Mir<R>, default: V) -> SecondaryMap<MBlockId, V> {
     for_count(mir.blocks.len(), default)
 }

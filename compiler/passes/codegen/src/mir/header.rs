@@ -1,16 +1,16 @@
-//! The facts about a function that hold for machine IR and for laid-out code alike.
+//! The facts about a function that are the same for machine IR and for laid-out code.
 
 use ptxc_ir::{FunctionKind, LaunchBounds, Param};
 use ptxc_machine::Arch;
 use ptxc_sass::variable::Variable;
 
-/// Name, architecture, and what the function needs and names.
+/// Name, architecture, and the resources and names that the function uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The function's name.
     pub name: String,
-    /// Whether it is launched or called. A function that is called begins with a `NOP` whose call site has the
-    /// parameters as results: they are where the caller left them.
+    /// Whether it is launched or called. A called function begins with a `NOP` whose call site has
+    /// the parameters as results, in the places where the caller left them.
     pub kind: FunctionKind,
     /// The architecture that its instructions are for.
     pub arch: Arch,
@@ -24,9 +24,9 @@ pub struct Header {
     pub shared_bytes: u32,
     /// Local memory in bytes; before allocation without spills.
     pub local_bytes: u32,
-    /// What the kernel demands of a launch.
+    /// The kernel's demands on a launch.
     pub bounds: LaunchBounds,
-    /// The number of CTA barriers; 16 where a barrier's number is not known.
+    /// The number of CTA barriers; 16 if a barrier's number is not known.
     pub barriers: u32,
     /// The size of the jump tables in their constant bank, in bytes.
     pub table_bytes: u32,

@@ -12,13 +12,14 @@
 //! - Every component is defined once and its definition dominates its uses.
 //! - Edges carry one argument for each parameter of their target, of the same file and width.
 //! - Instructions in [`MBlock::insts`] neither branch nor exit; control flow is in [`MBlock::term`].
-//! - A guarded instruction that defines a register may name in [`MInst::tied`] the register whose content
-//!   remains where the guard fails; it must end up in the same physical register. Without such a name the
-//!   content is undefined there, and nobody may depend on it.
+//! - A guarded instruction that defines a register may name in [`MInst::tied`] the register whose
+//!   content remains if the guard fails; both must get the same physical register. Without such a
+//!   name the content is then undefined, and no instruction may depend on it.
 //! - Operands fit the slots of their row.
-//! - An instruction that calls says so ([`MInst::call`]): which values must be in which registers, and which
-//!   registers it destroys. It has no guard.
-//! - Uniform registers are defined where the warp is converged, or hold constants or what the lanes of a mask find out.
+//! - A call has a call site ([`MInst::call`]), which names the values that must be in fixed
+//!   registers, and the registers that the call clobbers. It has no guard.
+//! - Uniform registers are defined where the warp is converged, or hold constants or a result that
+//!   the lanes of a mask find together.
 
 mod call;
 mod cfg;
@@ -49,12 +50,12 @@ pub use vreg::{VReg, VRegData, VRegId};
 pub struct MBlockId(u32);
 entity_impl!(MBlockId, "mb");
 
-/// A register with the number of components that are meant: block parameters, edge arguments.
+/// A register with a number of components: block parameters, edge arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tuple<R> {
     /// The first component.
     pub reg: R,
-    /// How many.
+    /// The number of components.
     pub width: u8,
 }
 
@@ -63,30 +64,31 @@ pub struct Tuple<R> {
 pub struct MInst<R> {
     /// The instruction.
     pub inst: Inst<R>,
-    /// Where a guarded definition leaves the old content: (slot of the definition, register that holds
-    /// that content). It counts as a use. A guarded definition that is not listed leaves undefined content
-    /// where the guard fails.
+    /// The old contents that remain if the guard of a definition fails: (slot of the definition,
+    /// register that holds that content). It counts as a use. A guarded definition that is not
+    /// listed leaves undefined content if the guard fails.
     pub tied: SmallVec<[(u8, R); 1]>,
-    /// What it hands to a called routine, gets back and loses, if it calls one.
+    /// The arguments, results and clobbers of the routine that it calls, if it calls one.
     pub call: Option<Box<CallSite<R>>>,
-    /// Where it came from.
+    /// Its source location.
     pub loc: SourceLoc,
 }
 
 impl<R: Copy> Clone for MInst<R> {
-    /// As the derived one, but that whoever copies a large function stops when nobody wants it any more.
+    /// Like the derived implementation, except that copying a large function stops when the result
+    /// is no longer wanted.
     fn clone(&self) -> MInst<R> {
         ptxc_interrupt::poll();
         let MInst { inst, tied, call, loc } = self;
-        // Few have any.
+        // Few instructions have any.
         let tied = if tied.is_empty() { SmallVec::new() } else { SmallVec::from_slice(tied) };
         MInst { inst: inst.clone(), tied, call: call.clone(), loc: *loc }
     }
 }
 
 impl<R: Register> MInst<R> {
-    /// Whether lanes that are elsewhere may have a turn when it is executed. From `R2UR` to such an instruction, nothing else of
-    /// the warp comes between (docs/facts/clusters.md).
+    /// Whether lanes that are elsewhere may have a turn when it is executed. From `R2UR` to such an
+    /// instruction, no other lanes of the warp run in between (docs/facts/clusters.md).
     pub fn gives_turn(&self) -> bool {
         let effects = self.inst.row().effects;
         effects.convergent
@@ -140,7 +142,7 @@ impl<R: Register> MInst<R> {
         }
     }
 
-    /// Renames the registers where they stand.
+    /// Renames the registers in place.
     pub fn rename(&mut self, mut rename: impl FnMut(R) -> R) {
         self.inst.rename(&mut rename);
         for (_, old) in self.tied.iter_mut() {
@@ -172,7 +174,7 @@ pub struct Edge<R> {
     pub args: SmallVec<[EdgeArg<R>; 2]>,
 }
 
-/// What an edge hands to a block parameter.
+/// The argument of an edge for a block parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EdgeArg<R> {
     /// The content of a register, as wide as the parameter.
@@ -184,23 +186,24 @@ pub enum EdgeArg<R> {
     Undef,
 }
 
-/// How a block ends.
+/// The end of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Term<R> {
-    /// Go on there.
+    /// Continue in the target of the edge.
     Jump(Edge<R>),
     /// Go to the first edge if the predicate (negated if the flag says so) holds, else to the second.
     Branch {
         /// A predicate, or a uniform predicate.
         pred: R,
-        /// Whether it must be false.
+        /// Whether the predicate must be false.
         negated: bool,
         /// Where to if so.
         then: Edge<R>,
         /// Where to if not.
         other: Edge<R>,
     },
-    /// Go to the first edge if all lanes of a mask are here, else to the second; whoever is here goes the same way.
+    /// Take the first edge if all lanes of a mask are here, else the second; all lanes that are
+    /// here take the same edge.
     Together {
         /// The mask, in a uniform register; all lanes without one.
         mask: Option<R>,
@@ -209,11 +212,11 @@ pub enum Term<R> {
         /// Where to if not.
         apart: Edge<R>,
     },
-    /// Go to where a jump table says.
+    /// Go to the target that a jump table gives.
     Table {
         /// The distance of the target from the kernel's first instruction, in bytes: two components.
         address: R,
-        /// Where the table lies in its constant bank, in bytes.
+        /// The place of the table in its constant bank, in bytes.
         offset: u32,
         /// One edge for each entry of the table.
         edges: Vec<Edge<R>>,
@@ -251,7 +254,7 @@ impl<R> Term<R> {
         }
     }
 
-    /// The register that decides where to go, with the number of its components.
+    /// The register that decides on the edge, with the number of its components.
     pub fn selector(&self) -> Option<(&R, u8)> {
         match self {
             Term::Branch { pred, .. } => Some((pred, 1)),
@@ -261,7 +264,7 @@ impl<R> Term<R> {
         }
     }
 
-    /// The register that decides where to go.
+    /// The register that decides on the edge.
     pub fn selector_mut(&mut self) -> Option<&mut R> {
         match self {
             Term::Branch { pred, .. } => Some(pred),
@@ -288,29 +291,30 @@ impl<R> Term<R> {
 pub struct MBlock<R: Copy> {
     /// The parameters; empty after allocation.
     pub params: Vec<Tuple<R>>,
-    /// The instructions, none of which branches or exits. `BSSY` names the block that its lanes go on in
-    /// after `BSYNC` by a [`Label`](ptxc_sass::Label) with the number of that block.
+    /// The instructions, none of which branches or exits. `BSSY` names the block where its lanes
+    /// continue after `BSYNC`, by a [`Label`](ptxc_sass::Label) with the number of that block.
     pub insts: Vec<MInst<R>>,
     /// The end.
     pub term: Term<R>,
-    /// Source of the end.
+    /// Source location of the end.
     pub term_loc: SourceLoc,
-    /// How often it runs for one run of the entry, in units of 1/1024.
+    /// Its frequency for one run of the entry, in units of 1/1024.
     pub frequency: u64,
-    /// Whether its warp may have diverged: what it defines in uniform registers must not depend on that.
+    /// Whether its warp may have diverged: its definitions of uniform registers must not depend on
+    /// that.
     pub divergent: bool,
 }
 
 /// A function of machine IR.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mir<R: Copy> {
-    /// Name, architecture, and what the function needs and names.
+    /// Name, architecture, and the resources and names that the function uses.
     pub header: Header,
     /// The blocks.
     pub blocks: PrimaryMap<MBlockId, MBlock<R>>,
     /// The blocks in order; the first is the entry.
     pub layout: Vec<MBlockId>,
-    /// The virtual registers; kept after allocation for nothing but their number.
+    /// The virtual registers; after allocation only their number is used.
     pub vregs: PrimaryMap<VRegId, VRegData>,
 }
 
@@ -325,11 +329,11 @@ impl Mir<VReg> {
         }
     }
 
-    /// A new virtual register of so many components.
+    /// A new virtual register of `width` components.
     ///
     /// # Panics
-    /// If there are [`VReg::MOST`] already: a function that takes a quarter of them is refused when it is selected
-    /// ([`MOST_REGISTERS`](crate::select::MOST_REGISTERS)).
+    /// If there are already [`VReg::MOST`] registers. Selection rejects a function that takes a
+    /// quarter of them ([`MOST_REGISTERS`](crate::select::MOST_REGISTERS)).
     pub fn new_vreg(&mut self, file: RegFile, width: u8) -> VReg {
         VReg::new(self.vregs.push(VRegData { file, width }), 0, file)
     }

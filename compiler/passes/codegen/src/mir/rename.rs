@@ -1,4 +1,4 @@
-//! Renaming of virtual registers: a rule that replaces one register by another notes it here and applies
+//! Renaming of virtual registers: a rule records each replacement of a register here, and applies
 //! all of them in one walk.
 //!
 //! ```text

@@ -10,8 +10,8 @@
 //!   component divisible by its width.
 //! - **Edges.** An edge carries one argument for each parameter of its target, of the same file and width.
 //!   A block in the layout goes to blocks in the layout. The entry has no parameters and no predecessors.
-//! - **Straight lines.** No instruction of a block branches or exits, except that `BSYNC` and `BREAK` stand
-//!   among them, and `BSSY` names a block in the layout.
+//! - **Straight lines.** No instruction of a block branches or exits, except for `BSYNC` and
+//!   `BREAK`, and `BSSY` names a block in the layout.
 //! - **Calls.** A call has no guard; its values fit their places, which are in the same file and do not
 //!   overlap. It leaves R1, the stack pointer, alone.
 //! - **Guards.** A tied old content belongs to a definition of a guarded instruction and is in the file of
@@ -19,8 +19,8 @@
 //! - **Forms.** Operands fit the slots of their row, and at most one of them is neither a general register
 //!   nor a predicate: an immediate, a uniform register or a constant. (Addresses, moves into and instructions
 //!   of the uniform datapath and barriers, which name such operands by nature, are exempt.)
-//! - **Uniform registers** are defined where the warp is converged, or hold constants or what the lanes of a mask,
-//!   which are together, find out once.
+//! - **Uniform registers** are defined where the warp is converged, or hold constants or a result
+//!   that the lanes of a mask, which are together, find once.
 //!
 //! Cost: linear in the instructions.
 
@@ -51,7 +51,8 @@ impl std::fmt::Display for MirError {
     }
 }
 
-/// Where a component is defined: the block and the number of the instruction plus one, 0 for parameters.
+/// The place of a definition: the block and the number of the instruction plus one, 0 for
+/// parameters.
 type Place = (MBlockId, usize);
 
 /// Checks all rules.
@@ -182,7 +183,7 @@ impl Verifier<'_> {
 
     fn check_inst(&mut self, inst: &MInst<VReg>) {
         let row = inst.inst.row();
-        // Linking makes an immediate of the address of a function.
+        // Linking turns the address of a function into an immediate.
         let mut form = inst.inst.clone();
         for operand in form.operands.iter_mut().filter(|_| form.op == Op::MOV) {
             if matches!(operand.kind, OperandKind::Function(_)) {
@@ -252,7 +253,7 @@ impl Verifier<'_> {
                 taken = taken.union(own);
             }
         }
-        // A function that is called may take its caller's stack pointer for a value.
+        // A called function may use its caller's stack pointer as a value.
         let takes_stack = inst.inst.op == Op::NOP && self.mir.header.kind == FunctionKind::Device;
         if call.destroyed().contains(PReg::r(1)) && !takes_stack {
             self.error("a call destroys R1, the stack pointer");
@@ -301,9 +302,9 @@ impl Verifier<'_> {
     }
 }
 
-/// Whether an instruction can have its operands together: arithmetic takes one that is neither a general
-/// register nor a predicate. The truth tables and shift counts that every form of an instruction has do not
-/// count.
+/// Whether an instruction can have its operands together: arithmetic takes only one operand that is
+/// neither a general register nor a predicate. Truth tables and shift counts that every form of an
+/// instruction has do not count.
 pub fn takes_operands(inst: &Inst<VReg>) -> bool {
     let row = inst.row();
     let arithmetic = matches!(row.pipe, Pipe::Alu | Pipe::Fma | Pipe::FmaHeavy | Pipe::Half | Pipe::Fp64)
@@ -348,7 +349,7 @@ mod tests {
         verify(mir).map_or_else(|errors| errors[0].message.clone(), |()| "fine".to_string())
     }
 
-    /// Each step breaks one rule more and mends it.
+    /// Each step breaks another rule and repairs it.
     #[test]
     fn rules_can_be_broken() {
         let mut mir = Mir::new("k", ptxc_machine::Arch::Sm90);

@@ -1,7 +1,8 @@
 //! Virtual registers: a number, a component and a file, in 32 bits.
 //!
-//! An instruction has room for eight operands, an address in each of them for three registers, and passes walk over all
-//! instructions some twenty times: what a register takes, a large function's passes wait for.
+//! An instruction has room for eight operands, each with room for an address of three registers,
+//! and the passes walk over all instructions about twenty times. Passes over large functions are
+//! limited by memory traffic, so registers are kept small.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -14,7 +15,7 @@ use ptxc_sass::{RegFile, Register};
 pub struct VRegId(u32);
 entity_impl!(VRegId, "%");
 
-/// What a virtual register is.
+/// The file and width of a virtual register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VRegData {
     /// The file.
@@ -24,15 +25,15 @@ pub struct VRegData {
     pub width: u8,
 }
 
-/// One component of a virtual register, or the first of several, with its file, so that an operand knows that without
-/// its function.
+/// One component of a virtual register, or the first of several, with its file, so that an operand
+/// tells its file without the function.
 // One more than the number in the upper 24 bits, so that it is never zero. The lower eight are a component of a general
 // register, below 128, or 32 components of each of the other files.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VReg(NonZeroU32);
 
 impl VReg {
-    /// How many virtual registers there can be in a function.
+    /// The greatest number of virtual registers in a function.
     pub const MOST: usize = (1 << 24) - 1;
 
     const COMPONENTS: u32 = 128;
@@ -80,10 +81,10 @@ impl VReg {
         }
     }
 
-    /// The component `n` places on.
+    /// The component `n` places later.
     ///
     /// # Panics
-    /// If there are no registers with so many.
+    /// If no register has so many components.
     #[inline]
     pub fn offset(self, n: u8) -> VReg {
         let bits = self.0.get();
@@ -94,10 +95,10 @@ impl VReg {
         }
     }
 
-    /// That component of the same virtual register.
+    /// Another component of the same virtual register.
     ///
     /// # Panics
-    /// If no register has so many.
+    /// If no register has so many components.
     #[inline]
     pub fn with_component(self, component: u8) -> VReg {
         VReg::new(self.id(), component, self.file())

@@ -1,7 +1,8 @@
-//! The registers that the instructions of a function read and write, found once for all that asks.
+//! The registers that the instructions of a function read and write, computed once for all queries.
 //!
-//! In: instructions. Out: the [`Access`]es of each, by the dense numbers of single registers: first what it reads, then
-//! what it writes. So a walk from the last to the first sees what an instruction ends before what it needs.
+//! In: instructions. Out: the [`Access`]es of each, by the dense numbers of single registers: first
+//! its reads, then its writes. So a walk from the last to the first sees the registers that an
+//! instruction ends before those that it needs.
 //!
 //! ```text
 //! @P0 LDG.64 R4, [R2.64] tied(R6)      use R2:2, use P0, tied R6:2, definition R4:2
@@ -17,11 +18,12 @@ use crate::mir::MInst;
 pub(super) enum Role {
     /// It reads, as an operand, as its guard, or as an argument of the routine that it calls.
     Use,
-    /// What it holds stays where the guard fails, in the register that the instruction writes in that slot.
+    /// Its content stays if the guard fails, in the register that the instruction writes in that
+    /// slot.
     Tied,
-    /// It writes, and what was there is no more.
+    /// It writes, and the old content is lost.
     Def,
-    /// It writes where its guard holds.
+    /// It writes if its guard holds.
     GuardedDef,
 }
 
@@ -30,9 +32,9 @@ pub(super) enum Role {
 pub(super) struct Access {
     /// The number of the first.
     pub(super) first: u32,
-    /// How many there are.
+    /// The number of registers.
     pub(super) width: u8,
-    /// The slot; the number of slots for a guard. Of no meaning for arguments and results of a call.
+    /// The slot; the number of slots for a guard. Meaningless for arguments and results of a call.
     pub(super) slot: u8,
     pub(super) file: RegFile,
     pub(super) role: Role,
@@ -49,12 +51,12 @@ impl Access {
 #[derive(Debug, Default)]
 pub(super) struct Accesses {
     list: Vec<Access>,
-    /// Where each instruction's accesses end.
+    /// For each instruction, the end of its accesses.
     ends: Vec<u32>,
 }
 
 impl Accesses {
-    /// Those of the instructions, of which there are about `count`.
+    /// The accesses of the instructions, of which there are about `count`.
     pub(super) fn new<'a, R: Unit + 'a, N: Numbers<R>>(
         insts: impl Iterator<Item = &'a MInst<R>>,
         count: usize,
@@ -92,7 +94,7 @@ impl Accesses {
         self.ends.push(list.len() as u32);
     }
 
-    /// Those of the instruction of that number.
+    /// The accesses of the instruction with that number.
     pub(super) fn of(&self, index: usize) -> &[Access] {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.list[start as usize..self.ends[index] as usize]

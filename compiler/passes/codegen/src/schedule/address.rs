@@ -1,8 +1,9 @@
-//! Which bytes a memory instruction touches, relative to the content of its address registers.
+//! The bytes that a memory instruction touches, relative to the content of its address registers.
 //!
-//! Two accesses are disjoint if they add constants to the same base and the byte ranges do not meet. "The
-//! same base" is the same registers with the same content; the caller names the content of a register at
-//! the instruction (its last definition). Nothing is said of accesses with different bases.
+//! Two accesses are disjoint if they add constants to the same base and the byte ranges do not
+//! meet. "The same base" is the same registers with the same content; the caller names the content
+//! of a register at the instruction (its last definition). Nothing is known about accesses with
+//! different bases.
 //!
 //! ```text
 //! STS [R4+0x10], R0    base (R4, content 3), bytes 16..20
@@ -29,7 +30,7 @@ pub(super) struct Place<R> {
 }
 
 impl<R: Unit> Place<R> {
-    /// Whether the two touch no byte in common for sure.
+    /// Whether the two surely touch no common byte.
     pub(super) fn is_disjoint(&self, other: &Place<R>) -> bool {
         self.space == other.space
             && self.base == other.base
@@ -37,7 +38,7 @@ impl<R: Unit> Place<R> {
     }
 }
 
-/// The bytes that an instruction touches; `None` if it is no access with an address.
+/// The bytes that an instruction touches; `None` if it is not an access with an address.
 pub(super) fn place<R: Unit>(inst: &Inst<R>, content: impl Fn(R) -> Option<u32>) -> Option<Place<R>> {
     let space = space(inst.op)?;
     let address = inst.operands.iter().find_map(|operand| match operand.kind {
@@ -51,7 +52,8 @@ pub(super) fn place<R: Unit>(inst: &Inst<R>, content: impl Fn(R) -> Option<u32>)
     Some(Place { space, base, bytes: (first, first + bytes(inst)) })
 }
 
-/// From the address on. What an instruction moves to or from registers says it; an atomic update has its size in its type.
+/// The number of bytes from the address on. It follows from the registers that the instruction
+/// loads or stores; for an atomic update, from its type.
 fn bytes<R: Unit>(inst: &Inst<R>) -> i64 {
     match inst.modifier(ModKind::Size) {
         _ if matches!(inst.op, Op::LDSM | Op::STSM) => MATRIX_ROW_BYTES,

@@ -2,19 +2,21 @@
 //!
 //! In: straight-line instructions over virtual or physical registers. Out: a [`Region`] whose edges are
 //!
-//! - **registers**, by single component: RAW from the last definition (and from guarded ones on top of an
-//!   older one), WAR from the readers since, WAW from definition to definition. A virtual register is defined
-//!   once; what ties two of them to one place is a guarded definition, which overwrites the old content that
-//!   it names, so that it comes after all that read it;
-//! - **loops**: the definition of what a block hands to a parameter on an edge comes after all that reads the
-//!   parameter's present content in the block, so that both can share a register (`i` and `i + 1`);
-//! - **memory**: pairs that [`MemoryUse::may_swap`] forbids, unless both addresses are a constant apart from one and the
-//!   same base and the bytes don't overlap;
-//! - **order**: what depends on which lanes run together, and what reads the clock, stays in sequence.
+//! - **registers**, by single component: RAW from the last definition (and from guarded ones on top
+//!   of an older one), WAR from the readers since, WAW from definition to definition. A virtual
+//!   register is defined once. Only a guarded definition ties two of them to one place: it
+//!   overwrites the old content that it names, so it comes after all readers of that content;
+//! - **loops**: the definition of an edge argument comes after all readers of the parameter's
+//!   present content in the block, so that both can share a register (`i` and `i + 1`);
+//! - **memory**: pairs that [`MemoryUse::may_swap`] forbids, unless both addresses are constant
+//!   distances from the same base and the bytes don't overlap;
+//! - **order**: instructions that depend on which lanes run together, and those that read the
+//!   clock, stay in sequence.
 //!
-//! Latencies are the table's for fixed ones and [`estimate`]s for the rest. Cost: linear in the instructions.
-//! Last definitions and readers are looked up by the numbers of registers, in tables that stay from region to region;
-//! memory operations are compared with at most [`MEMORY_WINDOW`] others, after which the newest stands for all before it.
+//! Latencies are the table's for fixed ones and [`estimate`]s for the rest. Cost: linear in the
+//! instructions. Last definitions and readers are looked up by the numbers of registers, in tables
+//! that stay from region to region; a memory operation is compared with at most [`MEMORY_WINDOW`]
+//! others; beyond that, the newest stands for all earlier ones.
 
 use ptxc_machine::Arch;
 use ptxc_sass::latency::{Dependence, Side, Source, latency, reads_at_issue};
@@ -31,21 +33,22 @@ use super::region::{Dep, DepKind, Region};
 use super::unit::{Numbers, Unit};
 use crate::mir::MInst;
 
-/// Memory operations that a new one is compared with.
+/// The most memory operations that a new one is compared with.
 const MEMORY_WINDOW: usize = 64;
 
-/// Definitions that may still be visible under guarded ones; older ones come before these anyway.
+/// The most definitions that are tracked as visible under guarded ones; older ones come before
+/// these anyway.
 const VISIBLE_DEFS: usize = 4;
 
-/// What a region must know of its surroundings.
+/// The facts about its surroundings that a region needs.
 pub(super) struct Surroundings<'a> {
     pub(super) arch: Arch,
     /// The accesses of the function's instructions, and the number of the region's first instruction among them.
     pub(super) accesses: &'a Accesses,
     pub(super) first: usize,
-    /// What is needed after the region.
+    /// The registers that are needed after the region.
     pub(super) live_after: &'a LiveSet,
-    /// What the block's edges hand on, each with a parameter that receives it; in order.
+    /// The arguments of the block's edges, each with a parameter that receives it; in order.
     pub(super) becomes: &'a [(u32, u32)],
     /// The predicate that the block's branch reads, if the region is the block's last.
     pub(super) branch_guard: Option<u32>,
@@ -53,14 +56,16 @@ pub(super) struct Surroundings<'a> {
     pub(super) pressure_limit: u32,
 }
 
-/// No link, no value, no register.
+/// Marks a missing link, value or register.
 const NONE: u32 = u32::MAX;
 
-/// What is known of one register while building. Its definitions and readers are chains of [`Link`]s, the newest first.
+/// The state of one register while building. Its definitions and readers are chains of [`Link`]s,
+/// the newest first.
 struct State {
     number: u32,
     file: RegFile,
-    /// Its content, as a value of the region; [`NONE`] as long as nothing reads what was there before.
+    /// Its content, as a value of the region; [`NONE`] as long as nothing reads the content from
+    /// before the region.
     value: u32,
     defs: u32,
     readers: u32,
@@ -95,13 +100,13 @@ pub(super) struct Tables<R> {
     places: Vec<u32>,
     states: Vec<State>,
     links: Vec<Link>,
-    /// For each node that announces its results, the cycles that these take.
+    /// For each node whose results a scoreboard announces, the cycles that these take.
     announced: Vec<Option<u32>>,
     memory: Vec<MemoryNode<R>>,
 }
 
 impl<R: Unit> Tables<R> {
-    /// For so many registers.
+    /// Tables for this number of registers.
     pub(super) fn new(registers: usize) -> Tables<R> {
         Tables {
             places: vec![NONE; registers],
@@ -120,7 +125,7 @@ impl<R: Unit> Tables<R> {
         memory.clear();
     }
 
-    /// Builds the region of these instructions in place of another.
+    /// Builds the region of these instructions; replaces the content of `region`.
     pub(super) fn build<N: Numbers<R>>(
         &mut self,
         insts: &[MInst<R>],
@@ -130,7 +135,7 @@ impl<R: Unit> Tables<R> {
     ) {
         self.clear();
         region.clear(around.frequency, around.arch, around.pressure_limit);
-        // So that the lists of a small kernel are made once, and not in steps.
+        // Reserves room, so that the lists of a small kernel are allocated once.
         let count = insts.len();
         self.announced.reserve(count);
         self.states.reserve(2 * count);
@@ -172,7 +177,7 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
         let is_variable = inst.completion(self.arch) == Completion::Variable;
         self.tables.announced.push(is_variable.then(|| estimate::completion(inst)));
 
-        // The address is looked at before the instruction overwrites its base.
+        // The address is computed before the instruction overwrites its base.
         let effects = &inst.row().effects;
         let touches_memory = effects.reads_memory || effects.writes_memory || effects.fence;
         let place = touches_memory.then(|| place(inst, |reg| self.version(reg))).flatten();
@@ -185,7 +190,7 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
                         self.read(index, reg, access.file, Slot { slot: access.slot, component });
                     }
                 }
-                // With the definition that it is tied to.
+                // Handled with the definition that it is tied to.
                 Role::Tied => {}
                 Role::Def | Role::GuardedDef => {
                     let tied = minst.tied.iter().find(|&&(slot, _)| slot == access.slot).map(|&(_, old)| old);
@@ -262,7 +267,7 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
         self.region.pressure.add_read(index, *value);
     }
 
-    /// Edges from all that reads or writes a register to what overwrites it.
+    /// Adds edges from all readers and writers of a register to the instruction that overwrites it.
     fn overwrite(&mut self, index: u32, place: usize, slot: Slot) {
         let State { defs, readers, .. } = self.tables.states[place];
         for (dependence, first) in [(Dependence::War, readers), (Dependence::Waw, defs)] {
@@ -274,7 +279,8 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
         }
     }
 
-    /// `old` is the place of the register whose content stays where the guard fails.
+    /// Adds a definition. `old` is the place of the register whose content stays if the guard
+    /// fails.
     fn write(&mut self, index: u32, reg: u32, file: RegFile, slot: Slot, guarded: bool, old: Option<usize>) {
         let place = self.place_of(reg, file);
         self.overwrite(index, place, slot);
@@ -285,7 +291,7 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
             }
         }
         if guarded && old.is_none() {
-            // The old content of the same register lives on where the guard fails.
+            // The old content of the same register lives on if the guard fails.
             self.read_value(index, place);
         }
         let older = if guarded { self.visible(place, old) } else { NONE };
@@ -379,7 +385,7 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
         }
     }
 
-    /// Cycles from a definition to what reads or overwrites its result.
+    /// Cycles from a definition to an instruction that reads or overwrites its result.
     fn behind_definition(&self, dependence: Dependence, from: (u32, Slot), to: (u32, Slot)) -> u32 {
         match self.tables.announced[from.0 as usize] {
             Some(cycles) => cycles,
@@ -387,7 +393,7 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
         }
     }
 
-    /// Cycles from a reader to what overwrites what it reads.
+    /// Cycles from a reader to an instruction that overwrites the operand.
     fn behind_reader(&self, from: (u32, Slot), to: (u32, Slot)) -> u32 {
         let reader = self.side(from);
         let found = latency(self.arch, Dependence::War, reader, self.side(to));
@@ -405,7 +411,7 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
     }
 }
 
-/// What has a slot for a special register.
+/// The instructions with a slot for a special register.
 pub(super) const READ_SPECIAL: [Op; 4] = [Op::S2R, Op::S2UR, Op::CS2R, Op::CS2R_32];
 
 /// Whether it reads the clock, which must not move against other readings.

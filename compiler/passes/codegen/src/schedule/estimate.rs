@@ -3,10 +3,10 @@
 //! In: an instruction. Out: cycles from its issue until its results may be read, when nothing else competes.
 //! These figures steer orders and the sharing of scoreboards; nothing correct depends on them.
 //!
-//! Source: rounded from the published microbenchmarks of Luo et al., "Benchmarking and Dissecting the Nvidia
-//! Hopper GPU Architecture" (arXiv 2402.13499), for memory, and of Jia et al., "Dissecting the NVIDIA Volta GPU
-//! Architecture via Microbenchmarking" (arXiv 1804.06826), for the rest. A global load lies between a hit in
-//! L2 and a trip to memory.
+//! Source: rounded from the published microbenchmarks of Luo et al., "Benchmarking and Dissecting
+//! the Nvidia Hopper GPU Architecture" (arXiv 2402.13499), for memory, and of Jia et al.,
+//! "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking" (arXiv 1804.06826), for the
+//! rest. The figure of a global load is between a hit in L2 and an access to memory.
 
 use ptxc_sass::{Inst, Op, Pipe, Register};
 
@@ -17,7 +17,7 @@ pub const GLOBAL_LOAD: u32 = 360;
 /// rate of one in four cycles.
 pub const OPERAND_READ: u32 = 20;
 
-/// Cycles until the results are there.
+/// Cycles until the results may be read.
 pub fn completion<R: Register>(inst: &Inst<R>) -> u32 {
     match inst.op {
         Op::LDG | Op::LD => GLOBAL_LOAD,

@@ -1,4 +1,4 @@
-//! The heuristics: who decides which ready instruction comes next.
+//! The heuristics, which decide which ready instruction comes next.
 //!
 //! A [`Heuristic`] sees a [`Region`] (the dependence graph with latencies, register pressure, block
 //! frequency), the instructions whose dependences have all issued, and the time. It can make code slow, never
@@ -8,7 +8,7 @@
 //! ```
 //! use ptxc_codegen::schedule::{Cycle, Heuristic, Node, Region};
 //!
-//! /// Prefers what unlocks the most, then what has waited longest.
+//! /// Prefers the node that unlocks the most, then the one that has waited longest.
 //! struct MostSuccessors;
 //!
 //! impl Heuristic for MostSuccessors {
@@ -38,7 +38,7 @@ pub trait Heuristic {
     fn pick(&mut self, region: &Region, ready: &[Node], now: Cycle) -> Node;
 }
 
-/// The names that [`heuristic_by_name`] knows; `random` takes a seed behind a colon.
+/// The names that [`heuristic_by_name`] knows; `random` takes a seed after a colon.
 pub const HEURISTICS: &[&str] = &["balanced", "source-order", "critical-path", "pressure", "random:SEED"];
 
 /// The built-in heuristic of that name: one of [`HEURISTICS`].
@@ -52,7 +52,7 @@ pub fn heuristic_by_name(name: &str) -> Option<Box<dyn Heuristic + Send>> {
     })
 }
 
-/// Leaves instructions where they are.
+/// Keeps the source order.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceOrder;
 
@@ -66,8 +66,8 @@ impl Heuristic for SourceOrder {
     }
 }
 
-/// List scheduling by the longest path to the end of the region: of those whose operands are there the one
-/// with the longest, else the one whose operands come first.
+/// List scheduling by the longest path to the end of the region: among the nodes whose operands are
+/// ready, the one with the longest path; else the one whose operands are ready first.
 #[derive(Clone, Copy, Debug)]
 pub struct CriticalPath;
 
@@ -81,7 +81,7 @@ impl Heuristic for CriticalPath {
     }
 }
 
-/// The node of the longest path among those whose operands come first.
+/// The node of the longest path among those whose operands are ready first.
 fn longest(region: &Region, mut nodes: impl Iterator<Item = Node>, now: Cycle) -> Option<Node> {
     let change = |node| region.pressure_change(node, RegFile::Gpr);
     let mut best = nodes.next()?;
@@ -117,16 +117,17 @@ impl Heuristic for Pressure {
     }
 }
 
-/// The default: the critical path while registers last; where it would take a file over its limit, the node
-/// that frees most of that file. So loads go early, but not at the price of occupancy.
+/// The default: the critical path as long as there are registers; if it would take a file over its
+/// limit, the node that frees most registers of that file. So loads go early, but not at the price
+/// of occupancy.
 ///
-/// A node that takes a register and that nobody needs for long does not fill a gap either, once few registers are left: they
-/// are for loads.
+/// Once few registers are left, a node that takes a register and is not needed soon does not fill a
+/// gap either: the registers are kept for loads.
 #[derive(Clone, Copy, Debug)]
 pub struct Balanced;
 
-/// A node that may issue so many cycles later without making the region longer is not needed for long: most of a global
-/// load.
+/// A node that may issue this many cycles later without making the region longer is not needed
+/// soon. The value is most of the latency of a global load.
 const PATIENCE: Cycle = 200;
 
 impl Balanced {
@@ -171,7 +172,7 @@ impl Heuristic for Balanced {
     }
 }
 
-/// Any order, the same for the same seed: for tests, and as a yardstick for other heuristics.
+/// A random order, the same for the same seed: for tests, and for comparison with other heuristics.
 #[derive(Clone, Debug)]
 pub struct Random {
     name: String,

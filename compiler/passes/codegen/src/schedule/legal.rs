@@ -1,17 +1,17 @@
 //! The check of an order that a heuristic returned.
 //!
-//! In: the instructions in source order, and an order. Out: nothing, or the first dependence that the order
-//! breaks. It does not look at the dependence graph but at contents: both orders are run with every
-//! definition leaving its own number in its registers, and each instruction must find in every register that
-//! it reads (or leaves alone where its guard fails) the number that it finds in the source order; so must
-//! whoever comes after the region. For what is ordered by more than registers, every pair that has changed
-//! places is looked at.
+//! In: the instructions in source order, and an order. Out: nothing, or the first dependence that
+//! the order breaks. The check does not use the dependence graph but contents: it runs both orders,
+//! and every definition leaves its own number in its registers. Each instruction must find the same
+//! number as in the source order in every register that it reads (or leaves alone if its guard
+//! fails); so must the code after the region. For instructions that are ordered by more than
+//! registers, every pair that has changed places is checked.
 //!
 //! ```text
 //! 0: FADD R0, R1, R1      order 1, 0: IADD3 finds R0 as it was before the region, not as 0 leaves it:
 //! 1: IADD3 R2, R0, …      error: `IADD3 R2, R0, …` before `FADD R0, R1, R1` (RAW R0)
 //! ```
-//! Cost: linear, and one step for each pair of memory operations that has changed places.
+//! Cost: linear, plus one step for each pair of memory operations that has changed places.
 
 use std::fmt;
 
@@ -26,15 +26,15 @@ use crate::mir::MInst;
 /// An order that breaks a dependence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IllegalOrder {
-    /// The heuristic that gave it.
+    /// The heuristic that chose it.
     pub heuristic: String,
     /// The block, by its place in the layout.
     pub block: usize,
-    /// What is wrong.
+    /// The error.
     pub broken: Broken,
 }
 
-/// What is wrong with an order.
+/// An error of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Broken {
     /// An instruction is missing, repeated, or not one of the region; its place in the source order.
@@ -45,9 +45,9 @@ pub enum Broken {
         first: String,
         /// The text of the other.
         second: String,
-        /// Why.
+        /// The kind of the dependence.
         kind: DepKind,
-        /// The register, where it is one.
+        /// The register, if the dependence is through one.
         reg: Option<String>,
     },
 }
@@ -72,22 +72,23 @@ impl fmt::Display for IllegalOrder {
 
 impl std::error::Error for IllegalOrder {}
 
-/// Checks orders, one after the other, in the same memory.
+/// Checks orders, one after the other, and reuses its memory.
 pub(super) struct Checker<R> {
     /// For the number of each register its place in `regs`; [`BEFORE`] for those that no instruction touches.
     places: Vec<u32>,
     regs: Vec<R>,
-    /// The registers that instructions look at, one instruction after another, with what they find in the source order.
+    /// The registers that instructions read, one instruction after another, with their contents in
+    /// the source order.
     looks: Vec<(u32, u32)>,
-    /// What they define.
+    /// The registers that they define.
     defs: Vec<u32>,
-    /// Where each instruction's looks and definitions end.
+    /// For each instruction, the end of its reads and definitions in these lists.
     ends: Vec<(u32, u32)>,
-    /// What is in each register: the number of the instruction that left it there, or [`BEFORE`].
+    /// The content of each register: the number of the instruction that defined it, or [`BEFORE`].
     content: Vec<u32>,
 }
 
-/// The number of what no instruction of the region has defined.
+/// The number of a content that no instruction of the region has defined.
 const BEFORE: u32 = u32::MAX;
 
 /// The place of the instruction that left a content.
@@ -96,7 +97,7 @@ fn definition(content: u32) -> Option<usize> {
 }
 
 impl<R: Unit> Checker<R> {
-    /// For so many registers.
+    /// A checker for this number of registers.
     pub(super) fn new(registers: usize) -> Checker<R> {
         Checker {
             places: vec![BEFORE; registers],
@@ -125,20 +126,22 @@ impl<R: Unit> Checker<R> {
         if let Some(missing) = place_of.iter().position(|&at| at == usize::MAX) {
             return Err(Broken::NotAnInstruction(missing));
         }
-        // What has moved, from the first instruction to the last; those before it and behind it run as in the source order.
+        // The moved part, from the first moved instruction to the last; all instructions before and
+        // after it run as in the source order.
         let moved = |(at, &index): (usize, &usize)| at != index;
         let Some(first) = order.iter().enumerate().position(moved) else { return Ok(()) };
         let end = order.iter().enumerate().rposition(moved).map_or(first, |last| last + 1);
         let within = |places: &[usize]| places[first..end].iter().map(|&at| at - first).collect::<Vec<_>>();
         let found = self.compare(&insts[first..end], numbers, &within(order), &within(&place_of));
         if found.is_err() && end - first < insts.len() {
-            // What stands behind may overwrite what differs.
+            // The instructions after the moved part may overwrite a register that differs.
             return self.compare(insts, numbers, order, &place_of);
         }
         found
     }
 
-    /// Compares what instructions find in an order, in which each has its place, with what they find in the source order.
+    /// Compares the contents that instructions find in an order, given the place of each, with
+    /// those in the source order.
     fn compare<N: Numbers<R>>(
         &mut self,
         insts: &[MInst<R>],
@@ -158,7 +161,8 @@ impl<R: Unit> Checker<R> {
         self.check_memory(insts, place_of)
     }
 
-    /// Notes what instructions look at and define, and what they find in the source order.
+    /// Records the registers that instructions read and define, and the contents that they find in
+    /// the source order.
     fn run_source<N: Numbers<R>>(&mut self, insts: &[MInst<R>], numbers: &N) {
         for reg in self.regs.drain(..) {
             self.places[numbers.number(reg) as usize] = BEFORE;
@@ -187,7 +191,7 @@ impl<R: Unit> Checker<R> {
                 let is_def = access.role == AccessRole::Def;
                 for (n, number) in numbered(access.reg, access.width) {
                     let place = place(access.reg, n, number, content);
-                    // Where its guard fails, it leaves what was there.
+                    // If its guard fails, it leaves the old content.
                     if !is_def || guarded {
                         looks.push((place, content[place as usize]));
                     }
@@ -213,7 +217,7 @@ impl<R: Unit> Checker<R> {
         index.checked_sub(1).map_or((0, 0), |before| self.ends[before])
     }
 
-    /// What an instruction looks at, and what it finds in the source order.
+    /// The registers that an instruction reads, with their contents in the source order.
     fn looks_of(&self, index: usize) -> &[(u32, u32)] {
         &self.looks[self.before(index).0 as usize..self.ends[index].0 as usize]
     }
@@ -230,7 +234,8 @@ impl<R: Unit> Checker<R> {
         }
     }
 
-    /// Runs an order from the start. Whether each instruction finds what it finds in the source order.
+    /// Runs an order from the start; returns whether each instruction finds the same contents as in
+    /// the source order.
     fn finds_the_same(&mut self, order: &[usize]) -> bool {
         let mut same = true;
         for &index in order {
@@ -266,7 +271,7 @@ impl<R: Unit> Checker<R> {
         Err(wrong_content(insts, place_of, index, reg, definition(expected), definition(found)))
     }
 
-    /// Whoever comes behind the region finds what it finds behind the source order.
+    /// Checks that the code after the region finds the same contents as after the source order.
     fn compare_ends(&self, insts: &[MInst<R>], last: &[u32]) -> Result<(), Broken> {
         for index in 0..insts.len() {
             ptxc_interrupt::poll();
@@ -283,9 +288,9 @@ impl<R: Unit> Checker<R> {
         Ok(())
     }
 
-    /// Looks at every pair that touches memory, or depends on the lanes, and has changed places.
+    /// Checks every pair that touches memory, or depends on the lanes, and has changed places.
     fn check_memory(&self, insts: &[MInst<R>], place_of: &[usize]) -> Result<(), Broken> {
-        // In the new order; the source order is that in which they are inserted.
+        // Sorted in the new order; they are inserted in the source order.
         let mut done: Vec<(usize, usize, MemoryUse, Option<Place<R>>)> = Vec::new();
         for (index, minst) in insts.iter().enumerate() {
             ptxc_interrupt::poll();
@@ -315,7 +320,8 @@ impl<R: Unit> Checker<R> {
     }
 }
 
-/// An instruction finds another content than in the source order: names the pair that did it.
+/// Names the pair of instructions that makes an instruction find another content than in the source
+/// order.
 fn wrong_content<R: Unit>(
     insts: &[MInst<R>],
     place_of: &[usize],

@@ -4,17 +4,17 @@ use ptxc_sass::RegFile;
 
 use super::accesses::{Access, Role};
 
-/// A set of single registers by their dense numbers, with how many of each file are in it.
+/// A set of single registers by their dense numbers, with the number of registers of each file.
 #[derive(Clone, Debug)]
 pub(super) struct LiveSet {
     words: Vec<u64>,
-    /// The words that may have bits: a block touches few of a large function's.
+    /// The words that may have bits: a block touches few words of a large function's set.
     touched: Vec<u32>,
     counts: [i32; RegFile::ALL.len()],
 }
 
 impl LiveSet {
-    /// A set for so many registers, with nothing in it.
+    /// An empty set for this number of registers.
     pub(super) fn new(registers: usize) -> LiveSet {
         LiveSet {
             words: vec![0; registers.div_ceil(64)],
@@ -28,7 +28,7 @@ impl LiveSet {
         self.counts = [0; RegFile::ALL.len()];
     }
 
-    /// How many registers of each file are live.
+    /// The number of live registers of each file.
     pub(super) fn counts(&self) -> [i32; RegFile::ALL.len()] {
         self.counts
     }
@@ -46,7 +46,7 @@ impl LiveSet {
         *word |= bit;
     }
 
-    /// Whether it was in the set.
+    /// Removes a register; returns whether it was in the set.
     pub(super) fn remove(&mut self, number: u32, file: RegFile) -> bool {
         let (word, bit) = (&mut self.words[number as usize / 64], 1 << (number % 64));
         let was_live = *word & bit != 0;
@@ -55,8 +55,8 @@ impl LiveSet {
         was_live
     }
 
-    /// Takes the set from after an instruction to before it. Returns how many general registers the instruction
-    /// defines that nobody reads.
+    /// Takes the set from after an instruction to before it. Returns the number of general
+    /// registers that the instruction defines and that are not read.
     pub(super) fn step_back(&mut self, accesses: &[Access]) -> i32 {
         let mut unread = 0;
         for access in accesses.iter().rev() {

@@ -1,9 +1,10 @@
-//! What is live at the end of each block of laid-out code, by physical register.
+//! The physical registers that are live at the end of each block of laid-out code.
 //!
-//! In: [`Code`] and the accesses of its instructions. Out: for each block's body the registers that its branches or a
-//! later block read before they overwrite them. A guarded definition does not end what it overwrites; a call ends what it
-//! destroys. Backward dataflow on sets of bits, of which each block needs two: what it reads first and what it
-//! overwrites; linear for bounded loop nesting.
+//! In: [`Code`] and the accesses of its instructions. Out: for each block's body the registers that
+//! its branches or a later block read before they overwrite them. A guarded definition does not end
+//! the register that it overwrites; a call ends those that it clobbers. This is a backward dataflow
+//! on sets of bits. Each block needs two: the registers that it reads first, and those that it
+//! overwrites. Linear for bounded loop nesting.
 
 use ptxc_sass::PReg;
 
@@ -50,17 +51,17 @@ impl From<&RegSet> for Registers {
     }
 }
 
-/// What some instructions in a row do to what is live.
+/// The effect of some consecutive instructions on the live registers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Effect {
-    /// What they read before they overwrite it.
+    /// The registers that they read before they overwrite them.
     needs: Registers,
-    /// What they overwrite.
+    /// The registers that they overwrite.
     ends: Registers,
 }
 
 impl Effect {
-    /// Of these instructions, the first of which has the number `first`.
+    /// The effect of these instructions; the first has the number `first`.
     fn new(insts: &[MInst<PReg>], accesses: &Accesses, first: usize) -> Effect {
         let mut effect = Effect::default();
         for (index, minst) in insts.iter().enumerate().rev() {
@@ -84,7 +85,7 @@ impl Effect {
         effect
     }
 
-    /// What is live before them, given what is live behind them.
+    /// The registers that are live before them, given those that are live after them.
     fn before(&self, behind: &Registers) -> Registers {
         let mut live = behind.without(&self.ends);
         live.extend(&self.needs);
@@ -92,7 +93,7 @@ impl Effect {
     }
 }
 
-/// What is live at the end of each block's body.
+/// The registers that are live at the end of each block's body.
 pub(super) fn live_out(code: &Code, accesses: &Accesses) -> Vec<Registers> {
     let count = code.blocks.len();
     let mut effects = Vec::with_capacity(count);
@@ -124,7 +125,8 @@ pub(super) fn live_out(code: &Code, accesses: &Accesses) -> Vec<Registers> {
     after_body
 }
 
-/// The ways from block to block, each in two lists: of those that leave its source, and of those that reach its target.
+/// The ways from block to block, each in two lists: the ways that leave its source, and those that
+/// reach its target.
 struct Ways {
     list: Vec<Way>,
     /// For each block the newest way that leaves it and that reaches it.
@@ -171,10 +173,10 @@ impl Ways {
     }
 }
 
-/// Blocks to look at, the last one first: a bit for each.
+/// Blocks to visit, the last one first: a bit for each.
 struct Work {
     words: Vec<u64>,
-    /// No word behind this one has a bit.
+    /// No word after this one has a bit.
     top: usize,
 }
 

@@ -1,13 +1,13 @@
 //! Scheduling: the order of instructions within blocks, before and after allocation.
 //!
-//! In: `Mir<VReg>` ([`pre_ra`]) or [`Code`] ([`post_ra`]), and a [`Heuristic`]. Out: the same with the
-//! instructions of each block in the order that the heuristic chose. A block is cut into regions at what
-//! nothing may cross (`BSYNC`, `BREAK`, `WARPSYNC`) and after [`Region::LIMIT`] instructions; each region goes
-//! through four steps:
+//! In: `Mir<VReg>` ([`pre_ra`]) or [`Code`] ([`post_ra`]), and a [`Heuristic`]. Out: the same with
+//! the instructions of each block in the order that the heuristic chose. A block is cut into
+//! regions at instructions that nothing may cross (`BSYNC`, `BREAK`, `WARPSYNC`) and after
+//! [`Region::LIMIT`] instructions; each region goes through four steps:
 //!
 //! 1. `build`: the dependence graph, near-linear, with latencies and the register pressure;
 //! 2. list scheduling: the heuristic picks among the ready nodes, until none is left;
-//! 3. `legal`: the order is checked against the source order by code of its own;
+//! 3. `legal`: independent code checks the order against the source order;
 //! 4. the instructions are put into that order.
 //!
 //! ```text
@@ -16,8 +16,8 @@
 //! LDG R1, [R2+0x4]         =>        FADD R4, R0, R5
 //! FADD R4, R4, R1                    FADD R4, R4, R1
 //! ```
-//! Before allocation the limit on the pressure is what the source order needs already, with some room up to
-//! the next step of occupancy. Cost: the instructions times the ready nodes of their region.
+//! Before allocation the limit on the pressure is the pressure of the source order, plus some room
+//! up to the next step of occupancy. Cost: the instructions times the ready nodes of their region.
 
 mod accesses;
 mod address;
@@ -51,11 +51,11 @@ pub use region::{Cycle, Dep, DepKind, Node, NodeData, Region};
 pub use unit::Unit;
 use unit::{Numbers, Physical};
 
-/// Orders the blocks of a function before allocation, for at most `max_regs` general registers. What is live at the
-/// borders of its blocks stays the same.
+/// Orders the blocks of a function before allocation, for at most `max_regs` general registers. The
+/// registers that are live at the borders of its blocks stay the same.
 ///
-/// Where the heuristic's order of a region needs more than those, the source order or that of [`Pressure`]
-/// takes its place if it needs fewer: to spill costs more than any latency.
+/// If the heuristic's order of a region needs more than those, the source order or that of
+/// [`Pressure`] replaces it if it needs fewer: spilling costs more than any latency.
 ///
 /// # Errors
 /// If the heuristic returns an illegal order; the function is then partly reordered.
@@ -80,14 +80,14 @@ pub fn pre_ra(
         live_in.push(scheduler.live.counts());
         first = behind;
     }
-    // Where something may be spilled the stack pointer takes a register too.
+    // If spilling may be necessary, the stack pointer takes a register, too.
     scheduler.most = max_regs.saturating_sub(1);
     scheduler.pressure_limit = pressure_limit(source_pressure).min(scheduler.most);
     let mut first = 0;
     for number in 0..mir.layout.len() {
         let block = mir.layout[number];
         let count = mir.blocks[block].insts.len();
-        // One instruction has one order.
+        // A single instruction has only one order.
         if count > 1 {
             live_at_end(mir, block, liveness, &mut scheduler.live);
             let becomes = handed_on(mir, block, components);
@@ -134,7 +134,7 @@ pub fn post_ra(code: &mut Code, arch: Arch, heuristic: &mut dyn Heuristic) -> Re
     Ok(())
 }
 
-/// What is live at the end of a block, with what its terminator reads.
+/// The registers that are live at the end of a block, including those that its terminator reads.
 fn live_at_end(mir: &Mir<VReg>, block: MBlockId, liveness: &Liveness, live: &mut LiveSet) {
     let components = liveness.components();
     live.clear();
@@ -146,7 +146,8 @@ fn live_at_end(mir: &Mir<VReg>, block: MBlockId, liveness: &Liveness, live: &mut
     });
 }
 
-/// The components that a block's edges hand on, each with a parameter's component that receives it; in order.
+/// The components of the arguments of a block's edges, each with a parameter's component that
+/// receives it; in order.
 fn handed_on(mir: &Mir<VReg>, block: MBlockId, components: &Components) -> Vec<(u32, u32)> {
     let mut becomes = Vec::new();
     for edge in mir.blocks[block].term.edges() {
@@ -162,9 +163,10 @@ fn handed_on(mir: &Mir<VReg>, block: MBlockId, components: &Components) -> Vec<(
     becomes
 }
 
-/// The general registers to stay within before allocation, given what the source order needs: six and a quarter more
-/// than that, but not beyond the next number of registers at which fewer warps fit on a multiprocessor, which
-/// hands 65,536 registers out in units of 8 a thread to at most 64 warps.
+/// The limit on general registers before allocation, given the number that the source order needs:
+/// six and a quarter more than that, but not beyond the next number of registers at which fewer
+/// warps fit on a multiprocessor. A multiprocessor allocates 65,536 registers in units of 8 per
+/// thread to at most 64 warps.
 fn pressure_limit(source: u32) -> u32 {
     const WARPS: u32 = 64;
     const REGISTERS_A_LANE: u32 = 65_536 / 32;
@@ -176,8 +178,9 @@ fn pressure_limit(source: u32) -> u32 {
     limit
 }
 
-/// Whether nothing moves across an instruction: lanes part or meet there, or a routine runs; in a block that has values of lanes in
-/// uniform registers, also others may have a turn.
+/// Whether nothing may move across an instruction: lanes part or meet there, or a routine runs. In
+/// a block that has values of lanes in uniform registers, also if other lanes may have a turn
+/// there.
 fn is_boundary<R: Register>(minst: &MInst<R>, has_lanes_values: bool) -> bool {
     let effects = minst.inst.row().effects;
     let ends_block = effects.branch || effects.exit;
@@ -195,7 +198,7 @@ fn is_boundary<R: Register>(minst: &MInst<R>, has_lanes_values: bool) -> bool {
     meets || matches!(minst.inst.op, Op::BSYNC | Op::BREAK) || minst.call.is_some()
 }
 
-/// Puts at each place what stood at the place that `order` says; afterwards that is its own.
+/// Moves to each place the item from the place in `order`; afterwards `order` is the identity.
 fn reorder<T>(items: &mut [T], order: &mut [usize]) {
     for first in 0..order.len() {
         let mut at = first;
@@ -216,10 +219,10 @@ struct Block {
     /// The number of its first instruction among those of the function.
     first: usize,
     frequency: u64,
-    /// What its edges hand on.
+    /// The arguments of its edges, with the parameters that receive them.
     becomes: Vec<(u32, u32)>,
     branch_guard: Option<u32>,
-    /// How many registers of each file are live at its start, where that is known.
+    /// The number of live registers of each file at its start, if known.
     live_in: Option<ByFile>,
 }
 
@@ -230,9 +233,10 @@ struct Scheduler<'a, R, N> {
     accesses: &'a Accesses,
     heuristic: &'a mut dyn Heuristic,
     pressure_limit: u32,
-    /// The general registers that there are; more of them means spilling.
+    /// The number of general registers that are available; needing more means spilling.
     most: u32,
-    /// What is live at the end of a block, then at the start of what has been scheduled: the walk goes backward.
+    /// The registers that are live at the end of a block, then at the start of the part that has
+    /// been scheduled: the walk goes backward.
     live: LiveSet,
     tables: Tables<R>,
     region: Region,
@@ -262,8 +266,8 @@ impl<'a, R: Unit, N: Numbers<R>> Scheduler<'a, R, N> {
         }
     }
 
-    /// The general registers that are live at once in a block, at the end of which the walk is. A result that nobody
-    /// reads counts at its instruction.
+    /// The greatest number of general registers that are live at once in a block; the walk must be
+    /// at its end. An unread result counts at its instruction.
     fn most_at_once(&mut self, insts: std::ops::Range<usize>) -> u32 {
         let mut most = 0;
         for index in insts.rev() {
@@ -294,7 +298,7 @@ impl<'a, R: Unit, N: Numbers<R>> Scheduler<'a, R, N> {
         Ok(())
     }
 
-    /// Takes the walk to before an instruction that calls, perhaps.
+    /// Moves the walk to before an instruction, which may be a call.
     fn step_back(&mut self, minst: &MInst<R>, number: usize) {
         let destroyed = minst.call.as_ref().and_then(|call| self.numbers.destroyed(call));
         for reg in destroyed.into_iter().flat_map(RegSet::iter) {
@@ -311,7 +315,7 @@ impl<'a, R: Unit, N: Numbers<R>> Scheduler<'a, R, N> {
     ) -> Result<(), IllegalOrder> {
         let first = block.first + start;
         let whole = first..first + insts.len();
-        // One instruction has one order.
+        // A single instruction has only one order.
         if insts.len() < 2 {
             whole.for_each(|index| {
                 self.live.step_back(self.accesses.of(index));
@@ -330,7 +334,7 @@ impl<'a, R: Unit, N: Numbers<R>> Scheduler<'a, R, N> {
         };
         self.tables.build(insts, self.numbers, &around, &mut self.region);
         let live_before = match block.live_in {
-            // No region is left that has to know which.
+            // No region is left that needs to know which registers these are.
             Some(counts) if start == 0 => counts,
             _ => {
                 for index in whole.rev() {

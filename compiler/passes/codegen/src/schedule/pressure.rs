@@ -1,18 +1,20 @@
 //! Register pressure while a region is scheduled.
 //!
-//! In: the values that nodes read and define, each with its file, and which values are needed after the region. Out: how
-//! many registers hold a needed value at the present point, and by how much that would change if a node came next. A
-//! value is a single register (or predicate) from one definition to its last use; it dies with the last of its uses in
-//! the region unless it lives on. The change by each node is kept up to date: when one of the two last readers of a value
-//! issues, the other is the one that ends it. Readers follow the definition, so that what a definition adds is the same
-//! all along. Each step costs the values that its node reads.
+//! In: the values that nodes read and define, each with its file, and the values that are needed
+//! after the region. Out: the number of registers that hold a needed value at the present point,
+//! and the change to that number if a node came next. A value is a single register (or predicate)
+//! from one definition to its last use; it dies with the last of its uses in the region unless it
+//! lives on. The change by each node is kept up to date: when one of the two last readers of a
+//! value issues, the other is the one that ends it. Readers follow the definition, so the number
+//! that a definition adds never changes. The cost of a step is linear in the values that its node
+//! reads.
 
 use ptxc_sass::RegFile;
 
 /// A number for each register file.
 pub(super) type ByFile = [i32; RegFile::ALL.len()];
 
-/// No node.
+/// Marks a missing node.
 pub(super) const NOBODY: u32 = u32::MAX;
 
 /// A value of a region.
@@ -23,11 +25,11 @@ pub(super) struct Value {
     pub(super) lives_on: bool,
     /// The node that defines it; [`NOBODY`] if it comes from before the region.
     definer: u32,
-    /// The node that was last said to read it.
+    /// The last node that was added as its reader.
     last_reader: u32,
-    /// How many nodes read it and have not issued.
+    /// The number of nodes that read it and have not issued.
     uses: u32,
-    /// The numbers of these nodes, one xor the other: the number of the last one when there is one left.
+    /// The exclusive or of the numbers of these nodes: if only one is left, its number.
     readers: u32,
 }
 
@@ -37,15 +39,15 @@ impl Value {
     }
 }
 
-/// The values of a region and the pressure now.
+/// The values of a region and the present pressure.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tracker {
     pub(super) values: Vec<Value>,
     /// The values that nodes read, node by node, each once.
     reads: Vec<u32>,
-    /// Where each node's part of it ends.
+    /// For each node, the end of its part of `reads`.
     ends: Vec<u32>,
-    /// For each node that has not issued, by how much the pressure would change if it were next.
+    /// For each node that has not issued, the change of the pressure if it were next.
     changes: Vec<ByFile>,
     live: ByFile,
 }
@@ -59,7 +61,7 @@ impl Tracker {
         changes.clear();
     }
 
-    /// Makes room for so many nodes, with a few values each.
+    /// Reserves room for this number of nodes, with a few values each.
     pub(super) fn reserve(&mut self, nodes: usize) {
         self.values.reserve(2 * nodes);
         self.reads.reserve(3 * nodes);
@@ -74,7 +76,7 @@ impl Tracker {
         self.values.len() as u32 - 1
     }
 
-    /// Notes that a node reads a value. Nodes come one after the other.
+    /// Records that a node reads a value. Nodes come one after the other.
     pub(super) fn add_read(&mut self, node: u32, value: u32) {
         let last = &mut self.values[value as usize].last_reader;
         if std::mem::replace(last, node) != node {
@@ -82,7 +84,7 @@ impl Tracker {
         }
     }
 
-    /// Ends the list of what a node reads.
+    /// Ends the list of values that a node reads.
     pub(super) fn end_node(&mut self) {
         self.ends.push(self.reads.len() as u32);
     }
@@ -92,7 +94,7 @@ impl Tracker {
         start as usize..self.ends[node] as usize
     }
 
-    /// Nothing has issued; so many registers hold a needed value.
+    /// Starts with nothing issued and `live` registers that hold a needed value.
     pub(super) fn start(&mut self, live: ByFile) {
         self.live = live;
         for value in &mut self.values {

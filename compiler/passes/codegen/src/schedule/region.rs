@@ -1,16 +1,16 @@
 //! A region: a straight-line part of a block, as a heuristic sees it.
 //!
-//! In: the dependence graph that [`build`](super::build) makes of the instructions. During scheduling the
-//! region also knows what has issued and when, when each node's operands are there, and the register
-//! pressure at this point.
+//! In: the dependence graph that [`build`](super::build) makes of the instructions. During
+//! scheduling the region also knows the issue times of nodes, the times when the operands of each
+//! node are ready, and the present register pressure.
 //!
 //! ```text
 //! LDG R0, [R2]     node 0: height 364, ready at 0
 //! IADD3 R4, R4, 1  node 1: height 4,   ready at 0
 //! FADD R5, R0, R4  node 2: height 0,   ready at 360 once node 0 has issued at 0
 //! ```
-//! A region holds at most [`Region::LIMIT`] instructions: what costs a look at every ready node in each step
-//! stays linear in the kernel.
+//! A region holds at most [`Region::LIMIT`] instructions, so that visiting every ready node in each
+//! step stays linear in the kernel.
 
 use std::sync::OnceLock;
 
@@ -43,7 +43,7 @@ pub enum DepKind {
 }
 
 impl DepKind {
-    /// A word for it in messages.
+    /// Its name in messages.
     pub const fn name(self) -> &'static str {
         match self {
             DepKind::Raw => "RAW",
@@ -55,27 +55,28 @@ impl DepKind {
     }
 }
 
-/// An edge of the dependence graph; of several between two nodes, the longest is kept.
+/// An edge of the dependence graph; only the longest of several edges between two nodes is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dep {
-    /// Why.
+    /// The kind of the dependence.
     pub kind: DepKind,
-    /// Cycles from issue to issue; an estimate where a scoreboard decides.
+    /// Cycles from issue to issue; an estimate if a scoreboard decides.
     pub latency: u32,
 }
 
-/// What is known of a node.
+/// The facts about a node.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeData {
     /// The operation.
     pub op: Op,
     /// Cycles from its issue to the end of the region along the longest path.
     pub height: u32,
-    /// Cycles that what comes after the region needs from it: a branch's guard, a load's reader.
+    /// Cycles from its issue that the code after the region needs: for a branch's guard, a load's
+    /// reader.
     pub tail: u32,
 }
 
-/// No edge.
+/// Marks a missing edge.
 const NONE: u32 = u32::MAX;
 
 /// An edge, in the list of those that reach its target; the list of those that leave its source is a chain.
@@ -88,11 +89,11 @@ struct Edge {
     dep: Dep,
 }
 
-/// A node with its edges, and what has become of it.
+/// A node with its edges and its state.
 #[derive(Clone, Debug)]
 struct State {
     data: NodeData,
-    /// Where the edges that reach it begin and end.
+    /// The range of the edges that reach it.
     incoming: (u32, u32),
     /// The newest edge that leaves it.
     newest: u32,
@@ -106,14 +107,14 @@ struct State {
 #[derive(Debug, Default)]
 pub struct Region {
     nodes: Vec<State>,
-    /// By target.
+    /// The edges, sorted by target.
     edges: Vec<Edge>,
     pub(super) pressure: Tracker,
     frequency: u64,
-    /// The registers of each file that may hold values before another one has a price, in the order
-    /// of [`RegFile::ALL`].
+    /// The number of registers of each file that may hold values before another one has a price, in
+    /// the order of [`RegFile::ALL`].
     pressure_limits: [u32; RegFile::ALL.len()],
-    /// The same as a graph of its own, for who asks for it.
+    /// The same as a separate graph, built on request.
     graph: OnceLock<DiGraph<NodeData, Dep, u32>>,
 }
 
@@ -121,7 +122,7 @@ impl Region {
     /// The greatest number of instructions.
     pub const LIMIT: usize = 1024;
 
-    /// Makes it a region without nodes.
+    /// Removes all nodes.
     pub(super) fn clear(&mut self, frequency: u64, arch: Arch, pressure_limit: u32) {
         let Region { nodes, edges, pressure, graph, .. } = self;
         nodes.clear();
@@ -133,14 +134,15 @@ impl Region {
             let count = u32::from(file.count_on(arch));
             match file {
                 RegFile::Gpr => pressure_limit,
-                // The rest serves values that pass through unseen, and copies between blocks.
+                // The remaining registers serve values that pass through the region, and copies
+                // between blocks.
                 RegFile::Pred | RegFile::Upred => count.saturating_sub(2),
                 RegFile::Ugpr => count.saturating_sub(12),
             }
         });
     }
 
-    /// Makes room for so many nodes, with a few edges and values each.
+    /// Reserves room for this number of nodes, with a few edges and values each.
     pub(super) fn reserve(&mut self, nodes: usize) {
         self.nodes.reserve(nodes);
         self.edges.reserve(4 * nodes);
@@ -160,12 +162,13 @@ impl Region {
         });
     }
 
-    /// Adds an edge from an earlier node to the last one. Of several between the two, the longest is kept.
+    /// Adds an edge from an earlier node to the last one. Only the longest of several edges between
+    /// two nodes is kept.
     pub(super) fn add_edge(&mut self, source: u32, dep: Dep) {
         let Some((target, earlier)) = self.nodes.split_last_mut() else { return };
         let Some(from) = earlier.get_mut(source as usize) else { return };
         let (number, first) = (self.edges.len() as u32, target.incoming.0);
-        // An edge to this node is the newest of its source.
+        // If the source has an edge to this node, it is its newest.
         if from.newest != NONE && from.newest >= first {
             let known = &mut self.edges[from.newest as usize].dep;
             let is_longer =
@@ -188,7 +191,7 @@ impl Region {
         self.pressure.end_node();
     }
 
-    /// Says that what comes after the region needs a node so long before.
+    /// Records that the code after the region needs a node `cycles` cycles earlier.
     pub(super) fn add_tail(&mut self, node: u32, cycles: u32) {
         let tail = &mut self.nodes[node as usize].data.tail;
         *tail = (*tail).max(cycles);
@@ -207,7 +210,7 @@ impl Region {
         }
     }
 
-    /// Nothing has issued; so many registers of each file hold a needed value.
+    /// Starts with nothing issued and `live` registers of each file that hold a needed value.
     pub(super) fn start(&mut self, live: ByFile) {
         for node in &mut self.nodes {
             node.waiting_for = node.incoming.1 - node.incoming.0;
@@ -281,7 +284,7 @@ impl Region {
         std::iter::successors(edge(self.nodes[node.index()].newest), move |at| edge(at.older))
     }
 
-    /// The cycle at which the operands of a node are there, as far as what has issued tells.
+    /// The cycle at which the operands of a node are ready, as far as the issued nodes tell.
     #[inline]
     pub fn ready_at(&self, node: Node) -> Cycle {
         self.nodes[node.index()].ready_at
@@ -293,32 +296,32 @@ impl Region {
         self.nodes[node.index()].issued_at
     }
 
-    /// How often the block runs for one run of the kernel's entry, in units of 1/1024.
+    /// The frequency of the block for one run of the kernel's entry, in units of 1/1024.
     #[inline]
     pub fn frequency(&self) -> u64 {
         self.frequency
     }
 
-    /// Registers of a file that hold a value now which is still needed.
+    /// The number of registers of a file that now hold a value that is still needed.
     #[inline]
     pub fn pressure(&self, file: RegFile) -> u32 {
         self.pressure.now(file)
     }
 
-    /// By how much the pressure would change if the node, which has not issued, were next.
+    /// The change of the pressure if the node, which has not issued, were next.
     #[inline]
     pub fn pressure_change(&self, node: Node, file: RegFile) -> i32 {
         self.pressure.change(node.index(), file)
     }
 
-    /// The registers of a file that may hold values before another one has a price: occupancy for general
-    /// registers, spilling for the others.
+    /// The number of registers of a file that may hold values before another one has a price:
+    /// occupancy for general registers, spilling for the others.
     #[inline]
     pub fn pressure_limit(&self, file: RegFile) -> u32 {
         self.pressure_limits[file as usize]
     }
 
-    /// The nodes that depend on nothing.
+    /// The nodes without dependences.
     pub(super) fn roots(&self) -> impl Iterator<Item = Node> {
         let nodes = self.nodes.iter().enumerate();
         nodes.filter(|(_, node)| node.waiting_for == 0).map(|(index, _)| Node::new(index))

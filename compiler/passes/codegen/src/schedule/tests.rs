@@ -91,7 +91,7 @@ fn loads_pass_stores_to_other_places_only() {
     };
     assert!(chain(4));
     assert!(!chain(0));
-    // The base is another after it is overwritten.
+    // The base is a different one after it is overwritten.
     let insts =
         vec![fadd(0, 7, 8), store(2, 0, 0), fadd(2, 2, 2), load(1, 2, 4), fadd(3, 1, 1), fadd(4, 3, 3)];
     let got = scheduled(insts, "critical-path");
@@ -117,20 +117,20 @@ fn illegal_orders_are_named() {
     assert_eq!(broken(&[fadd(0, 2, 2), fadd(0, 1, 1)], &[1, 0]), Some(DepKind::Waw));
     assert_eq!(broken(&[store(2, 0, 0), load(1, 3, 0)], &[1, 0]), Some(DepKind::Memory));
     assert_eq!(broken(&[bar(), bar()], &[1, 0]), Some(DepKind::Order));
-    // The barrier result is read behind the reduction and before the next barrier.
+    // The barrier result is read after the reduction and before the next barrier.
     let reduction = Inst::new(Op::BAR_RED).ops([Operand::imm(0), Operand::pt()]);
     let result = Inst::new(Op::B2R).ops([r(0)]);
     let barriers = [reduction, result, bar()];
     for order in [[1, 0, 2], [0, 2, 1]] {
         assert_eq!(broken(&barriers, &order), Some(DepKind::Order), "{order:?}");
     }
-    // A thread that only arrives may go on with what is behind it.
+    // A thread that only arrives may continue with later instructions.
     let arrival = Inst::new(Op::BAR_ARV).ops([Operand::imm(0), Operand::imm(64)]);
     assert_eq!(broken(&[store(2, 0, 0), arrival.clone()], &[1, 0]), Some(DepKind::Memory));
     assert_eq!(broken(&[arrival, load(1, 3, 0)], &[1, 0]), None);
     assert_eq!(broken(&[store(2, 0, 0), load(1, 2, 4)], &[1, 0]), None);
     assert_eq!(broken(&[fadd(0, 1, 1), fadd(2, 1, 1)], &[1, 0]), None);
-    // Where the guard fails the old content stays.
+    // If the guard fails, the old content stays.
     let kept = fadd(0, 2, 2).guarded(PReg::p(0), false);
     assert_eq!(broken(&[fadd(0, 1, 1), kept], &[1, 0]), Some(DepKind::Waw));
     let insts: Vec<_> = [fadd(0, 1, 1)].map(|inst| MInst::new(inst, SourceLoc::NONE)).into();
@@ -184,7 +184,8 @@ fn every_heuristic_gives_code_that_runs() {
     }
 }
 
-/// Neighbours that the graph does not tie may change places; the check must agree, by its own reckoning.
+/// Neighbours without an edge in the graph may change places; the check must come to the same
+/// result on its own.
 #[test]
 fn the_check_and_the_graph_agree_on_neighbours() {
     let mut illegal = 0;
@@ -311,8 +312,8 @@ fn the_next_content_of_a_parameter_comes_after_the_last_use_of_the_present_one()
     }
 }
 
-/// Thirty loads that are summed up one after the other: all of them go first where registers last, and as few
-/// as the limit allows where they do not.
+/// Thirty loads that are summed up one after the other: all of them go first if there are enough
+/// registers, otherwise as many as the limit allows.
 #[test]
 fn no_order_needs_more_registers_than_there_are_if_another_needs_fewer() {
     let reg = |v: VReg| Operand::reg(v);

@@ -7,7 +7,7 @@ use crate::mir::{CallSite, RegSet, VReg};
 
 /// A register whose neighbours can be named.
 pub trait Unit: Register {
-    /// The register `n` places on, if there is one.
+    /// The register `n` places later, if there is one.
     fn nth(self, n: u8) -> Option<Self>;
 }
 
@@ -25,7 +25,8 @@ impl Unit for PReg {
 
 /// Dense numbers of single registers; those of neighbours follow one another.
 pub(super) trait Numbers<R> {
-    /// Whether each register has one definition: then a guarded one, too, is where its content begins.
+    /// Whether each register has only one definition; its content then begins there, even if the
+    /// definition is guarded.
     const DEFINED_ONCE: bool;
 
     /// One more than the greatest number.
@@ -34,10 +35,10 @@ pub(super) trait Numbers<R> {
     /// The number of a register.
     fn number(&self, reg: R) -> u32;
 
-    /// How many of `width` neighbours from a register on there are.
+    /// The number of existing registers among `width` neighbours from a register on.
     fn neighbours(&self, reg: R, width: u8) -> u8;
 
-    /// The registers that a call destroys besides those of its results, if these are registers of that kind.
+    /// The registers that a call clobbers besides those of its results, if registers are physical.
     fn destroyed<'a>(&self, call: &'a CallSite<R>) -> Option<&'a RegSet>;
 }
 

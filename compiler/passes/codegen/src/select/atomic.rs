@@ -7,9 +7,10 @@
 //! v9 = is_space.shared v3               =>   QSPC.E.S %p9, RZ, [%r3]
 //! ```
 //!
-//! A compare-and-swap of more than 32 bits, and a compare-and-store, take the expected and the new value from
-//! neighbouring registers: ptxas copies them there, and whether others would do is not known. Its address has neither a
-//! descriptor nor a uniform part. Orders other than relaxed have become fences before.
+//! A compare-and-swap of more than 32 bits, and a compare-and-store, take the expected and the new
+//! value from neighbouring registers: ptxas copies them there, and it is not known whether other
+//! registers would work. The address has neither a descriptor nor a uniform part. Legalization has
+//! turned orders other than relaxed into fences.
 
 use ptxc_ir::{Access, AtomicOp, Inst as IrInst, MemType, Op as IrOp, Order, Space, Type, Value};
 use ptxc_machine::Feature;
@@ -60,7 +61,7 @@ impl Lower<'_> {
             None => self.unread(&data.op, width_of(data.ty)),
         };
         let mut made = match access.space {
-            // An acquire goes by what was there before, whether it is read or not.
+            // An acquire depends on the old value, even if that is not read.
             Space::Global if result.is_none() && atomic != AtomicOp::Exch && !self.must_arrive(&data.op) => {
                 Inst::new(Op::REDG).ops([address, content])
             }
@@ -69,12 +70,13 @@ impl Lower<'_> {
             Space::Shared => Inst::new(Op::ATOMS).ops([to, address]).slot("data", content),
             other => return self.unsupported(&data.op, format!("{} in {other} memory", data.ty)),
         };
-        // Legalization leaves none of those that shared memory lacks, but text may.
+        // Legalization leaves none of the operations that shared memory lacks, but text input may
+        // have them.
         if !made.set_modifier(name) || !made.set_kind(ModKind::DataType, kind) {
             let what = format!("no instruction for type {} in {} memory", data.ty, access.space);
             return self.unsupported(&data.op, what);
         }
-        // The other types of 64 bits say so themselves.
+        // The names of the other types of 64 bits include the size.
         let made = if kind.is_empty() { with_size(made, data.ty) } else { made };
         let made = match done {
             Some(done) => made.slot("pd", done),
@@ -127,8 +129,8 @@ impl Lower<'_> {
         });
     }
 
-    /// What a compare-and-swap compares with. Some architectures take it from any register except
-    /// `RZ`.
+    /// The value that a compare-and-swap compares with. Some architectures take it from any
+    /// register except `RZ`.
     fn compared(&mut self, value: Value) -> Operand<VReg> {
         let operand = self.gpr_value(value);
         if !self.arch.has(Feature::SwapsCompareZero) && matches!(operand.kind, OperandKind::Zero(_)) {
@@ -139,14 +141,15 @@ impl Lower<'_> {
         operand
     }
 
-    /// Whether an acquire may go by what an update finds, for which no reduction will do.
+    /// Whether an acquire may depend on the old value of an update, so that a reduction is not
+    /// enough.
     fn must_arrive(&self, op: &IrOp) -> bool {
         matches!(op, IrOp::Atomic { .. }) && self.is_acquired
     }
 
-    /// Where an old value goes that nobody reads: to registers if an acquire may go by it and the
-    /// scoreboard may never announce an update with `RZ` for its result; ptxas's code does the
-    /// same.
+    /// The destination of an old value that is not read: registers if an acquire may depend on it
+    /// and the scoreboard may never announce an update with `RZ` as its result; ptxas's code does
+    /// the same.
     fn unread(&mut self, op: &IrOp, width: u8) -> Operand<VReg> {
         if !self.arch.has(Feature::UnreadUpdatesAnnounced) && self.must_arrive(op) {
             return Operand::reg(self.mir.new_vreg(RegFile::Gpr, width));
@@ -154,7 +157,7 @@ impl Lower<'_> {
         Operand::rz()
     }
 
-    /// In which memory a generic address lies.
+    /// Lowers a query for the memory that a generic address lies in.
     pub(super) fn lower_space_query(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         let IrOp::IsSpace(space) = data.op else { return };
@@ -171,7 +174,7 @@ impl Lower<'_> {
         self.emit(Inst::new(Op::QSPC).with(mode).ops([to, Operand::rz(), address]));
     }
 
-    /// An address of general registers alone.
+    /// An address of general registers only.
     fn bare_address(&mut self, access: Access, address: Value) -> Address<VReg> {
         let made = match access.space.address_type() {
             Type::B64 => self.wide_address(address, access.offset.into(), None),
@@ -180,7 +183,7 @@ impl Lower<'_> {
         self.without_uniform_part(made)
     }
 
-    /// The same address with the part that was for uniform registers in its base.
+    /// The same address with its uniform part moved to the base.
     pub(super) fn without_uniform_part(&mut self, address: Address<VReg>) -> Address<VReg> {
         let mut made = address;
         let Some(uniform) = made.uniform.take() else { return made };
@@ -207,7 +210,8 @@ fn with_size(inst: Inst<VReg>, ty: Type) -> Inst<VReg> {
     }
 }
 
-/// The modifiers of an atomic: what it does and the type of its operand. That of halves counts them.
+/// The modifiers of an atomic: its operation and the type of its operand. The type of halves
+/// includes their number.
 fn atomic_text(atomic: AtomicOp, ty: Type, lanes: u8) -> Option<(&'static str, &'static str)> {
     let float = match (ty, lanes) {
         (Type::F32, 1) => ".F32.FTZ.RN",

@@ -6,10 +6,12 @@
 //! v5 = load.global.b32 [v4]          =>    LDG.E %r5, desc[%ur4][%r1.64]
 //! ```
 //!
-//! A policy that is constant or a parameter is made where the pool makes it, any other where it stands, even where threads of a warp
-//! have parted. Where threads want different ones the access of a warp has that of one of them, as ptxas has it: a policy is advice, and no
-//! value depends on it. A device function has [registers](abi::policies) for four policies, which it shares with all others: behind a call they
-//! may hold those of the callee, and accesses by a fifth policy have the driver's descriptor. sm_75 has no descriptors.
+//! The pool makes a policy that is constant or a parameter. Any other policy is made in its own
+//! place, even where threads of a warp have parted. If threads want different policies, the access
+//! of a warp uses that of one thread, as in ptxas's code: a policy is advice, and no value depends
+//! on it. A device function has [registers](abi::policies) for four policies, which it shares with
+//! all others. After a call they may hold those of the callee, and accesses by a fifth policy use
+//! the driver's descriptor. sm_75 has no descriptors.
 
 use ptxc_ir::{FunctionKind, Inst as IrInst, Op as IrOp, Type, Value, ValueDef};
 use ptxc_sass::{Inst, Op, Operand, RegFile};
@@ -30,7 +32,8 @@ impl Lower<'_> {
         }))
     }
 
-    /// An access that says that its descriptor is that of a policy, where instructions say so: from sm_80 to sm_89.
+    /// Marks the descriptor of an access as that of a policy, on architectures whose instructions
+    /// do so: from sm_80 to sm_89.
     pub(super) fn with_policy(&mut self, inst: Inst<VReg>, address: Value) -> Inst<VReg> {
         let marked = inst.clone().with(".POLICY");
         if !marked.exists_on(self.arch) {
@@ -40,7 +43,7 @@ impl Lower<'_> {
         if policy.is_some() { marked } else { inst }
     }
 
-    /// The policy that an address carries; the last one, if there are several.
+    /// The policy of an address; the last one, if there are several.
     fn policy_of(&self, mut address: Value) -> Option<Value> {
         loop {
             let data = self.def_data(address)?;
@@ -52,7 +55,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The uniform pair with a policy, where it has one.
+    /// The uniform pair with a policy, if the policy has one.
     fn policy_pair(&mut self, policy: Value) -> Option<VReg> {
         let ValueDef::Result(inst, _) = self.func.def(policy) else { return None };
         let data = &self.func.insts[inst];

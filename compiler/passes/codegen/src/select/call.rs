@@ -1,8 +1,8 @@
 //! Calls and returns, by the [ABI](crate::abi).
 //!
-//! A call is one instruction whose [`CallSite`] says where arguments and results are; the allocator brings them
-//! there, and layout adds the return address. What a callee destroys is everything, until it is compiled and
-//! [linking](crate::link) knows better.
+//! A call is one instruction whose [`CallSite`] gives the places of arguments and results; the
+//! allocator brings them there, and layout adds the return address. A callee clobbers everything,
+//! until it has been compiled and [linking](crate::link) knows better.
 //!
 //! ```text
 //! v3 = call.pure @u64.divrem, v1, v2     =>   CALL.REL.NOINC `($1) args(%r1:2 in R4, %r2:2 in R6) results(%r3:2 in R4) …
@@ -10,8 +10,9 @@
 //! ret v4                              =>   MOV %r9.1, RZ
 //!                                          RET.REL.NODEC %r9 `($0) args(%r4:2 in R4)
 //! ```
-//! A function that is called gets its parameters, and its return address, as the results of an instruction that is
-//! none. The end of a routine that is copied rather than called ([`warp`](ptxc_ssa::runtime::warp)) is `ENDCOLLECTIVE`.
+//! A called function gets its parameters, and its return address, as the results of a
+//! pseudo-instruction. The end of a routine that is copied instead of called
+//! ([`warp`](ptxc_ssa::runtime::warp)) is `ENDCOLLECTIVE`.
 
 use ptxc_ir::{CalleeKind, Inst as IrInst, Op as IrOp, SourceLoc, Type, Value};
 use ptxc_sass::{FunctionIndex, Inst, Op, Operand, PReg, RegFile};
@@ -29,7 +30,7 @@ impl Lower<'_> {
         let (IrOp::Call { callee, .. } | IrOp::CallIndirect(callee)) = data.op else { return };
         let callee = &self.func.callees[callee];
         let (values, types) = match callee.kind {
-            // An address is one more argument, the last.
+            // The address of the callee is an additional, last argument.
             CalleeKind::Prototype => {
                 let (target, args) = data.args.split_at(1);
                 ([args, target].concat(), [&callee.params[..], &[Type::B64]].concat())
@@ -62,7 +63,8 @@ impl Lower<'_> {
         self.seq.push(call);
     }
 
-    /// The address of a device function: bytes from the start of the program, which linking knows.
+    /// Lowers the address of a device function: bytes from the start of the program, which linking
+    /// knows.
     pub(super) fn lower_function_address(&mut self, inst: IrInst) {
         let IrOp::FuncAddr(callee) = self.func.insts[inst].op else { return };
         let result = self.func.result(inst);
@@ -75,7 +77,7 @@ impl Lower<'_> {
         self.emit(Inst::new(Op::MOV).ops([Operand::reg(to.offset(1)), Operand::rz()]));
     }
 
-    /// A `ret` of a device function.
+    /// Lowers a `ret` of a device function.
     pub(super) fn lower_return(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         self.mir.blocks[self.block].term = Term::Return;
@@ -98,8 +100,8 @@ impl Lower<'_> {
         self.seq.push(ret);
     }
 
-    /// The instruction at the start of a device function that defines its parameters. Those that nobody asked for
-    /// stay where they are.
+    /// The instruction at the start of a device function that defines its parameters. Parameters
+    /// that are not needed stay in their places.
     pub(super) fn parameters(&mut self) -> Option<MInst<VReg>> {
         let params = &self.func.blocks[self.func.entry()].params;
         let types: Vec<Type> = params.iter().map(|&param| self.func.ty(param)).collect();
@@ -126,7 +128,8 @@ impl Lower<'_> {
         Some(nop)
     }
 
-    /// The stack pointer of the caller of a device function: where the function's own variables end.
+    /// The stack pointer of the caller of a device function, which is the end of the function's own
+    /// variables.
     pub(super) fn caller_stack(&mut self) -> VReg {
         match self.stack_pointer {
             Some(reg) => reg,

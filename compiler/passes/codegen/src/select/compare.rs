@@ -1,8 +1,8 @@
 //! Comparisons, predicate logic and selects.
 //!
-//! A comparison that feeds one `and`, `or` or `xor` of predicates takes the other predicate as its third
-//! input. A test of bits against zero is a `LOP3` that writes a predicate; it holds where a bit is set, so
-//! that a test for equality is kept as its complement.
+//! A comparison that feeds one `and`, `or` or `xor` of predicates takes the other predicate as its
+//! third input. A test of bits against zero is a `LOP3` that writes a predicate; it holds if a bit
+//! is set, so a test for equality is kept as its complement.
 //!
 //! ```text
 //! v5 = icmp.sge v1, v2;  v6 = or v5, v4           =>   ISETP.GE.OR %p6, PT, %r1, %r2, %p4
@@ -38,8 +38,8 @@ impl<'a> Lower<'a> {
         self.bit_test(value).is_some_and(|(_, complemented)| complemented)
     }
 
-    /// A comparison of bits with zero, or of one bit with itself: the logic operation that selects the bits,
-    /// and whether the comparison holds where none of them is set.
+    /// A comparison of bits with zero, or of one bit with itself: the logic operation that selects
+    /// the bits, and whether the comparison holds if none of them is set.
     fn bit_test(&self, value: Value) -> Option<(Value, bool)> {
         let ValueDef::Result(inst, _) = self.func.def(value) else { return None };
         let data = &self.func.insts[inst];
@@ -57,8 +57,9 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// The logic operation below an argument of a comparison, if nothing else uses it. In contrast to
-    /// [`foldable_in`](Self::foldable_in) the answer does not depend on who was visited before.
+    /// The logic operation below an argument of a comparison, if nothing else uses it. In contrast
+    /// to [`foldable_in`](Self::foldable_in), the answer does not depend on the instructions that
+    /// were visited before.
     fn logic_below(&self, tested: Value, user: IrInst) -> Option<&InstData> {
         let below = self.resolve(tested);
         let ValueDef::Result(inst, _) = self.func.def(below) else { return None };
@@ -153,7 +154,7 @@ impl<'a> Lower<'a> {
             IrOp::And => (".AND", 0xc0),
             IrOp::Or => (".OR", 0xfc),
             IrOp::Xor => (".XOR", 0x3c),
-            // `not` is a flag of whoever reads it.
+            // `not` is a flag of its reader.
             _ => return,
         };
         for (own, other) in [(data.args[1], data.args[0]), (data.args[0], data.args[1])] {
@@ -236,7 +237,7 @@ impl<'a> Lower<'a> {
 
 /// `to` = the function of two predicates with that truth table over 0xf0 and 0xcc.
 pub(super) fn plop3(to: VReg, a: Operand<VReg>, b: Operand<VReg>, table: u8) -> Inst<VReg> {
-    // The third input is PT, so that only those columns of the table count.
+    // The third input is PT, so only those columns of the table count.
     let table = Operand::imm(u32::from(table & 0xaa));
     Inst::new(Op::PLOP3).ops([Operand::reg(to), a, b, Operand::pt(), table, Operand::imm(0)])
 }
@@ -251,7 +252,7 @@ pub(super) fn isetp(
     compare(Inst::new(Op::ISETP).ops([to, a, b]), cond, combine)
 }
 
-/// Lets an integer comparison compare so.
+/// Adds the condition and the combination to an integer comparison.
 fn compare(inst: Inst<VReg>, cond: IntCond, combine: Combine) -> Inst<VReg> {
     let (text, unsigned) = match cond {
         IntCond::Eq => (".EQ", false),

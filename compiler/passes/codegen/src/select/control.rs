@@ -1,10 +1,11 @@
 //! Ends of blocks, traps, convergence barriers and CTA barriers.
 //!
-//! A branch takes its predicate with any complement. A switch loads the distance of its target from a table in a
-//! constant bank: `IMAD.SHL`, `LDC`, and `BRX` as the block's end. `BSSY` names the block where its lanes go on. A CTA
-//! barrier takes its name and its count as immediates or registers, two of which are one, packed by legalization; a constant count of 0
-//! stands for all threads. The aligned forms, and those in converged code, need nothing else, the others first bring the warp together. A
-//! reduction leaves its result for `B2R`, which follows at once.
+//! A branch takes its predicate with any complement. A switch loads the distance of its target from
+//! a table in a constant bank: `IMAD.SHL`, `LDC`, and `BRX` as the block's end. `BSSY` names the
+//! block where its lanes continue. A CTA barrier takes its name and its count as immediates or
+//! registers; legalization packs two registers into one. A constant count of 0 stands for all
+//! threads. The aligned forms, and those in converged code, need nothing else; the others first
+//! bring the warp together. A reduction leaves its result for `B2R`, which follows directly.
 
 use ptxc_ir::{BarrierKind, FunctionKind, Inst as IrInst, Op as IrOp, Value};
 use ptxc_machine::Feature;
@@ -51,8 +52,8 @@ impl Lower<'_> {
         self.mir.blocks[self.block].term = term;
     }
 
-    /// A jump by way of a table in a constant bank. Its words are distances from the kernel's first
-    /// instruction, so that the upper half of the address is zero.
+    /// A jump through a table in a constant bank. Its words are distances from the kernel's first
+    /// instruction, so the upper half of the address is zero.
     fn table(&mut self, selector: Value, edges: Vec<Edge<VReg>>) -> Term<VReg> {
         let offset = self.mir.header.table_bytes;
         self.mir.header.table_bytes += 4 * edges.len() as u32;
@@ -67,8 +68,8 @@ impl Lower<'_> {
         Term::Table { address, offset, edges }
     }
 
-    /// The mask of a test whether its lanes run together, in a uniform register; none for all lanes where the
-    /// instruction has a name for those, and where it knows no others.
+    /// The mask of a test whether its lanes run together, in a uniform register; `None` for all
+    /// lanes if the instruction has a name for them, and if it takes no mask at all.
     fn tested_mask(&mut self, mask: Value) -> Option<VReg> {
         let lanes = match self.src(mask) {
             Src::Imm(lanes) => lanes,
@@ -82,7 +83,7 @@ impl Lower<'_> {
         if self.func.kind != FunctionKind::Device {
             return Some(self.pooled(Pooled::UniformConst(lanes)));
         }
-        // A device function has uniform registers only where nothing comes in between.
+        // A device function may use uniform registers only if nothing comes in between.
         let mask = self.mir.new_vreg(RegFile::Ugpr, 1);
         self.emit(Inst::new(Op::UMOV).ops([Operand::reg(mask), Operand::imm(lanes)]));
         Some(mask)
@@ -93,7 +94,7 @@ impl Lower<'_> {
         match condition.as_reg() {
             Some(pred) => Term::Branch { pred, negated: condition.flags.not, then, other },
             None => {
-                // The edges must stay as the graph has them, so that a constant goes through a register.
+                // The edges must stay as in the graph, so a constant goes through a register.
                 let pred = self.mir.new_vreg(RegFile::Pred, 1);
                 self.emit(plop3(pred, condition, Operand::pt(), 0xc0));
                 Term::Branch { pred, negated: false, then, other }
@@ -101,8 +102,8 @@ impl Lower<'_> {
         }
     }
 
-    /// A trap or a breakpoint: one instruction, as in NVIDIA's code. Control does not come back from a trap, but the
-    /// machine's instruction does not say so: the block ends in an `EXIT`.
+    /// A trap or a breakpoint: one instruction, as in NVIDIA's code. Control does not return from a
+    /// trap, but the machine's instruction does not say so: the block ends in an `EXIT`.
     pub(super) fn lower_trap(&mut self) {
         self.emit(Inst::new(Op::BPT).with(".TRAP").slot("number", Operand::imm(USER_TRAP)));
     }
@@ -115,7 +116,7 @@ impl Lower<'_> {
                     return self.unsupported(&data.op, "its continuation is never reached");
                 };
                 let label = Operand::label(Label(target.as_u32()));
-                // Without it, lanes of an earlier meeting may still be in the barrier there.
+                // Without it, lanes of an earlier meeting may still be in the barrier.
                 if !self.arch.has(Feature::CleanConvergenceBarriers) {
                     let barrier = Operand::convergence(barrier.0);
                     self.emit(Inst::new(Op::BMOV_CLEAR).ops([Operand::rz(), barrier]));
@@ -142,13 +143,14 @@ impl Lower<'_> {
         let IrOp::Barrier { kind, aligned, packed } = data.op else { return };
         let predicate = if kind.is_reduction() { data.args.last().copied() } else { None };
         let numbers = &data.args[..data.args.len() - predicate.iter().len()];
-        // What nothing has defined may be zero; as a register it would be `RZ`, which is no operand of these.
+        // An undefined value may be zero; as a register it would be `RZ`, which these instructions
+        // do not take.
         let number = |value| match self.src(value) {
             Src::Undef => Src::Imm(0),
             src => src,
         };
         let (name, count) = match (number(numbers[0]), numbers.get(1)) {
-            // Folding has found out both.
+            // Folding has found both values.
             (Src::Imm(word), _) if packed => (Src::Imm(word), Some(Src::Imm(word >> 16))),
             (word, _) if packed => (word, Some(word)),
             (name, count) => (name, count.map(|&count| number(count))),
@@ -167,9 +169,9 @@ impl Lower<'_> {
         let name_operand = self.barrier_operand(name, NAME_FIELD);
         let ps = predicate.map(|predicate| self.pred(predicate));
         let count_operand = match count {
-            // One register is both.
+            // One register holds both.
             Some(_) if packed && !matches!(name, Src::Imm(_)) => Some(name_operand),
-            // All threads: as if there were none, but an arrival always has one.
+            // All threads: the count is omitted, but an arrival always has one.
             Some(Src::Imm(count)) if count & COUNT_FIELD == 0 && kind != BarrierKind::Arrive => None,
             count => count.map(|count| self.barrier_operand(count, COUNT_FIELD)),
         };
@@ -208,7 +210,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A number of a barrier: an immediate, of which the instruction has room for the bits of `field`, or a register.
+    /// A number of a barrier: an immediate, limited to the bits of `field`, or a register.
     fn barrier_operand(&mut self, src: Src, field: u32) -> Operand<VReg> {
         match src {
             Src::Imm(bits) => Operand::imm(bits & field),

@@ -37,7 +37,7 @@ impl Lower<'_> {
                     let made = Inst::new(Op::I2F_64).with(if signed { ".S64" } else { ".U64" });
                     return self.emit(with_round(made.ops([to, b]), round));
                 }
-                // The arithmetic pipe, where it converts, rounds to nearest and towards zero only.
+                // On the arithmetic pipe, conversions round to nearest and towards zero only.
                 let arithmetic = Op::I2FP.row().archs.contains(self.arch)
                     && matches!(round, Rounding::Nearest | Rounding::Zero);
                 let made = match (arithmetic, signed) {
@@ -97,15 +97,16 @@ impl Lower<'_> {
         }
     }
 
-    /// Rounds to the lower half of a word. Flushing makes no difference: what is subnormal in single precision
-    /// rounds to zero in half precision, and in `bf16` PTX does not flush.
+    /// Rounds to the lower half of a word. Flushing makes no difference: a subnormal in single
+    /// precision rounds to zero in half precision, and PTX does not flush for `bf16`.
     fn narrow_to_half(&mut self, to: Operand<VReg>, data: &InstData, mode: FloatMode) {
         if mode.sat || (mode.ftz && data.ty == Type::BF16) {
             return self.unsupported(&data.op, "it neither clamps nor flushes");
         }
         let x = self.float_src(data.args[0]);
         if matches!(mode.round, Rounding::Down | Rounding::Up) {
-            // What rounds up or down is not lost below the least half: a subnormal is flushed in front.
+            // Rounding up or down does not lose a number below the least half, so a subnormal is
+            // flushed first.
             let b = match mode.ftz {
                 true => {
                     let flushed = Operand::reg(self.temp());
@@ -124,7 +125,7 @@ impl Lower<'_> {
         self.round_to_halves(to, [Operand::rz(), b], data.ty, mode.round, [false; 2]);
     }
 
-    /// The operands of an instruction that rounds two numbers, to the upper half and to the lower one.
+    /// The operands of an instruction that rounds two numbers to the upper half and the lower half.
     fn rounded_floats(&mut self, high: FloatSrc, low: FloatSrc) -> [Operand<VReg>; 2] {
         [self.float_operand(high, Op::F2FP, "a", false), self.float_operand(low, Op::F2FP, "b", true)]
     }
@@ -146,7 +147,8 @@ impl Lower<'_> {
         self.emit(if finite { made.with(".SATFINITE") } else { made });
     }
 
-    /// The same where one instruction rounds one number: PTX has neither `bf16`, clamping nor saturation there.
+    /// The same on architectures where one instruction rounds one number: PTX has neither `bf16`,
+    /// clamping nor saturation there.
     fn round_to_halves_apart(
         &mut self,
         to: Operand<VReg>,
@@ -194,7 +196,7 @@ impl Lower<'_> {
         to
     }
 
-    /// Two numbers that are rounded for this word alone: one instruction does both.
+    /// Two numbers that are rounded only for this word: one instruction does both.
     pub(super) fn lower_packed_halves(&mut self, data: &InstData, to: Operand<VReg>) -> bool {
         let (Some(low), Some(high)) = (self.foldable(data.args[0]), self.foldable(data.args[1])) else {
             return false;
@@ -216,7 +218,7 @@ impl Lower<'_> {
     }
 }
 
-/// Lets a conversion to integers or integral values round so.
+/// Adds the rounding to a conversion to integers or integral values.
 pub(super) fn with_integral(inst: Inst<VReg>, round: Rounding) -> Inst<VReg> {
     match round {
         Rounding::Nearest => inst,

@@ -11,10 +11,11 @@
 //! bulk_wait 0                                     =>   DEPBAR.LE SB0, 0x0; CCTL.IVALL
 //! ```
 //!
-//! The groups of a warp are counted by one scoreboard, [`COPY_GROUPS`], which control codes keep for them. It counts those of
-//! all lanes, so that a wait may wait for more than a lane's own groups, and never for less. What
-//! [`copied_bytes`](ptxc_ssa::legalize::copied_bytes) says of sizes has been done. Bulk copies have uniform registers alone, and lanes
-//! their [turns](ptxc_ssa::legalize::lane_turns). Behind a wait for what bulk copies wrote, the first-level cache is emptied.
+//! One scoreboard, [`COPY_GROUPS`], counts the groups of a warp; the control pass reserves it for
+//! them. It counts the groups of all lanes, so a wait may wait for more than a lane's own groups,
+//! but never for fewer. [`copied_bytes`](ptxc_ssa::legalize::copied_bytes) has legalized the sizes.
+//! Bulk copies take only uniform registers, and lanes take [turns](ptxc_ssa::legalize::lane_turns).
+//! After a wait for the data of bulk copies, the first-level cache is emptied.
 
 use ptxc_ir::op::Prefetch;
 use ptxc_ir::{Access, CacheOp, FunctionKind, Inst as IrInst, MemType, Op as IrOp, Space, Value};
@@ -26,7 +27,7 @@ use super::pool::Pooled;
 use crate::control::COPY_GROUPS;
 use crate::mir::VReg;
 
-/// The most that a scoreboard counts.
+/// The highest count of a scoreboard.
 const MOST_GROUPS: u64 = 63;
 
 impl Lower<'_> {
@@ -103,7 +104,7 @@ impl Lower<'_> {
         self.emit(made);
     }
 
-    /// Words that all lanes agree on, in neighbouring uniform registers.
+    /// Words that are the same in all lanes, in neighbouring uniform registers.
     fn uniform_words<const N: usize>(&mut self, values: [Value; N]) -> Operand<VReg> {
         let tuple = self.mir.new_vreg(RegFile::Ugpr, N as u8);
         for (n, value) in values.into_iter().enumerate() {
@@ -116,7 +117,8 @@ impl Lower<'_> {
     fn uniform_word(&mut self, to: VReg, from: Src) {
         let to = Operand::reg(to);
         if self.mir.blocks[self.block].divergent {
-            // What `R2UR` gives need not be kept from the arms of the branch: many copies take few registers.
+            // The result of `R2UR` need not be protected from other arms of the branch, so many
+            // copies take few registers.
             let from = match from {
                 Src::Imm(bits) => Operand::reg(self.pooled(Pooled::Const(bits))),
                 other => self.gpr(other),
@@ -134,14 +136,14 @@ impl Lower<'_> {
         self.emit(made);
     }
 
-    /// The uniform register of what is there for all lanes at once.
+    /// The uniform register of a source that exists once for all lanes.
     fn pooled_word(&mut self, from: Src) -> Option<Operand<VReg>> {
         let is_pooled = matches!(from, Src::Shared(_) | Src::Bank(_));
         let made = if is_pooled { self.any(from) } else { return None };
         made.as_reg().filter(|reg| reg.file().is_uniform()).map(Operand::reg)
     }
 
-    /// A word that all lanes agree on, in a uniform register.
+    /// A word that is the same in all lanes, in a uniform register.
     fn uniform_value(&mut self, value: Value) -> Operand<VReg> {
         let from = self.src(value);
         match self.pooled_word(from) {
@@ -150,7 +152,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A global address that all lanes agree on.
+    /// A global address that is the same in all lanes.
     fn uniform_address(&mut self, address: Value) -> Operand<VReg> {
         if let Some(address) = self.uniform_tuple(address) {
             return address;
@@ -163,7 +165,7 @@ impl Lower<'_> {
         Operand::reg(pair)
     }
 
-    /// The size of a bulk copy as the machine counts: in the lower half, in units of 16 bytes.
+    /// The size of a bulk copy in the machine's format: in the lower half, in units of 16 bytes.
     fn uniform_size(&mut self, bytes: Value) -> Operand<VReg> {
         let to = self.mir.new_vreg(RegFile::Ugpr, 1);
         match self.src(bytes) {

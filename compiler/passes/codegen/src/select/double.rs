@@ -1,7 +1,8 @@
 //! Double precision: arithmetic, comparison, extremes, conversions.
 //!
-//! A double is a pair of registers. As an operand, a constant whose low word is zero is an immediate of its high
-//! word; other constants and parameters are uniform pairs. Signs and magnitudes are free where the row has them.
+//! A double is a pair of registers. As an operand, a constant whose low word is zero is an
+//! immediate of its high word; other constants and parameters are uniform pairs. Signs and
+//! magnitudes are free if the row has them.
 //!
 //! ```text
 //! v4 = fsub.f64 v1, 1.0          =>   DADD %r4, %r1, -1
@@ -29,7 +30,7 @@ use crate::mir::{MInst, VReg};
 /// The sign of a double.
 const SIGN: u64 = 1 << 63;
 
-/// A source with its signs: the magnitude is taken first, then the sign turned.
+/// A source with its signs: the magnitude is taken first, then the sign is inverted.
 #[derive(Clone, Copy)]
 struct DoubleSrc {
     kind: Kind,
@@ -37,10 +38,10 @@ struct DoubleSrc {
     neg: bool,
 }
 
-/// What a source is, below its signs.
+/// The kind of a source, without its signs.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// A constant; signs are applied already.
+    /// A constant, with its signs applied.
     Const(u64),
     /// Two words of a constant bank.
     Bank(BankPlace),
@@ -200,7 +201,7 @@ impl Lower<'_> {
         let first = Operand::reg(self.mir.new_vreg(RegFile::Pred, 1));
         let undefined = self.mir.new_vreg(RegFile::Pred, 1);
         let high = self.temp();
-        // Both words of an operand are chosen from as integers, so that signs must have been applied.
+        // Both words of an operand are selected as integers, so signs must have been applied.
         let [x, y] = [a, b].map(|value| DoubleSrc { abs: false, neg: false, ..self.unsigned_src(value) });
         let compared = [self.double_operand(x, false), self.double_operand(y, true)];
         self.emit(

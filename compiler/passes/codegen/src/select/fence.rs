@@ -1,4 +1,4 @@
-//! Fences, the barrier of the cluster, and what grids say to each other.
+//! Fences, the barrier of the cluster, and the signals between grids.
 //!
 //! ```text
 //! fence.acq_rel.gpu              =>   MEMBAR.ALL.GPU; ERRBAR; CGAERRBAR; CCTL.IVALL      // CGAERRBAR on sm_90
@@ -8,12 +8,13 @@
 //! grid_dependency.wait           =>   ACQBULK
 //! ```
 //!
-//! The first-level cache of the SM is all that an acquire has to empty: the CTA shares it, so that an acquire at its scope
-//! needs no more than that nothing moves in front of it. That, and proxy fences that say no more than the order of the
-//! instructions around them, is a mark for the schedulers, and no code.
+//! An acquire has to empty only the first-level cache of the SM. The CTA shares this cache, so an
+//! acquire at CTA scope only demands that nothing moves before it. Such an acquire, and a proxy
+//! fence that only orders the instructions around it, is a mark for the schedulers, and not code.
 //!
-//! Where memory has several names, ptxas asks a constant of the launch how far the fence must reach. We always take the longest
-//! reach, which costs two instructions less. (sm_75 has no such constant, and ptxas stays on the device.)
+//! For memory with several names, ptxas reads a constant of the launch that tells how far the fence
+//! must reach. We always take the longest reach, which costs two instructions less. (sm_75 has no
+//! such constant, and ptxas stays on the device.)
 
 use ptxc_ir::op::{GridDependency, Proxy};
 use ptxc_ir::{Inst as IrInst, Op as IrOp, Order, Scope};
@@ -43,7 +44,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Keeps instructions on their side of this place, by one that is no code: nothing moves across a call site.
+    /// Keeps instructions on their side of this place by a pseudo-instruction with a call site,
+    /// which nothing moves across.
     pub(super) fn keep_order(&mut self) {
         let mut nothing = MInst::new(Inst::new(Op::NOP), self.loc);
         nothing.call = Some(Box::default());

@@ -14,7 +14,7 @@ use super::integer::is_general;
 use super::lower::{Lower, Src};
 use crate::mir::VReg;
 
-/// A source with its signs: the magnitude is taken first, then the sign turned.
+/// A source with its signs: the magnitude is taken first, then the sign is inverted.
 #[derive(Clone, Copy)]
 pub(super) struct FloatSrc {
     src: Src,
@@ -53,8 +53,8 @@ impl Lower<'_> {
         FloatSrc { src, abs, neg }
     }
 
-    /// As an operand of a slot of an instruction; the flag allows other forms than a general register. Where the slot has
-    /// no room for the signs, an instruction of its own applies them.
+    /// As an operand of a slot of an instruction; the flag allows other forms than a general
+    /// register. If the slot has no room for the signs, a separate instruction applies them.
     pub(super) fn float_operand(&mut self, float: FloatSrc, op: Op, slot: &str, any: bool) -> Operand<VReg> {
         let flags = OperandFlags { abs: float.abs, neg: float.neg, ..OperandFlags::default() };
         match op.row().takes_signs(slot, flags) {
@@ -63,7 +63,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A register with the number that a source is, whose signs are applied: adding -0 changes no number.
+    /// A register with the value of a source, signs applied: adding -0 changes no number.
     fn with_signs_applied(&mut self, float: FloatSrc) -> Operand<VReg> {
         let to = Operand::reg(self.temp());
         let a = self.signed_operand(float, false);
@@ -87,7 +87,7 @@ impl Lower<'_> {
         (self.float_operand(a, op, "a", false), self.float_operand(b, op, "b", true))
     }
 
-    /// The operands a and b of a float comparison, and whether they changed places.
+    /// The operands a and b of a float comparison, and whether they were swapped.
     pub(super) fn compared_floats(
         &mut self,
         op: Op,
@@ -130,7 +130,8 @@ impl Lower<'_> {
         self.emit(with_mode(made, mode));
     }
 
-    /// An operand of `FFMA`. The row has bits for bars, of which NVIDIA's compiler makes no use: nor do we.
+    /// An operand of `FFMA`. The row has bits for bars, but NVIDIA's compiler does not use them,
+    /// and neither do we.
     fn fma_operand(&mut self, float: FloatSrc, slot: &str, any: bool) -> Operand<VReg> {
         if !float.abs {
             return self.float_operand(float, Op::FFMA, slot, any);

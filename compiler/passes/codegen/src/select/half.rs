@@ -1,9 +1,10 @@
 //! Half precision: binary16 and bfloat16, single and in pairs.
 //!
-//! The machine computes pairs. A single half is computed twice, by operands that read one half of a register
-//! for both: the lower one, where single halves lie, or the upper one of a pair that PTX takes apart. Likewise a
-//! pair of twice the same half costs nothing. Signs are free as in single precision; of bfloat16 only the sign, not
-//! the magnitude: NVIDIA's compiler never has bars there but in `.XORSIGN`.
+//! The machine computes pairs. A single half is computed twice, by operands that read one half of a
+//! register for both: the lower half, which holds single halves, or the upper half of a pair that
+//! PTX takes apart. Likewise a pair of two equal halves costs nothing. Signs are free as in single
+//! precision. For bfloat16 only negation is free, not the magnitude: NVIDIA's compiler never uses
+//! bars there except in `.XORSIGN`.
 //!
 //! ```text
 //! v3 = trunc.b16 (shr v1, 16)
@@ -26,10 +27,10 @@ use crate::mir::VReg;
 /// The sign bits of a pair.
 const SIGNS: u32 = 0x8000_8000;
 
-/// A source with its signs: the magnitude is taken first, then the sign turned.
+/// A source with its signs: the magnitude is taken first, then the sign is inverted.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct HalfSrc {
-    /// A pair of halves; of a single half that is a constant, twice the same.
+    /// A pair of halves; a constant single half is repeated.
     src: Src,
     half: HalfSelect,
     abs: bool,
@@ -67,7 +68,8 @@ fn row(ty: Type, half: Op, brain: Op) -> Inst<VReg> {
 }
 
 impl Lower<'_> {
-    /// Where a single half lies: in which half of which word. A constant is a pair of itself.
+    /// The place of a single half: the word, and the half of it. A constant is repeated in both
+    /// halves.
     pub(super) fn half_place(&self, value: Value) -> (Src, HalfSelect) {
         let value = self.resolve(value);
         if let Some(data) = self.def_data(value)
@@ -113,7 +115,7 @@ impl Lower<'_> {
         if neg { plain.negated() } else { plain }
     }
 
-    /// The word and its halves that a single half, or a pair, is.
+    /// The word of a single half, or of a pair, and the choice of its halves.
     fn half_words(&self, value: Value, ty: Type) -> (Src, HalfSelect) {
         if is_single(ty) {
             return self.half_place(value);
@@ -145,7 +147,7 @@ impl Lower<'_> {
         [self.half_operand(a, false), self.half_operand(b, true)]
     }
 
-    /// A single half in either half of a general register, with its signs where it has them.
+    /// A single half in either half of a general register, with its signs if it has any.
     fn one_half(&mut self, value: Value, ty: Type) -> Operand<VReg> {
         let source = self.half_src(value, ty);
         if ty == Type::F16 && !matches!(source.src, Src::Imm(_)) {
@@ -155,8 +157,8 @@ impl Lower<'_> {
         self.gpr(src).half(half)
     }
 
-    /// A single half in the lower half of a general register, for instructions that take nothing else; with
-    /// its signs where it has them.
+    /// A single half in the lower half of a general register, for instructions that take nothing
+    /// else; with its signs if it has any.
     fn low_half(&mut self, value: Value, ty: Type) -> Operand<VReg> {
         let source = self.half_src(value, ty);
         if source.half == HalfSelect::High || matches!(source.src, Src::Imm(_)) || ty == Type::BF16 {
@@ -408,7 +410,7 @@ impl Lower<'_> {
         self.emit(with_round(made.ops([to, b]), mode.round));
     }
 
-    /// Two halves side by side: bytes of one or two words.
+    /// Puts two halves side by side: bytes of one or two words.
     pub(super) fn pack_halves(&mut self, data: &InstData, to: VReg) {
         let to = Operand::reg(to);
         let places = [self.half_place(data.args[0]), self.half_place(data.args[1])];

@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 use super::lower::{Lower, Src};
 use crate::mir::VReg;
 
-/// Most terms that are collected: as many as one instruction adds.
+/// The most terms that are collected: as many as one instruction adds.
 const MAX_PLAIN: usize = 3;
 
 /// A sum, taken apart.
@@ -29,7 +29,7 @@ struct Sum {
     plain: Vec<(Term, bool)>,
     /// Terms that are products.
     products: SmallVec<[Product; 2]>,
-    /// 1 is added where that predicate holds, or, with the flag, does not.
+    /// A predicate: 1 is added if it holds, or, with the flag, if it does not.
     carry: Option<(Value, bool)>,
     /// The sum of the constants.
     offset: u32,
@@ -38,7 +38,7 @@ struct Sum {
 /// A plain term.
 #[derive(Clone, Copy)]
 enum Term {
-    /// A source that is no operand yet.
+    /// A source that is not an operand yet.
     Source(Src),
     /// A partial sum.
     Done(Operand<VReg>),
@@ -62,7 +62,7 @@ impl Lower<'_> {
 
     fn collect_sum(&self, inst: IrInst) -> Sum {
         let mut sum = Sum::default();
-        // The terms that are still to be looked into; at first the operation itself, split.
+        // The terms that are still to be examined; at first the operation itself, split.
         let mut open: SmallVec<[(Value, bool); 4]> = SmallVec::new();
         split(&self.func.insts[inst].op, &self.func.insts[inst].args, false, &mut open);
         let mut has_product = open.iter().any(|&(value, _)| self.is_product(value));
@@ -114,8 +114,8 @@ impl Lower<'_> {
         })
     }
 
-    /// Takes a select of two neighbouring constants as a carry: the lesser one is added always, 1 more where
-    /// the predicate says so.
+    /// Takes a select of two neighbouring constants as a carry: the lesser one is always added, and
+    /// 1 more if the predicate says so.
     fn collect_select(&self, args: &[Value], neg: bool, sum: &mut Sum) -> bool {
         let (Src::Imm(yes), Src::Imm(no)) = (self.src(args[1]), self.src(args[2])) else { return false };
         let (yes, no) = if neg { (yes.wrapping_neg(), no.wrapping_neg()) } else { (yes, no) };
@@ -136,7 +136,8 @@ impl Lower<'_> {
         let mut addend = match sum.plain[..] {
             [] if !products.is_empty() && sum.carry.is_none() => Operand::rz(),
             [(Term::Source(src), neg)] if !products.is_empty() && sum.carry.is_none() => {
-                // A constant factor has no other place, an addend may be loaded into a general register.
+                // A constant factor has no other place; an addend may be loaded into a general
+                // register.
                 let factor = products.last().is_some_and(|p| !p.shift && matches!(p.y, Src::Imm(_)));
                 match neg {
                     true => self.gpr(src).neg(),
@@ -181,7 +182,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Up to three terms as the operands a, b, c of `IADD3`; b takes the one that is no general register.
+    /// Up to three terms as the operands a, b, c of `IADD3`; b takes the one that is not a general
+    /// register.
     fn three(&mut self, terms: &[(Term, bool)]) -> [Operand<VReg>; 3] {
         let mut special = None;
         for (index, &(term, _)) in terms.iter().enumerate() {
@@ -272,8 +274,8 @@ impl Lower<'_> {
         self.emit(if signed { choice } else { choice.with(".U32") });
     }
 
-    /// A minimum or maximum of which one argument is another one of the kind, or a sum, that nothing else
-    /// uses: the instruction that takes all three operands.
+    /// A minimum or maximum with another one of the same kind, or a sum, as an argument that
+    /// nothing else uses: the instruction that takes all three operands.
     fn minmax_of_three(&mut self, data: &InstData) -> Option<(Op, [Operand<VReg>; 3])> {
         if !Op::VIADDMNMX.row().archs.contains(self.arch) {
             return None;
@@ -286,7 +288,7 @@ impl Lower<'_> {
                 _ => continue,
             };
             if below.op == data.op {
-                // The middle place is the one for other kinds.
+                // Only the middle place takes other kinds.
                 let (a, y) = if x.claims_slot(y) { (y, x) } else { (x, y) };
                 let (b, c) = if last.claims_slot(y) { (last, y) } else { (y, last) };
                 return Some((Op::VIMNMX3, [self.gpr(a), self.any(b), self.gpr(c)]));
@@ -330,8 +332,8 @@ impl Lower<'_> {
         self.emit(if wrapped.is_some() { shift.with(".W") } else { shift });
     }
 
-    /// The value whose low five bits are a shift count, where the count is that value and'ed with 31: the
-    /// hardware takes them by itself (`.W`).
+    /// The value whose low five bits are a shift count, if the count is that value and'ed with 31:
+    /// the hardware does this itself (`.W`).
     fn below_mask_of_31(&self, count: Value) -> Option<Value> {
         let data =
             self.def_data(self.resolve(count)).filter(|data| data.op == IrOp::And && data.ty.bits() == 32)?;
@@ -349,7 +351,7 @@ impl Lower<'_> {
                 self.emit(Inst::new(Op::POPC).ops([to, b]));
             }
             IrOp::Clz if data.ty == Type::B32 => {
-                // The highest one is bit 31 - clz; of zero FLO makes -1.
+                // The highest one is bit 31 - clz; for zero, FLO gives -1.
                 let b = self.any_value(data.args[0]);
                 let highest = Operand::reg(self.temp());
                 self.emit(Inst::new(Op::FLO).with(".U32").ops([highest, b]));
@@ -397,7 +399,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Products of parts of two words, added up; the second operand may be a constant, or uniform.
+    /// Lowers a sum of products of parts of two words; the second operand may be a constant, or
+    /// uniform.
     pub(super) fn lower_dot_product(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         let to = self.def(self.func.result(inst));
@@ -470,7 +473,7 @@ fn split(op: &IrOp, args: &[Value], neg: bool, terms: &mut SmallVec<[(Value, boo
     }
 }
 
-/// Whether an operand is a general register or RZ, so that another operand may be something else.
+/// Whether an operand is a general register or RZ, so that another operand may be of another kind.
 pub(super) fn is_general(operand: Operand<VReg>) -> bool {
     match operand.kind {
         ptxc_sass::OperandKind::Zero(_) => true,

@@ -1,23 +1,24 @@
 //! Votes, matches and reductions of groups of lanes: each thread names the lanes of its own group.
 //!
-//! In: an operation whose mask differs between the threads that execute it together, such as one for each
-//! half of the warp. Out: instructions that all groups execute at once. A thread is in its own mask, and the
-//! lanes of a mask all execute the operation with that mask, so that masks are equal or disjoint.
+//! In: an operation whose mask differs between the threads that execute it together, such as one
+//! for each half of the warp. Out: instructions that all groups execute at once. A thread is in its
+//! own mask, and the lanes of a mask all execute the operation with that mask, so masks are equal
+//! or disjoint.
 //!
 //! ```text
 //! v3 = vote.ballot v1, v2     =>   VOTE.ANY %r4, PT, %p1; LOP3.LUT %r3, %r4, %r2, RZ, 0xc0, !PT
 //! v3 = redux.add v1, v2       =>   five steps of SHFL and IADD3 along each group, then the first lane's sum
 //! ```
 //!
-//! The answers of votes and of `MATCH.ANY` are masks, of which each thread keeps its group's lanes. `REDUX`
-//! answers for all active lanes together, and is not used. Each lane instead points at the next of its
-//! group; in each step it adds what that lane has, and goes on to point where that one points. Behind step k a
-//! lane has the sum of 2^k lanes from itself on, so that five steps suffice and the first lane has all
-//! (pointer jumping: Hillis and Steele, Data parallel algorithms, CACM 29(12), 1986). Ten `SHFL`,
-//! however many groups there are.
+//! The answers of votes and of `MATCH.ANY` are masks; each thread keeps its group's lanes of them.
+//! `REDUX` answers for all active lanes together, and is not used. Instead, each lane points at the
+//! next of its group. In each step it adds the value of that lane, and then points where that lane
+//! points. After step k a lane has the sum of 2^k lanes from itself on, so five steps suffice and
+//! the first lane has the whole sum (pointer jumping: Hillis and Steele, Data parallel algorithms,
+//! CACM 29(12), 1986). Ten `SHFL`, however many groups there are.
 //!
-//! NVIDIA's compiler lets one group after another run a `REDUX`, behind `WARPSYNC.EXCLUSIVE`: fewer
-//! instructions for two groups, more time for many.
+//! NVIDIA's compiler lets one group after another run a `REDUX`, after `WARPSYNC.EXCLUSIVE`: that
+//! takes fewer instructions for two groups, but more time for many.
 
 use ptxc_ir::{Inst as IrInst, IntCond, MatchMode, Op as IrOp, ReduxOp, Type, Value, VoteMode};
 use ptxc_machine::Feature;
@@ -34,8 +35,8 @@ const EITHER: u32 = 0xfc;
 const ONE_OF_TWO: u32 = 0x3c;
 
 impl Lower<'_> {
-    /// Whether threads that execute together may name different lanes, so that each set is a group of its own, or
-    /// others than the lanes of a mask may be there.
+    /// Whether threads that execute together may name different lanes, so that each set is a group
+    /// of its own, or lanes outside of the mask may be there.
     pub(super) fn has_groups(&self, mask: Option<&Value>) -> bool {
         mask.is_some_and(|&mask| match self.src(mask) {
             Src::Imm(lanes) => !self.arch.has(Feature::MaskedDivergenceTest) && lanes != u32::MAX,
@@ -43,8 +44,8 @@ impl Lower<'_> {
         })
     }
 
-    /// A vote, match or reduction; its second argument, if it has one, is the mask of the thread's group, else all
-    /// that are here are one.
+    /// Lowers a vote, match or reduction. Its second argument, if it has one, is the mask of the
+    /// thread's group; otherwise all lanes that are here form one group.
     pub(super) fn lower_of_groups(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         let results = self.func.results(inst);
@@ -71,7 +72,7 @@ impl Lower<'_> {
                     MatchMode::Any => self.vote_of_group(VoteMode::Ballot, to, alike, named),
                     MatchMode::All => {
                         let mask = self.lanes_here(named);
-                        // The mask is chosen by the answer even where nobody wants that for itself.
+                        // The answer selects the mask, even if the answer itself is not needed.
                         let all = match self.is_needed(results[1]) {
                             true => self.def(results[1]),
                             false => Operand::reg(self.mir.new_vreg(RegFile::Pred, 1)),
@@ -91,7 +92,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The lanes of a mask that are here: those that have exited, and those that a small CTA lacks, are in no group.
+    /// The lanes of a mask that are here: lanes that have exited, and lanes that a small CTA lacks,
+    /// are in no group.
     fn lanes_here(&mut self, named: Option<Operand<VReg>>) -> Operand<VReg> {
         let active = self.fresh();
         let vote = Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), Operand::pt()]);
@@ -102,8 +104,8 @@ impl Lower<'_> {
         mask
     }
 
-    /// What a group's lanes among `all` say. Without a mask all are one group: a vote for all or uniformity always
-    /// has one.
+    /// The vote of a group's lanes among `all`. Without a mask all lanes are one group; a vote for
+    /// all or uniformity always has a mask.
     fn vote_of_group(
         &mut self,
         mode: VoteMode,
@@ -137,7 +139,7 @@ impl Lower<'_> {
         let [above, later] = [self.fresh(), self.fresh()];
         self.emit(Inst::new(Op::S2R).ops([above, Operand::special(SpecialReg::GtMask)]));
         self.emit(logic(later, above, mask, BOTH));
-        // Minus one where no lane of the group comes later.
+        // Minus one if no lane of the group comes later.
         let mut next = self.lowest_bit(later);
         let mut sum = from;
         let neutral = match op {
@@ -176,7 +178,7 @@ impl Lower<'_> {
         number
     }
 
-    /// What another lane has.
+    /// The value of another lane.
     fn read_lane(&mut self, from: Operand<VReg>, lane: Operand<VReg>) -> Operand<VReg> {
         let to = self.fresh();
         self.emit(shuffle(to, from, lane));

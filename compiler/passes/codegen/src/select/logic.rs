@@ -92,7 +92,8 @@ impl Lower<'_> {
 
     fn order_inputs(&self, opened: &[Value], inputs: &[Value]) -> Logic {
         let sources = self.sources(inputs);
-        // The one that is no general register goes into the middle, and so does a lone input.
+        // The input that is not a general register goes into the middle, and so does a single
+        // input.
         let mut slots: [Option<Src>; 3] = [None; 3];
         let special = (0..sources.len())
             .filter(|&at| sources[at].is_special())

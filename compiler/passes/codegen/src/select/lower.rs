@@ -1,13 +1,14 @@
 //! The state of selection, and how an IR value becomes an operand.
 //!
-//! Blocks and their instructions are visited backwards, so that every use of a value is known before its
-//! definition is reached: a value that got a register must be computed, one that did not has been folded
-//! into all of its users or is dead. A value gets its register from the first user that asks.
+//! Blocks and their instructions are visited backwards, so that every use of a value is known
+//! before its definition is reached. A value that has a register must be computed; a value without
+//! one has been folded into all of its users or is dead. A value gets its register from the first
+//! user that asks.
 //!
 //! Conventions for values in registers:
-//! - `b16`, `f16` and `bf16` lie in the low half of a 32-bit register; the upper half is undefined.
+//! - `b16`, `f16` and `bf16` are in the low half of a 32-bit register; the upper half is undefined.
 //! - `b64` and `f64` are pairs, low word first; the results of a vector load are one tuple.
-//! - A predicate may be kept as its complement, where only that can be had in one instruction; see
+//! - A predicate may be kept as its complement if only that takes one instruction; see
 //!   [`Lower::pred`].
 
 use cranelift_entity::SecondaryMap;
@@ -27,10 +28,10 @@ use crate::mir::{Cfg, EdgeArg, MBlockId, MInst, Mir, VReg};
 pub(super) const CONST_BANK: u8 = 3;
 /// The constant bank of the addresses of global variables.
 const ADDRESS_BANK: u8 = 4;
-/// The most bytes that a constant bank has.
+/// The greatest size of a constant bank, in bytes.
 const CONST_BYTES: i64 = 1 << 16;
 
-/// A 32-bit source: what an operand slot can be filled with.
+/// A 32-bit source that can fill an operand slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Src {
     /// Any content.
@@ -39,15 +40,16 @@ pub(super) enum Src {
     Imm(u32),
     /// A word of a constant bank, the same for all threads.
     Bank(BankPlace),
-    /// The address of that byte of the CTA's static shared memory, where the CTA's number in its cluster is a part of
-    /// the address; else it is a constant.
+    /// The address of that byte of the CTA's static shared memory, if the CTA's number in its
+    /// cluster is a part of the address; otherwise the address is a constant.
     Shared(u32),
     /// A component of a value in general registers.
     Word(Value, u8),
 }
 
 impl Src {
-    /// Whether it fits a slot other than as a general register: an instruction takes one of those.
+    /// Whether it fits a slot other than as a general register; an instruction takes only one such
+    /// source.
     pub(super) fn is_special(self) -> bool {
         match self {
             Src::Imm(bits) => bits != 0,
@@ -56,9 +58,9 @@ impl Src {
         }
     }
 
-    /// Whether it, rather than the other one, takes the slot for all kinds. Of a word of the constant bank and
-    /// an immediate it is the immediate: the word is loaded into a general register as cheaply as into a
-    /// uniform one, the immediate would need a move.
+    /// Whether this source, instead of the other one, takes the slot for all kinds. An immediate
+    /// wins over a word of the constant bank: the word is loaded into a general register as cheaply
+    /// as into a uniform one, while the immediate would need a move.
     pub(super) fn claims_slot(self, other: Src) -> bool {
         self.is_special()
             && (!other.is_special() || (matches!(other, Src::Bank(_)) && matches!(self, Src::Imm(_))))
@@ -71,32 +73,32 @@ pub(super) struct Lower<'a> {
     pub(super) func: &'a Function,
     /// The target.
     pub(super) arch: Arch,
-    /// Which values all threads of a warp agree on.
+    /// The values that are the same in all threads of a warp.
     pub(super) uniformity: &'a Uniformity,
-    /// What has been made so far.
+    /// The result so far.
     pub(super) mir: Mir<VReg>,
     /// The graph of `mir`.
     pub(super) cfg: Cfg,
     /// The machine block of each block.
     pub(super) block_map: SecondaryMap<Block, Option<MBlockId>>,
-    /// What could not be selected.
+    /// The operations that could not be selected.
     pub(super) unsupported: Vec<Unsupported>,
-    /// How many instructions so far answer in uniform registers where lanes may be apart.
+    /// The number of instructions so far that answer in uniform registers where lanes may be apart.
     pub(super) uniform_answers: u32,
     /// Constants that are made where they are needed.
     pub(super) pool: Pool,
-    /// The block in hand.
+    /// The current block.
     pub(super) block: MBlockId,
-    /// Source of the instruction in hand.
+    /// Source location of the current instruction.
     pub(super) loc: SourceLoc,
-    /// Whether an acquire stands behind the instruction in hand, in its block.
+    /// Whether an acquire follows the current instruction in its block.
     pub(super) is_acquired: bool,
-    /// Machine instructions of the block in hand: those of the IR instruction in hand, in order, behind those of what
-    /// follows it, from the last to the first.
+    /// Machine instructions of the current block: first those of the later IR instructions, from
+    /// the last to the first, then those of the current one, in order.
     pub(super) seq: Vec<MInst<VReg>>,
     /// The return address of a device function.
     pub(super) return_address: VReg,
-    /// The stack pointer that it finds, if anybody asked for it.
+    /// The stack pointer at the entry of a device function, if it is needed.
     pub(super) stack_pointer: Option<VReg>,
     /// The cache policies that a device function has registers for.
     pub(super) policies: Vec<Value>,
@@ -106,7 +108,7 @@ pub(super) struct Lower<'a> {
 }
 
 impl<'a> Lower<'a> {
-    /// Starts with the blocks and edges of the function in `mir`, empty otherwise.
+    /// Starts with the blocks and edges of the function in `mir`, and everything else empty.
     pub(super) fn new(
         func: &'a Function,
         arch: Arch,
@@ -157,7 +159,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// Notes that an operation can't be selected.
+    /// Records that an operation can't be selected.
     pub(super) fn unsupported(&mut self, op: &IrOp, why: impl Into<String>) {
         self.unsupported.push(Unsupported { op: op.mnemonic().to_string(), loc: self.loc, why: why.into() });
     }
@@ -172,15 +174,15 @@ impl<'a> Lower<'a> {
         self.mir.new_vreg(RegFile::Gpr, 1)
     }
 
-    /// Copies a source into a general register. An undefined value is as good as zero, but has to be
-    /// written, since the register is read.
+    /// Copies a source into a general register. An undefined value becomes zero: something has to
+    /// be written, since the register is read.
     pub(super) fn copy_to(&mut self, to: VReg, src: Src) {
         let from = self.any(src);
         self.emit(Inst::new(Op::MOV).ops([Operand::reg(to), from]));
     }
 
-    /// The operation that defines a value if it may be computed in the user's place: nothing else uses the
-    /// value, it has no effects, and the user's block runs no more often.
+    /// The operation that defines a value, if it may be computed in the user's place: nothing else
+    /// uses the value, it has no effects, and the user's block does not run more often.
     pub(super) fn foldable(&self, value: Value) -> Option<&'a InstData> {
         self.foldable_in(value, self.block)
     }
@@ -191,7 +193,7 @@ impl<'a> Lower<'a> {
             return None;
         }
         let (below, made) = self.resolved(value);
-        // Names in between must have no other user either.
+        // Renamings in between must have no other user either.
         let mut at = value;
         while at != below {
             if self.uses[at] != 1 {
@@ -211,7 +213,7 @@ impl<'a> Lower<'a> {
         self.uses[value]
     }
 
-    /// The block that an instruction stands in.
+    /// The block of an instruction.
     pub(super) fn home(&self, inst: IrInst) -> Option<MBlockId> {
         self.home[inst]
     }
@@ -224,17 +226,18 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// Whether somebody asked for the register of a value.
+    /// Whether a user asked for the register of a value.
     pub(super) fn is_needed(&self, value: Value) -> bool {
         self.regs[value].is_some()
     }
 
-    /// Follows operations that change nothing but the name or the type of a value.
+    /// Follows operations that change only the name or the type of a value.
     pub(super) fn resolve(&self, value: Value) -> Value {
         self.resolved(value).0
     }
 
-    /// The same, with the result of which operation that is, by number; `None` for a parameter of a block.
+    /// The same, with the operation that defines it and the number of the result; `None` for a
+    /// parameter of a block.
     fn resolved(&self, mut value: Value) -> (Value, Option<(IrInst, u8, &'a InstData)>) {
         while let ValueDef::Result(inst, number) = self.func.def(value) {
             let data = &self.func.insts[inst];
@@ -310,7 +313,8 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// The uniform pair of a value of 64 bits that has its registers there; makes one on the first call.
+    /// The uniform pair of a value of 64 bits that is kept in uniform registers; makes one on the
+    /// first call.
     pub(super) fn uniform_pair_of(&mut self, value: Value) -> VReg {
         let mir = &mut self.mir;
         *self.regs[value].get_or_insert_with(|| mir.new_vreg(RegFile::Ugpr, 2))
@@ -325,7 +329,7 @@ impl<'a> Lower<'a> {
         if let ValueDef::Result(inst, number) = self.func.def(value) {
             let data = &self.func.insts[inst];
             if data.op == IrOp::Unpack && data.ty == Type::B128 {
-                // Half of four registers is a pair.
+                // Each half of four registers is a pair.
                 let whole = self.resolve(data.args[0]);
                 return self.reg_of(whole).offset(2 * number);
             }
@@ -348,7 +352,7 @@ impl<'a> Lower<'a> {
         reg
     }
 
-    /// The operand for a result: its register, or the constant register where nobody reads it.
+    /// The operand for a result: its register, or the constant register if it is not read.
     pub(super) fn def(&self, value: Value) -> Operand<VReg> {
         match self.regs[value] {
             Some(reg) => Operand::reg(reg),
@@ -368,7 +372,8 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// A source in whatever form a slot for all kinds takes: immediate, uniform or general register.
+    /// A source in any form that a slot for all kinds takes: immediate, uniform or general
+    /// register.
     pub(super) fn any(&mut self, src: Src) -> Operand<VReg> {
         match src {
             Src::Imm(bits) if bits != 0 => Operand::imm(bits),
@@ -383,12 +388,12 @@ impl<'a> Lower<'a> {
         self.gpr(self.src(value))
     }
 
-    /// A value of at most 32 bits in whatever form.
+    /// A value of at most 32 bits in any form.
     pub(super) fn any_value(&mut self, value: Value) -> Operand<VReg> {
         self.any(self.src(value))
     }
 
-    /// A value of at most 32 bits in whatever form the row takes as b.
+    /// A value of at most 32 bits in any form that the row takes as b.
     pub(super) fn value_for(&mut self, op: Op, value: Value) -> Operand<VReg> {
         let operand = self.any_value(value);
         if op.row().accepts("b", Kinds::of(&operand), self.arch) {
@@ -399,7 +404,8 @@ impl<'a> Lower<'a> {
         to
     }
 
-    /// Two sources of a commutative operation: the first in a general register, the second in whatever form.
+    /// Two sources of a commutative operation: the first in a general register, the second in any
+    /// form.
     pub(super) fn commuted(&mut self, a: Src, b: Src) -> (Operand<VReg>, Operand<VReg>) {
         let (a, b) = if a.claims_slot(b) { (b, a) } else { (a, b) };
         (self.gpr(a), self.any(b))
@@ -420,8 +426,9 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// Constants and undefined values of more than 32 bits stand in registers of their own where somebody
-    /// asked for those, such as the address of an access; else they are operands of their users.
+    /// Constants and undefined values of more than 32 bits get registers of their own if a user
+    /// asks for these, such as the address of an access; otherwise they are operands of their
+    /// users.
     pub(super) fn lower_constant(&mut self, inst: IrInst) {
         let value = self.func.result(inst);
         let Some(to) = self.regs[value].filter(|reg| reg.file() == RegFile::Gpr) else { return };
@@ -435,7 +442,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// The same where a pair of uniform registers will do, too.
+    /// The same for a user that also takes a pair of uniform registers.
     pub(super) fn uniform_tuple(&mut self, value: Value) -> Option<Operand<VReg>> {
         let at = self.bank_place(self.resolve(value))?;
         Some(Operand::reg(self.pooled(Pooled::UniformBank { at, width: 2 })))
@@ -446,8 +453,8 @@ impl<'a> Lower<'a> {
         BankPlace::launch(self.arch.facts().banks.param_base + offset)
     }
 
-    /// Where in a constant bank a value of 32 or 64 bits stands, if it does: a parameter, a constant variable
-    /// at a known place, the address of a global variable.
+    /// The place of a value of 32 or 64 bits in a constant bank, if it has one: a parameter, a
+    /// constant variable at a known place, the address of a global variable.
     pub(super) fn bank_place(&self, value: Value) -> Option<BankPlace> {
         let ValueDef::Result(inst, lane) = self.func.def(value) else { return None };
         let data = &self.func.insts[inst];
@@ -464,7 +471,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// The place that a load from constant memory names, where it is known and aligned.
+    /// The place that a load from constant memory names, if it is known and aligned.
     pub(super) fn const_place(&self, access: Access, address: Value) -> Option<BankPlace> {
         let Src::Imm(base) = self.src(address) else { return None };
         let offset = i64::from(base) + i64::from(access.offset);
@@ -474,8 +481,8 @@ impl<'a> Lower<'a> {
         found.then_some(BankPlace { bank: CONST_BANK, offset: offset as u32 })
     }
 
-    /// A predicate as an operand, complemented where it is kept as its complement or under an odd number of
-    /// `not`s.
+    /// A predicate as an operand, complemented if it is kept as its complement or under an odd
+    /// number of `not`s.
     pub(super) fn pred(&mut self, value: Value) -> Operand<VReg> {
         let (value, complement) = self.strip_not(value);
         let operand = match self.def_data(value).map(|data| data.op) {
@@ -511,7 +518,7 @@ impl<'a> Lower<'a> {
         (value, complement)
     }
 
-    /// What an edge hands over.
+    /// The argument of an edge.
     pub(super) fn edge_arg(&mut self, value: Value) -> EdgeArg<VReg> {
         let ty = self.func.ty(value);
         if ty == Type::Pred {
@@ -535,8 +542,7 @@ impl<'a> Lower<'a> {
         operand.as_reg().map_or(EdgeArg::Imm(0), EdgeArg::Reg)
     }
 
-    /// Brings a value into given registers: by making its definition write them where that is possible,
-    /// else by copies.
+    /// Brings a value into given registers: its definition writes them if possible, else copies do.
     pub(super) fn place(&mut self, value: Value, to: VReg) {
         let width = width_of(self.func.ty(value));
         let resolved = self.resolve(value);
@@ -563,8 +569,8 @@ impl<'a> Lower<'a> {
             && self.bank_place(value).is_none()
     }
 
-    /// Whether the definition of a value can write a register that its user chooses: it has none yet, stands
-    /// in the same block, and is no part of a tuple of its own.
+    /// Whether the definition of a value can write a register that its user chooses: it has none
+    /// yet, is in the same block, and is not part of a tuple of its own.
     fn may_write_to(&self, value: Value) -> bool {
         let ValueDef::Result(inst, _) = self.func.def(value) else { return false };
         let part = matches!(self.func.insts[inst].op, IrOp::Load(_) | IrOp::Atomic { .. } | IrOp::Unpack);
@@ -578,7 +584,8 @@ impl<'a> Lower<'a> {
         self.pool.request(what, self.block, &mut self.mir, &self.cfg)
     }
 
-    /// The same in general registers: a device function has no uniform ones but those of the descriptor.
+    /// The same in general registers: a device function has no uniform registers except those of
+    /// the descriptor.
     fn without_uniform(&self, what: Pooled) -> Pooled {
         let descriptor = self.arch.facts().banks.global_descriptor.map(BankPlace::launch);
         match what {

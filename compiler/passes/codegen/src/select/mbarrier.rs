@@ -7,13 +7,16 @@
 //!                                                        SYNCS.PHASECHK.TRANS64.TRYWAIT %p4, [%r1+URZ], %r5
 //! ```
 //!
-//! From sm_90 on a unit of its own, `SYNCS`, works on the word in memory; a new mbarrier is a word that it exchanges for what
-//! was there. That instruction has uniform registers alone: address and count must be constants or what the lanes agree on. Of the older machines only `ATOMS.ARRIVE` and `ARRIVES` are left here, the others have become atomics
+//! From sm_90 on a unit of its own, `SYNCS`, works on the word in memory; to make an mbarrier, it
+//! exchanges the old word for a new one. That instruction takes only uniform registers: address and
+//! count must be constants, or the same in all lanes. For older machines only `ATOMS.ARRIVE` and
+//! `ARRIVES` are left here; the other operations have become atomics
 //! ([`mbarrier_atomics`](ptxc_ssa::legalize::mbarrier_atomics)).
 //!
-//! The state of an arrival with `.noComplete` tells how many are awaited (`mbarrier.pending_count`), and so must be that of the thread,
-//! whoever else arrives in the same instruction. `.TMASK` has lanes of one address and count arrive as one; a thread comes behind those of
-//! them that are below it:
+//! The state of an arrival with `.noComplete` tells how many arrivals are awaited
+//! (`mbarrier.pending_count`), so it must be the thread's own state, even if other lanes arrive in
+//! the same instruction. With `.TMASK`, lanes of one address and count arrive as one; a thread
+//! arrives after those of them that are below it:
 //!
 //! ```text
 //! v3 = mbarrier_arrive.no_complete v1, v2   =>   SYNCS.ARRIVE.TRANS64.TMASK.ART0 %r4, [%r1+URZ], %r2     // lanes, upper word
@@ -21,7 +24,7 @@
 //!                                                IMAD %r8, %r7, %r2, RZ; LEA %r3.1, %r8, %r4.1, 0xb
 //! ```
 //!
-//! What a wait beyond the CTA acquires it acquires only where it succeeds.
+//! A wait beyond the CTA acquires only if it succeeds.
 
 use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate, MbarrierWait};
 use ptxc_ir::{FunctionKind, Inst as IrInst, Op as IrOp, Order, Scope, ShflMode, Space, Value, ValueDef};
@@ -34,16 +37,17 @@ use super::lower::{Lower, Src};
 use super::pool::Pooled;
 use crate::mir::{MInst, VReg};
 
-/// The most arrivals, plus one: an mbarrier counts up to it.
+/// The greatest number of arrivals plus one: an mbarrier counts up to it.
 const FULL: u32 = 1 << 20;
 
-/// Where the arrivals that a phase awaits stand in the upper word, in bits from the right.
+/// The place of the number of arrivals that a phase awaits in the upper word, in bits from the
+/// right.
 const AWAITED_SHIFT: u32 = 11;
 
-/// The truth table of `LOP3` for what its first two inputs have in common.
+/// The truth table of `LOP3` for the conjunction of its first two inputs.
 const LANES_OF_BOTH: u32 = 0xc0;
 
-/// The word of a new mbarrier for so many arrivals: expected from bit 1 on, awaited from bit 43 on.
+/// The word of a new mbarrier for `count` arrivals: expected from bit 1 on, awaited from bit 43 on.
 const fn new_word(count: u32) -> u64 {
     let rest = FULL.wrapping_sub(count) as u64 & (2 * FULL as u64 - 1);
     (rest << 1) as u32 as u64 | ((rest << 11) as u32 as u64) << 32
@@ -106,9 +110,9 @@ impl Lower<'_> {
         }
     }
 
-    /// An address of `SYNCS` and `ARRIVES`: of a general register or of a uniform one.
+    /// An address of `SYNCS` and `ARRIVES`: a general register or a uniform one.
     fn mbarrier_address(&mut self, address: Value) -> Operand<VReg> {
-        // A parameter is there for all lanes at once.
+        // A parameter exists once for all lanes.
         if let src @ Src::Bank(_) = self.src(address)
             && let Some(reg) = self.any(src).as_reg().filter(|reg| reg.file().is_uniform())
         {
@@ -118,7 +122,7 @@ impl Lower<'_> {
         Operand::mem(if made.base.is_some() { self.without_uniform_part(made) } else { made })
     }
 
-    /// A parity where the unit looks for it, in the top bit.
+    /// A parity in the top bit, where the unit expects it.
     fn parity(&mut self, parity: Value) -> Operand<VReg> {
         match self.src(parity) {
             Src::Imm(bits) => self.gpr(Src::Imm(bits << 31)),
@@ -158,7 +162,7 @@ impl Lower<'_> {
         self.emit(made.ops([to, address, count]));
     }
 
-    /// An arrival whose state says how many are awaited behind this thread.
+    /// An arrival whose state tells the number of arrivals that are awaited after this thread.
     fn arrive_with_lanes(&mut self, inst: IrInst, drops: bool) {
         let data = &self.func.insts[inst];
         let address = self.mbarrier_address(data.args[0]);
@@ -183,7 +187,7 @@ impl Lower<'_> {
         }
         let state = self.reg_of(self.func.result(inst));
         let [low, high] = [0, 1].map(|half| Operand::reg(state.offset(half)));
-        // Nobody looks at the lower word of a state.
+        // The lower word of a state is not read.
         self.emit(Inst::new(Op::MOV).ops([low, lanes]));
         self.emit(Inst::new(Op::LEA).ops([high, ahead, upper, Operand::imm(AWAITED_SHIFT)]));
     }
@@ -221,8 +225,9 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether all lanes that execute the block together have one value: it is known, it is uniform and the warp is together, or an
-    /// elected lane has given its own to the others ([`lane_turns`](ptxc_ssa::legalize::lane_turns)).
+    /// Whether all lanes that execute the block together have the same value: it is known, it is
+    /// uniform and the warp is together, or an elected lane has given its own to the others
+    /// ([`lane_turns`](ptxc_ssa::legalize::lane_turns)).
     pub(super) fn lanes_agree(&self, value: Value) -> bool {
         let value = self.resolve(value);
         if is_known(self.func, value)
@@ -245,13 +250,14 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether there are uniform registers for what the machine does once a warp: those of a function that is called belong
-    /// to its callers, but for [routines](runtime::is_once_a_warp) that are there for it.
+    /// Whether there are uniform registers for operations that the machine does once per warp:
+    /// those of a called function belong to its callers, except in the
+    /// [routines](runtime::is_once_a_warp) for such operations.
     pub(super) fn may_do_once_a_warp(&self) -> bool {
         self.func.kind != FunctionKind::Device || runtime::is_once_a_warp(&self.func.name)
     }
 
-    /// Whether the function loads, stores or updates what may be shared memory, or calls one that may.
+    /// Whether the function may load, store or update shared memory, or calls a function that may.
     fn accesses_shared_memory(&self) -> bool {
         let insts = self.func.layout.iter().flat_map(|&block| &self.func.blocks[block].insts);
         let is_access = |op: &IrOp| {
@@ -305,7 +311,7 @@ impl Lower<'_> {
                 Address { uniform: Some(uniform), ..Address::narrow(None, offset) }
             }
         };
-        // What ordinary accesses did to the place before, the unit would not see.
+        // Otherwise the unit would not see earlier ordinary accesses to the place.
         if made.base.is_some() || self.accesses_shared_memory() {
             self.emit(Inst::new(Op::FENCE_VIEW_ASYNC).with(".S"));
         }

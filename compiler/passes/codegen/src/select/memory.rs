@@ -5,9 +5,9 @@
 //! v5 = iadd &s, v2; store.shared v5, v4 =>   STS [%r2+%ur1+0x10], %r4        // s lies at offset 0x10
 //! ```
 //!
-//! Constants that are added to an address go into its 24-bit offset, the base of the shared window into its
-//! uniform part. A global access names the [descriptor](super::cache_policy) that the driver leaves in the constant bank, or its
-//! cache policy.
+//! Constants that are added to an address go into its 24-bit offset, and the base of the shared
+//! window goes into its uniform part. A global access names the [descriptor](super::cache_policy)
+//! that the driver leaves in the constant bank, or the descriptor of its cache policy.
 
 use ptxc_ir::op::SpecialReg;
 use ptxc_ir::{Access, CacheOp, Inst as IrInst, MemType, Op as IrOp, Order, Scope, Space, Type, Value};
@@ -19,8 +19,8 @@ use crate::mir::VReg;
 
 /// Offsets that an address holds: 24 bits with sign.
 const OFFSETS: std::ops::Range<i64> = -(1 << 23)..1 << 23;
-/// Offsets that an index into a constant bank has beside it: 16 bits with sign, less what the second part of a
-/// vector adds.
+/// The offsets that may be added to an index into a constant bank: 16 bits with sign, minus the
+/// size that the second part of a vector adds.
 const CONST_OFFSETS: std::ops::Range<i64> = -(1 << 15)..(1 << 15) - 8;
 
 impl Lower<'_> {
@@ -45,7 +45,7 @@ impl Lower<'_> {
         self.emit_access(&data.op, load, access, data.args[0]);
     }
 
-    /// A part of the parameter block whose place is known.
+    /// Loads a part of the parameter block whose place is known.
     fn lower_param_load(&mut self, inst: IrInst, size: &'static str) {
         let data = &self.func.insts[inst];
         let IrOp::Load(access) = data.op else { return };
@@ -68,8 +68,8 @@ impl Lower<'_> {
         self.emit(load.ops([to, Operand::constant(0, offset)]));
     }
 
-    /// Constant memory: at a known place what is no operand of its users, or at an address in a register.
-    /// An instruction loads 8 bytes at most.
+    /// Loads from constant memory: from a known place if the word is not an operand of its users,
+    /// or from an address in a register. An instruction loads 8 bytes at most.
     fn lower_const_load(&mut self, inst: IrInst, size: &'static str) {
         let data = &self.func.insts[inst];
         let IrOp::Load(access) = data.op else { return };
@@ -154,7 +154,7 @@ impl Lower<'_> {
         self.tuple(value)
     }
 
-    /// The size modifier of an access; none, with a message, where no instruction has that size.
+    /// The size modifier of an access; `None`, with a message, if no instruction has that size.
     fn size_text(&mut self, op: &IrOp, access: Access, ty: Type) -> Option<&'static str> {
         let narrow = access.elem.bytes() < 4;
         let suits = if narrow { ty.bits() <= 32 } else { ty.bytes() == Some(access.elem.bytes()) };
@@ -236,14 +236,14 @@ impl Lower<'_> {
             Some(_) => None,
             None => self.tuple(base).as_reg(),
         };
-        // What is constant or undefined has no register yet.
+        // A constant or undefined value has no register yet.
         let mut reg = made.unwrap_or_else(|| {
             let pair = self.mir.new_vreg(RegFile::Gpr, 2);
             self.place(base, pair);
             pair
         });
         if extra != 0 {
-            // IMAD.WIDE adds what the offset can't hold.
+            // IMAD.WIDE adds the part that the offset can't hold.
             let sum = self.mir.new_vreg(RegFile::Gpr, 2);
             let factor = self.gpr(Src::Imm(extra as u32));
             let one = Operand::imm(1);
@@ -253,7 +253,8 @@ impl Lower<'_> {
         Address::global(reg, offset as i32, descriptor)
     }
 
-    /// Whether a generic address was made for the shared window, of which the descriptor of global memory knows nothing.
+    /// Whether a generic address was made for the shared window, which the descriptor of global
+    /// memory does not cover.
     fn is_in_shared_window(&self, address: Value) -> bool {
         let high = self.def_data(address).filter(|data| data.op == IrOp::Pack).map(|data| data.args[1]);
         let high = high.and_then(|high| self.def_data(high));

@@ -1,7 +1,8 @@
 //! Instruction selection: SSA IR to machine IR.
 //!
-//! In: a legalized [`Function`] with its convergence barriers, and what is known of its blocks. Out: a
-//! [`Mir<VReg>`] with the same blocks, or the list of operations that could not be selected.
+//! In: a legalized [`Function`] with its convergence barriers, and the known facts about its
+//! blocks. Out: a [`Mir<VReg>`] with the same blocks, or the list of operations that could not be
+//! selected.
 //!
 //! ```text
 //! v3 = imul.b32 v1, v2                      ULDC %ur0, c[0x0][0x0]
@@ -10,19 +11,21 @@
 //! brif v6, block2, block1                   branch %p6, mb2, mb1
 //! ```
 //!
-//! Algorithm: tree matching while walking backwards over the SSA graph, as in Cranelift's lowering. The
-//! instructions of a block are visited from the last to the first, and the blocks in an order in which each
-//! follows those that it dominates, so that all users come before their definition. A user either folds the
-//! definition into itself, where nothing else wants the value, or asks for its register; a definition whose
-//! register nobody asked for is skipped. What fits an operand slot of an instruction is what its row in the
-//! instruction table accepts; of immediate, uniform register and constant an instruction takes one.
-//! Constants and parameters have no place of their own: see [`pool`]. One pass, linear in the function.
+//! Algorithm: tree matching while walking backwards over the SSA graph, as in Cranelift's lowering.
+//! The instructions of a block are visited from the last to the first, and the blocks in an order
+//! in which each follows those that it dominates, so that all users come before their definition. A
+//! user either folds the definition into itself, if nothing else uses the value, or asks for its
+//! register. A definition whose register no user has asked for is skipped. The row of an
+//! instruction in the instruction table tells the operands that fit its slots; an instruction takes
+//! only one immediate, uniform register or constant. Constants and parameters have no place of
+//! their own: see [`pool`]. One pass, linear in the function.
 //!
-//! One file a family: [`integer`], [`logic`], [`wide`] for 64 bits, [`float`], [`double`], [`half`], [`compare`] with predicates
-//! and selects, [`memory`], [`fence`], [`mbarrier`], [`warp`], [`lane_groups`], [`control`], [`call`], [`special`]. [`lower`] keeps the state.
+//! One file per family: [`integer`], [`logic`], [`wide`] for 64 bits, [`float`], [`double`],
+//! [`half`], [`compare`] with predicates and selects, [`memory`], [`fence`], [`mbarrier`],
+//! [`warp`], [`lane_groups`], [`control`], [`call`], [`special`]. [`lower`] keeps the state.
 //!
-//! Left to [`combine`](crate::combine): fusions that show only in machine code, and guards in place of
-//! short branches.
+//! [`combine`](crate::combine) later does the fusions that show only in machine code, and replaces
+//! short branches by guards.
 
 mod atomic;
 mod cache_policy;
@@ -63,18 +66,18 @@ use lower::Lower;
 pub struct Unsupported {
     /// The operation.
     pub op: String,
-    /// Where it stands.
+    /// Its source location.
     pub loc: SourceLoc,
-    /// What about it.
+    /// The reason.
     pub why: String,
 }
 
-/// The most virtual registers when instructions of the machine have been selected: a quarter of the registers that can be
-/// named. The later passes, which split and spill registers, have the rest.
+/// The most virtual registers after selection: a quarter of the registers that can be named. The
+/// rest is left for the later passes, which split and spill registers.
 pub const MOST_REGISTERS: usize = VReg::MOST / 4;
 
-/// Selects instructions for a function, given which blocks a warp executes together and how often each runs,
-/// in units of 1/1024 of the entry.
+/// Selects instructions for a function, given the blocks that a warp executes together and the
+/// frequency of each block, in units of 1/1024 of the entry.
 ///
 /// # Errors
 /// Every operation that could not be selected, in source order.
@@ -87,7 +90,7 @@ pub fn select(
     select_within(func, arch, uniformity, frequency, MOST_REGISTERS)
 }
 
-/// The same, with at most so many virtual registers.
+/// The same, with at most `most` virtual registers.
 fn select_within(
     func: &Function,
     arch: Arch,
@@ -121,7 +124,7 @@ fn select_within(
     Ok(mir)
 }
 
-/// The blocks with their edges, without instructions, parameters and arguments. Blocks that nothing reaches
+/// The blocks with their edges, without instructions, parameters and arguments. Unreachable blocks
 /// are left out.
 fn skeleton(
     func: &Function,
@@ -168,7 +171,7 @@ fn skeleton(
         mir.blocks[mblock].term = match targets[..] {
             [only] => Term::Jump(edge(only)),
             [_, _, _, ..] => {
-                // So is the address here.
+                // The address is filled in when the terminator is selected.
                 let address = VReg::new(cranelift_entity::EntityRef::new(0), 0, RegFile::Gpr);
                 Term::Table {
                     address,
@@ -219,8 +222,9 @@ impl Lower<'_> {
             let (known, start) = (self.unsupported.len(), self.seq.len());
             self.lower_inst(inst);
             if self.unsupported.len() > known {
-                // What it reads is selected all the same, so that all that can't be is reported in one run.
-                // What stands in its users, as operands, is not: it would be made without need.
+                // The operands of an unsupported operation are selected nevertheless, so that one
+                // run reports all unsupported operations. Values that are operands of their users
+                // are not: they would be made without need.
                 let operand = |op: Op| {
                     matches!(op, Op::Const(_) | Op::Undef | Op::Bitcast | Op::Unpack)
                         || matches!(op, Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_))
@@ -381,7 +385,7 @@ impl Lower<'_> {
 
             Op::ToGeneric(Space::Global) | Op::FromGeneric(Space::Global) | Op::CacheHint => {}
             Op::CachePolicy => self.lower_cache_policy(inst),
-            // Legalization leaves none of these, or none at other types than above.
+            // Legalization leaves none of these, or only those at the types above.
             Op::Iadd | Op::Isub | Op::Ineg | Op::Iabs | Op::Imul | Op::Umulh => self.no_instruction(inst),
             Op::Smulh | Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem | Op::Smin => self.no_instruction(inst),
             Op::Smax | Op::Umin | Op::Umax => self.no_instruction(inst),

@@ -1,6 +1,6 @@
 //! Values that are made where they are needed: constants, words of constant banks, the shared window.
 //!
-//! A request names what is wanted and the block that wants it; a register comes back at once, and the
+//! A request names a value and the block that needs it, and returns a register at once. The
 //! instructions that fill it are inserted when all requests are known.
 //!
 //! ```text
@@ -8,13 +8,14 @@
 //! request(Const 5) in mb3                  =>   mb3: … MOV %r9, 0x5                // before its first use
 //! ```
 //!
-//! Where: a uniform value stands once, in a converged block that dominates all its users; a value in general
-//! registers stands in, or above, each block that wants it, which keeps live ranges short. Both move up to
-//! a dominator that runs at most half as often, the nearest of those, which takes them out of loops; in general registers as many as there
-//! is [`ROOM`] for, first come, first served. Within a block they stand just before the first instruction that reads them.
+//! A uniform value is made once, in a converged block that dominates all its users. A value in
+//! general registers is made in, or above, each block that needs it, which keeps live ranges short.
+//! Both are hoisted to the nearest dominator that runs at most half as often, which takes them out
+//! of loops; in general registers only as many as there is [`ROOM`] for, first come, first served.
+//! Within a block they are made just before the first instruction that reads them.
 //!
-//! Cost: a request takes a look-up, and for uniform values a walk to the common dominator; linear in the
-//! code at the end.
+//! Cost: a request takes a look-up, and for uniform values a walk to the common dominator.
+//! Insertion is linear in the code.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +41,7 @@ impl BankPlace {
         BankPlace { bank: 0, offset }
     }
 
-    /// The place so many bytes on.
+    /// The place `bytes` bytes later.
     pub(super) const fn plus(self, bytes: u32) -> BankPlace {
         BankPlace { bank: self.bank, offset: self.offset + bytes }
     }
@@ -51,7 +52,8 @@ impl BankPlace {
     }
 }
 
-/// What can be requested. The order is that of insertion: what an earlier kind is made from is a later one.
+/// The values that can be requested, in the order of insertion: an earlier kind is made from later
+/// kinds only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Pooled {
     /// A constant in a general register.
@@ -60,20 +62,20 @@ pub(super) enum Pooled {
     Long(u64),
     /// Words of a constant bank in general registers.
     Bank {
-        /// Where they are.
+        /// Their place.
         at: BankPlace,
-        /// Words.
+        /// The number of words.
         width: u8,
     },
     /// A parameter of 8 or 16 bits in a general register.
     NarrowBank {
-        /// Where it is.
+        /// Its place.
         at: BankPlace,
-        /// Bytes, 1 or 2.
+        /// The number of bytes, 1 or 2.
         bytes: u8,
     },
-    /// The address of a byte of static shared memory, in a general register; this and the next two where it is no
-    /// constant.
+    /// The address of a byte of static shared memory, in a general register. This and the next two
+    /// kinds are used if the address is not a constant.
     SharedCopy(u32),
     /// The same, made without uniform registers.
     SharedAlone(u32),
@@ -87,9 +89,9 @@ pub(super) enum Pooled {
     CtaRank,
     /// Words of a constant bank in uniform registers.
     UniformBank {
-        /// Where they are.
+        /// Their place.
         at: BankPlace,
-        /// Words.
+        /// The number of words.
         width: u8,
     },
 }
@@ -123,22 +125,22 @@ struct Entry {
     above: MBlockId,
 }
 
-/// So many words of general registers are filled in one block for others: an eighth of what a thread can have, since they are in use
-/// all through a loop.
+/// The most words of general registers that one block fills for others: an eighth of those that a
+/// thread can have, since they are in use throughout a loop.
 const ROOM: u32 = 32;
 
 /// All requests.
 pub(super) struct Pool {
     cheapest: SecondaryMap<MBlockId, MBlockId>,
     cheapest_converged: SecondaryMap<MBlockId, MBlockId>,
-    /// Uniform values by themselves; values in general registers by the block they go to, too.
+    /// Uniform values by themselves; values in general registers also by their block.
     entries: BTreeMap<(Pooled, Option<MBlockId>), Entry>,
     /// The words of general registers that each block fills for others.
     filled: SecondaryMap<MBlockId, u32>,
 }
 
 impl Pool {
-    /// No requests yet, for a function with those blocks.
+    /// An empty pool for a function with those blocks.
     pub(super) fn new(mir: &Mir<VReg>, cfg: &Cfg) -> Pool {
         Pool {
             cheapest: cheapest_dominators(mir, cfg, false),
@@ -252,7 +254,7 @@ impl Pool {
     }
 }
 
-/// Both words of a constant.
+/// The instructions that fill both words of a constant.
 fn halves(op: Op, reg: VReg, bits: u64) -> Vec<Inst<VReg>> {
     let word = |n: u8| {
         let to = Operand::reg(reg.offset(n));
@@ -264,8 +266,8 @@ fn halves(op: Op, reg: VReg, bits: u64) -> Vec<Inst<VReg>> {
 /// Instructions that fill a register and wait for its first reader.
 type Group = (VReg, Vec<Inst<VReg>>);
 
-/// Puts each group of instructions before the first instruction that reads its register, or at the end. `may_wait` tells of
-/// other registers that none waits for them.
+/// Puts each group of instructions before the first instruction that reads its register, or at the
+/// end. `may_wait` is false for registers that have no waiting group.
 fn insert_before_uses(
     insts: &mut Vec<MInst<VReg>>,
     wanted: Vec<Group>,
@@ -300,8 +302,8 @@ fn insert_before_uses(
     *insts = out;
 }
 
-/// Adds the group of a register, after the groups of the registers that it reads in turn: a copy of a shared
-/// address reads the address, and that the number of the CTA.
+/// Adds the group of a register, after the groups of the registers that it reads in turn: a copy of
+/// a shared address reads the address, and the address reads the number of the CTA.
 fn flush(
     reg: VRegId,
     loc: SourceLoc,
@@ -324,13 +326,13 @@ fn flush(
 
 /// For each block the dominator where a value for it is made; only converged ones if asked.
 fn cheapest_dominators(mir: &Mir<VReg>, cfg: &Cfg, converged: bool) -> SecondaryMap<MBlockId, MBlockId> {
-    // The entry is converged, so that every block has one.
+    // The entry is converged, so every block has one.
     let mut cheapest = SecondaryMap::with_default(mir.entry());
     cheapest.resize(mir.blocks.len());
     for &block in cfg.order() {
         let above = cfg.idom(block).map(|up| cheapest[up]);
         let data = &mir.blocks[block];
-        // Frequencies are estimates: what counts is leaving a loop.
+        // Frequencies are estimates: only leaving a loop counts.
         let outside = above.is_some_and(|above| mir.blocks[above].frequency <= data.frequency / 2);
         cheapest[block] = match above {
             Some(above) if outside || (converged && data.divergent) => above,

@@ -1,8 +1,8 @@
 //! Parameters, addresses of variables and special registers.
 //!
-//! Words of the parameter block, the CTA's size and the grid's size lie in constant bank 0 and are operands
-//! of their users (`ULDC`, `LDC`), as is the address of a variable in shared memory. What is left is read
-//! with `S2R`.
+//! Words of the parameter block, the CTA's size and the grid's size are in constant bank 0 and are
+//! operands of their users (`ULDC`, `LDC`), and so is the address of a variable in shared memory.
+//! All other special registers are read with `S2R`.
 
 use ptxc_ir::{Inst as IrInst, InstData, Op as IrOp, SpecialReg as IrReg, Type, Value};
 use ptxc_machine::Arch;
@@ -12,7 +12,7 @@ use super::integer::shift_right;
 use super::lower::Lower;
 use super::pool::Pooled;
 
-/// The byte offset in constant bank 0 of a special register that lies there.
+/// The byte offset in constant bank 0 of a special register that is there.
 pub(super) fn bank_offset(reg: IrReg, arch: Arch) -> Option<u32> {
     let banks = &arch.facts().banks;
     Some(match reg {
@@ -115,7 +115,7 @@ impl Lower<'_> {
     }
 }
 
-/// The clock that a special register is, or is the low half of.
+/// The clock that a special register is, or whose low half it is.
 fn clock(reg: IrReg) -> Option<SpecialReg> {
     Some(match reg {
         IrReg::Clock => SpecialReg::ClockLo,

@@ -1,4 +1,4 @@
-//! Small functions and what is selected for them.
+//! Small functions and their selected code.
 
 use ptxc_ir::text::parse_function;
 use ptxc_machine::Arch;
@@ -36,8 +36,9 @@ fn a_function_that_takes_too_many_registers_is_refused() {
     assert_eq!(errors[0].why, "its function takes more than 1 virtual registers");
 }
 
-/// What is selected for instructions that can use `v0`, `v1` (unknown words), `v2`, `v3` (unknown pairs),
-/// `v4` (a 32-bit parameter), `v5` (a 64-bit one), `v6` (an unknown predicate) and `v7` (an address).
+/// The selected code of instructions that can use `v0`, `v1` (unknown words), `v2`, `v3` (unknown
+/// pairs), `v4` (a 32-bit parameter), `v5` (a 64-bit one), `v6` (an unknown predicate) and `v7` (an
+/// address).
 fn body(insts: &str) -> Vec<String> {
     let head = "func @k entry {
     param \"n\" 4 +0

@@ -1,8 +1,9 @@
 //! Exchange between the lanes of a warp.
 //!
-//! Whoever is there executes an exchange: the [gather pass](ptxc_ssa::gather) has made explicit who is waited for, and
-//! left a mask only where the result depends on it. Those are the threads with masks of their own, such as one for
-//! each half of the warp, and what sm_75 lacks; both are left to [`lane_groups`](super::lane_groups).
+//! The lanes that are there execute an exchange: the [gather pass](ptxc_ssa::gather) has made the
+//! waits for other lanes explicit, and left a mask only if the result depends on it.
+//! [`lane_groups`](super::lane_groups) handles threads with masks of their own, such as one for
+//! each half of the warp, and the operations that sm_75 lacks.
 //!
 //! ```text
 //! v3 = vote.ballot v1        =>   VOTE.ANY %r3, PT, %p1
@@ -19,7 +20,7 @@ use ptxc_ssa::{gather, runtime};
 use super::lower::{Lower, Src};
 use crate::mir::VReg;
 
-/// So many instructions of a function answer in uniform registers where lanes may be apart.
+/// The most instructions of a function that answer in uniform registers where lanes may be apart.
 const MOST_UNIFORM_ANSWERS: u32 = 40;
 
 impl Lower<'_> {
@@ -37,7 +38,7 @@ impl Lower<'_> {
             IrOp::Vote(_) | IrOp::Match(_) | IrOp::Redux(_) if self.has_groups(data.args.get(1)) => {
                 self.lower_of_groups(inst);
             }
-            // Without predicates a vote answers with the lanes alone.
+            // Without predicates a vote answers only with the lanes.
             IrOp::Vote(VoteMode::All | VoteMode::Any | VoteMode::Uni) | IrOp::Match(MatchMode::All)
                 if !self.arch.has(Feature::VotePredicates) =>
             {
@@ -133,10 +134,11 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether an instruction may answer in a uniform register: a function that is called has none, a routine that is
-    /// copied has [one](crate::abi::collective_answer). Arms of a divergent
-    /// branch share them, but the allocator keeps what one writes out of the way of the other, and those who execute
-    /// an operation for one mask do so once. As each has its own register for as long as lanes are apart, there are few.
+    /// Whether an instruction may answer in a uniform register: a called function has none for
+    /// this, a copied routine has [one](crate::abi::collective_answer). Arms of a divergent branch
+    /// share these registers, but the allocator keeps the writes of one arm away from the other,
+    /// and the lanes of one mask execute an operation only once. The number of such instructions is
+    /// limited, since each has its own register for as long as lanes are apart.
     fn may_write_uniform(&mut self) -> bool {
         if self.func.kind == FunctionKind::Device {
             return self.is_collective();
@@ -147,7 +149,7 @@ impl Lower<'_> {
         self.uniform_answers <= MOST_UNIFORM_ANSWERS
     }
 
-    /// The least lane of those that are here, which is the one that `ELECT` elects.
+    /// The least active lane, which is the one that `ELECT` elects.
     fn least_active_lane(&mut self) -> Operand<VReg> {
         let active = Operand::reg(self.temp());
         let vote = Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), Operand::pt()]);
@@ -162,8 +164,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Waits for the lanes of a mask. In a routine that is copied between `WARPSYNC.COLLECTIVE` and `ENDCOLLECTIVE`
-    /// the former has done so.
+    /// Waits for the lanes of a mask. In a routine that is copied between `WARPSYNC.COLLECTIVE` and
+    /// `ENDCOLLECTIVE`, the former has already waited.
     fn lower_warpsync(&mut self, mask: Value) {
         if self.is_collective() {
             return;
@@ -182,7 +184,7 @@ impl Lower<'_> {
         self.emit(inst);
     }
 
-    /// Whether the function is a routine in which lanes meet, of the kind that is not called.
+    /// Whether the function is a routine in which lanes meet, which is copied instead of called.
     pub(super) fn is_collective(&self) -> bool {
         gather::has_collectives(self.arch)
             && self.func.kind == FunctionKind::Device

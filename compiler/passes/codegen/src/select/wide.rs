@@ -1,7 +1,8 @@
 //! Values of 64 bits: pairs of registers, long additions, products of two words.
 //!
-//! Legalization has split 64-bit arithmetic into words, `pack` and `unpack`. A `pack` costs nothing where
-//! its words are computed for it alone: they are then written into the two components of one pair.
+//! Legalization has split 64-bit arithmetic into words, `pack` and `unpack`. A `pack` costs nothing
+//! if its words are computed only for it: they are then written into the two components of one
+//! pair.
 //!
 //! ```text
 //! v5, v6 = iadd_cout v1, v3                 IADD3 %r8, %p6, %r1, %r3, RZ
@@ -58,7 +59,7 @@ impl Lower<'_> {
         }
     }
 
-    /// One word of `(x << constant) + y`, where nothing else wants the shifted word.
+    /// Lowers one word of `(x << constant) + y`, if nothing else uses the shifted word.
     fn lower_shifted_sum(&mut self, inst: IrInst, to: Operand<VReg>, carry_out: Operand<VReg>) -> bool {
         let data = &self.func.insts[inst];
         let carry = data.args.get(2).copied();
@@ -161,7 +162,7 @@ impl Lower<'_> {
             bits => return self.unsupported(&data.op, format!("from {bits} to 64 bits")),
         }
         if signed {
-            // The low word of the result, or what it is a copy of.
+            // The low word of the result, or the word that it is a copy of.
             let sign = match self.func.ty(data.args[0]).bits() {
                 32 => self.gpr_value(data.args[0]),
                 _ => Operand::reg(low),

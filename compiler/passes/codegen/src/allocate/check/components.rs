@@ -30,7 +30,7 @@ impl Components {
         components
     }
 
-    /// How many there are.
+    /// The number of components.
     pub fn count(&self) -> u32 {
         self.is_predicate.len() as u32
     }
@@ -40,7 +40,8 @@ impl Components {
         self.first[reg.id().index()] + u32::from(reg.component())
     }
 
-    /// The numbers of a component and its neighbours, `width` in all, as far as there are so many.
+    /// The numbers of a component and its neighbours, `width` in all, or fewer if there are not so
+    /// many.
     pub fn range(&self, reg: VReg, width: u8) -> Range<u32> {
         let start = self.number(reg);
         start..(start + u32::from(width)).min(self.count())

@@ -1,20 +1,21 @@
-//! What an edge makes of a state.
+//! The effect of an edge on a state.
 //!
-//! In: the state at the end of a block, what the parameters of the target receive, and which components the input
-//! reads behind the edge. Out: the state at the start of the target as a list. The state itself stays as it is, so
-//! that the next edge can begin with it too.
+//! In: the state at the end of a block, the contents that the parameters of the target receive, and
+//! the components that the input reads after the edge. Out: the state at the start of the target as
+//! a list. The state itself stays unchanged, so the next edge can begin with it, too.
 //!
 //! ```text
 //! R4: %r5    jump mb1(%r5) to mb1(%r9), where %r5 is read no more     =>     R4: %r9
 //! ```
 //!
-//! Of what a place holds only what is read behind the edge is kept, beside constants and what may be computed again.
+//! Of the contents of a place, only the components that are read after the edge are kept, besides
+//! constants and values that may be rematerialized.
 
 use super::frozen::Frozen;
 use super::state::{Place, State, Value};
 use crate::mir::{MInst, VReg};
 
-/// What a component receives.
+/// The content that a component receives.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Content {
     Component(u32),
@@ -24,24 +25,25 @@ pub(super) enum Content {
 
 /// Memory for crossing edges, which serves all edges of a function.
 pub(super) struct Crossing<'a> {
-    /// By component, the definition that gives the same whenever it runs. No parameter has one, and no copy.
+    /// By component, its definition if that gives the same value whenever it runs. Parameters and
+    /// copies have none.
     steady: &'a [Option<&'a MInst<VReg>>],
     /// The number of the edge that is crossed.
     edge: u32,
-    /// By component, what becomes of it.
+    /// By component, its fate on edges.
     fates: Vec<Fate>,
-    /// Parameters, each with the next one that receives the same.
+    /// Parameters, each with the next one that receives the same content.
     received: Vec<(u32, Option<u32>)>,
-    /// The state behind the edge.
+    /// The state after the edge.
     behind: Frozen,
 }
 
-/// What becomes of a component on edges.
+/// The fate of a component on edges.
 #[derive(Clone, Copy, Default)]
 struct Fate {
-    /// The last edge behind which it is read.
+    /// The last edge after which it is read.
     kept: u32,
-    /// The last edge on which a parameter received it, and the first of those in the list.
+    /// The last edge on which a parameter received it, and the first such parameter in the list.
     received: u32,
     first: u32,
 }
@@ -67,13 +69,13 @@ impl<'a> Crossing<'a> {
         self.behind.undefined.clear();
     }
 
-    /// A component that is read behind the edge.
+    /// Marks a component that is read after the edge.
     pub fn read(&mut self, component: u32) {
         self.fates[component as usize].kept = self.edge;
     }
 
-    /// A component that is read behind the edge and receives new content on it. Comes after what is
-    /// [read](Self::read).
+    /// Marks a component that is read after the edge and receives new content on it. Must be called
+    /// after all calls of [`read`](Self::read).
     pub fn receive(&mut self, state: &State, to: u32, content: Content) {
         self.fates[to as usize].kept = 0;
         match content {
@@ -91,7 +93,7 @@ impl<'a> Crossing<'a> {
         }
     }
 
-    /// Ends the edge: the state behind it.
+    /// Ends the edge; returns the state after it.
     pub fn end(&mut self, state: &State) -> &mut Frozen {
         let Crossing { fates, edge, behind, .. } = self;
         let is_kept = |component: u32| fates[component as usize].kept == *edge;
@@ -111,12 +113,13 @@ impl<'a> Crossing<'a> {
         &mut self.behind
     }
 
-    /// Takes what a place holds to the other side.
+    /// Carries the content of a place across the edge.
     fn carry(&mut self, place: Place, value: Value) {
         let content = &mut self.behind.content;
         let Some(component) = value.component() else { return content.push((place, value)) };
         let fate = self.fates[component as usize];
-        // As a number too what is steady stays, for a component that is known to be that may be read later.
+        // A steady value stays also as a number, since a component that is known to equal it may be
+        // read later.
         if fate.kept == self.edge || self.steady[component as usize].is_some() {
             content.push((place, value));
         }

@@ -1,4 +1,5 @@
-//! What an instruction that the allocator added does to the places, read off the instruction alone.
+//! The effect on places of an instruction that the allocator added, decoded from the instruction
+//! alone.
 
 use ptxc_sass::{Inst, ModKind, Op, Operand, OperandKind, PReg, RegFile, Register, SpecialReg};
 use smallvec::SmallVec;
@@ -9,11 +10,11 @@ use crate::mir::MInst;
 /// The frame of a function.
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
-    /// Where the driver leaves the stack pointer in constant bank 0.
+    /// The place in constant bank 0 where the driver leaves the stack pointer.
     pub stack_top: u32,
     /// Bytes of the frame.
     pub bytes: u32,
-    /// Bytes at its end that belong to the function, not to spilled registers.
+    /// Bytes at its end that belong to the function instead of spilled registers.
     pub own: u32,
 }
 
@@ -58,11 +59,12 @@ fn neighbours(reg: PReg, count: usize) -> Result<SmallVec<[Place; 4]>, String> {
         .collect()
 }
 
-/// The truth table of `PLOP3` as what a result is, where it is that simple.
+/// The result of a `PLOP3` by its truth table, if it is a constant or one of the operands.
 fn plop3(inst: &Inst<PReg>, lut: &str, state: &State) -> Option<Values> {
     let Some(OperandKind::Imm(lut)) = plain(inst, lut) else { return None };
     let (pa, pb, pc) = (inst.get("pa")?, inst.get("pb")?, inst.get("pc")?);
-    // Evaluate for both truths of each register; an operand that the result equals in all cases is it.
+    // Evaluate the table for both values of each register; an operand that equals the result in all
+    // cases is the result.
     let registers: SmallVec<[PReg; 3]> = [pa, pb, pc].into_iter().filter_map(Operand::as_reg).collect();
     let evaluate = |truth: &dyn Fn(PReg) -> bool| {
         let of = |operand: &Operand<PReg>| match operand.kind {
@@ -84,8 +86,8 @@ fn plop3(inst: &Inst<PReg>, lut: &str, state: &State) -> Option<Values> {
     registers.iter().find(|&&reg| same(reg)).map(|&reg| state.get(Place::register(reg)))
 }
 
-/// Applies an added instruction. `rest` are the instructions after it; the number of those that were applied
-/// with it comes back.
+/// Applies an added instruction. `rest` are the instructions after it; returns the number of those
+/// that were applied together with it.
 pub(super) fn apply(
     inst: &Inst<PReg>,
     rest: &[MInst<PReg>],

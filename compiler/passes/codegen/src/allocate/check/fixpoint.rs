@@ -1,8 +1,8 @@
-//! What holds at the start of each block: walks through blocks until nothing more is taken away.
+//! The states at the starts of blocks: walks through blocks until no more facts are removed.
 //!
-//! It begins with what holds if no arm of a divergent branch disturbs another one. What the arms write in uniform
-//! registers is known then, and takes away from what the blocks of their region may count on. So the second run goes on
-//! where the first one ended, with those blocks.
+//! The first run assumes that no arm of a divergent branch disturbs another one. Afterwards the
+//! writes of the arms to uniform registers are known, and remove facts that the blocks of their
+//! region rely on. So the second run continues from the result of the first one, with those blocks.
 
 use std::collections::BTreeMap;
 
@@ -19,12 +19,13 @@ use super::walk::{Walk, Watch};
 use super::{Checker, UniformWrites, Violation};
 use crate::mir::{Cfg, Edge, EdgeArg, MBlockId, Term, VReg, for_blocks};
 
-/// What holds at the starts of blocks so far.
+/// The states at the starts of blocks so far.
 pub(super) struct Fixpoint<'a> {
     checker: &'a Checker<'a>,
     cfg: Cfg,
     entries: SecondaryMap<MBlockId, Option<Frozen>>,
-    /// What the last walk through a block found, if anything: that walk began with the final state.
+    /// The violations that the last walk through a block found; that walk began with the final
+    /// state.
     found: BTreeMap<MBlockId, Vec<Violation>>,
     pending: Pending,
     state: State,
@@ -33,7 +34,7 @@ pub(super) struct Fixpoint<'a> {
 }
 
 impl<'a> Fixpoint<'a> {
-    /// Nothing is known but that the function is entered.
+    /// Starts with the entry of the function only.
     pub fn new(checker: &'a Checker<'a>) -> Fixpoint<'a> {
         let result = checker.result;
         let cfg = Cfg::new(result);
@@ -56,7 +57,8 @@ impl<'a> Fixpoint<'a> {
         }
     }
 
-    /// Walks until nothing changes. `writes` says what uniform registers mean in divergent regions.
+    /// Walks until nothing changes. `writes` tells the contents of uniform registers in divergent
+    /// regions.
     pub fn run(&mut self, writes: &UniformWrites) {
         while let Some(place) = self.pending.next() {
             let block = self.cfg.order()[place];
@@ -76,7 +78,7 @@ impl<'a> Fixpoint<'a> {
         }
     }
 
-    /// Hands what holds at the end of a block to those that come behind it.
+    /// Passes the state at the end of a block to its successors.
     fn leave(&mut self, block: MBlockId) {
         let Checker { input, result, .. } = *self.checker;
         let originals = match input.blocks.get(block) {
@@ -105,7 +107,8 @@ impl<'a> Fixpoint<'a> {
         }
     }
 
-    /// Has the blocks of divergent regions, and those that lead into them, walked once more.
+    /// Schedules another walk for the blocks of divergent regions, and for those that lead into
+    /// them.
     pub fn reopen_regions(&mut self) {
         let Checker { result, region, .. } = self.checker;
         for (place, &block) in self.cfg.order().iter().enumerate() {
@@ -116,13 +119,13 @@ impl<'a> Fixpoint<'a> {
         }
     }
 
-    /// Whatever is wrong.
+    /// All violations.
     pub fn found(self) -> Vec<Violation> {
         self.found.into_values().flatten().collect()
     }
 
-    /// Makes the state what holds at the start of a block, if anything has come there: what its entry says, and in a
-    /// function that is called, the stack pointer of its caller.
+    /// Sets the state to the one at the start of a block, if the block has been reached: its entry
+    /// state, and in a called function, the stack pointer of the caller.
     fn start(&mut self, block: MBlockId) -> bool {
         let Some(entry) = &self.entries[block] else { return false };
         self.state.thaw(entry);
@@ -133,7 +136,8 @@ impl<'a> Fixpoint<'a> {
         true
     }
 
-    /// Other arms may have overwritten what this one, or the block before them, left in uniform registers.
+    /// Removes contents of uniform registers, from this arm or the block before the arms, that
+    /// other arms may have overwritten.
     fn leave_region(&mut self, block: MBlockId, writes: &UniformWrites) {
         if writes.is_empty() {
             return;
@@ -158,7 +162,7 @@ impl<'a> Fixpoint<'a> {
         }
     }
 
-    /// What the blocks of each region write in uniform registers, as far as is known.
+    /// The known contents that the blocks of each region write to uniform registers.
     pub fn uniform_writes(&mut self) -> UniformWrites {
         let mut agreed: UniformWrites = BTreeMap::new();
         let Checker { result, region, writes_uniform, .. } = self.checker;
@@ -180,8 +184,8 @@ impl<'a> Fixpoint<'a> {
     }
 }
 
-/// Calls `visit` for each component that the input reads behind the start of a block of the result. A
-/// block on an edge is as good as the edge's target.
+/// Calls `visit` for each component that the input reads after the start of a block of the result.
+/// A block on an edge counts as the edge's target.
 fn for_each_live(checker: &Checker<'_>, mut block: MBlockId, mut visit: impl FnMut(u32)) {
     let Checker { input, result, live, components, .. } = checker;
     if block.index() >= input.blocks.len()
@@ -189,7 +193,7 @@ fn for_each_live(checker: &Checker<'_>, mut block: MBlockId, mut visit: impl FnM
     {
         block = edge.block;
     }
-    // Both number components in the order of their registers.
+    // Liveness and checker both number components in the order of their registers.
     live.live_in(block)
         .iter()
         .filter(|&&component| component < components.count())

@@ -1,7 +1,8 @@
-//! What is known at the start of a block, as a list: what remains where paths meet.
+//! The known facts at the start of a block as a list, and their meeting where paths join.
 //!
-//! A place that holds a constant also holds each component that is known to be that constant. This is not written
-//! down while the component is known to be constant, but where paths meet of which one does not know it:
+//! A place that holds a constant also holds each component that is known to be that constant. This
+//! is not recorded while the component is known to be constant. It is recorded when two paths meet
+//! and one of them does not know the constant:
 //!
 //! ```text
 //! R4: 0, and %r5 is 0      meets      R4: %r5                  =>     R4: %r5
@@ -13,10 +14,10 @@ use super::state::{Place, Value, named_by_constant};
 /// A block's entry state in a form that compares and meets: all lists ascend.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Frozen {
-    /// What places hold.
+    /// The contents of places.
     pub content: Vec<(Place, Value)>,
-    /// Components that are known to be a constant, or the component of a definition that gives the same
-    /// whenever it runs.
+    /// Components that are known to be a constant, or to equal the component of a definition that
+    /// gives the same value whenever it runs.
     pub constants: Vec<(u32, Value)>,
     /// Components that may be anything.
     pub undefined: Vec<u32>,
@@ -28,8 +29,8 @@ pub(super) struct Meeting<'a> {
     is_predicate: &'a [bool],
     /// The number of the meeting.
     number: u32,
-    /// By component, the last meeting in which it was known to be a constant, or to be anything, on the path that was
-    /// there first.
+    /// By component, the last meeting in which it was known to be a constant, or allowed to be
+    /// anything, on the first path.
     known: Vec<u32>,
 }
 
@@ -39,7 +40,7 @@ impl<'a> Meeting<'a> {
         Meeting { is_predicate, number: 0, known: vec![0; is_predicate.len()] }
     }
 
-    /// Keeps what holds on the other path too; whether that took something away.
+    /// Keeps the facts that hold on the other path, too; returns whether any were removed.
     pub fn meet(&mut self, entry: &mut Frozen, other: &Frozen) -> bool {
         if entry == other {
             return false;
@@ -60,8 +61,8 @@ impl<'a> Meeting<'a> {
         before != (kept, entry.constants.len(), entry.undefined.len())
     }
 
-    /// What holds on both paths without being written down on the one: it follows from what a component is known to be,
-    /// or the component may be anything.
+    /// The facts that hold on both paths but are not recorded on one of them: they follow from the
+    /// known constant of a component, or the component may be anything.
     fn gained(&mut self, entry: &Frozen, other: &Frozen) -> Vec<(Place, Value)> {
         let is_predicate = self.is_predicate;
         let mut gained = Vec::new();
@@ -79,7 +80,7 @@ impl<'a> Meeting<'a> {
                 gained.push((place, value));
             }
         }
-        // What follows on either path, for another reason on each.
+        // Facts that follow on both paths for different reasons.
         for &(component, constant) in &entry.constants {
             let (theirs, anything) = (other.constant(component), other.is_undefined(component));
             if theirs != Some(constant) && (theirs.is_some() || anything) {
@@ -100,7 +101,8 @@ impl<'a> Meeting<'a> {
 }
 
 impl Frozen {
-    /// Calls `visit` for each place that holds a component because that is known to be a constant.
+    /// Calls `visit` for each place that holds a component because the component is known to be a
+    /// constant.
     fn name(
         &self,
         component: u32,
@@ -117,7 +119,7 @@ impl Frozen {
         }
     }
 
-    /// Whether a place holds a value although that may not be written down.
+    /// Whether a place holds a value, even if that is not recorded.
     fn implies(&self, place: Place, value: Value, is_predicate: &[bool]) -> bool {
         let Some(component) = value.component() else { return false };
         self.is_undefined(component)
@@ -137,7 +139,7 @@ impl Frozen {
     }
 }
 
-/// Keeps what another list has too, and what is kept `anyway`. Both lists ascend.
+/// Keeps the items that another list has, too, and those that are kept `anyway`. Both lists ascend.
 fn retain_common<T: Ord + Copy>(list: &mut Vec<T>, other: &[T], anyway: impl Fn(&T) -> bool) {
     let common = list.iter().zip(other).take_while(|(item, other)| item == other).count();
     let mut rest = other[common..].iter().peekable();

@@ -2,29 +2,31 @@
 //! registers does.
 //!
 //! In: the function before allocation, the [`Allocation`], the options. Out: nothing, or every
-//! [`Violation`]. The checker knows nothing of live ranges or classes and shares no code with the passes
-//! that assign. It runs the allocated function symbolically: for each point, which register and which word
-//! of the frame holds which component of the input (the idea of regalloc2's checker and of Rideau and
-//! Leroy, "Validating register allocation and spilling", CC 2010). Where paths meet, only what all of them
-//! agree on remains. It demands that
+//! [`Violation`]. The checker knows nothing of live ranges or classes and shares no code with the
+//! passes that assign. It runs the allocated function symbolically: at each point it knows which
+//! register and which word of the frame hold which component of the input (the idea of regalloc2's
+//! checker and of Rideau and Leroy, "Validating register allocation and spilling", CC 2010). Where
+//! paths meet, only the facts of all paths remain. It demands that
 //!
 //! - each instruction is one of the input with the same operation, modifiers and operands, in the same
 //!   order; or a copy, constant, store, load, recomputation or frame instruction whose effect is known;
 //! - each register that is read holds the component that the input reads there, arguments of edges included;
-//! - what the input has and the result lacks has no effect but a result that nobody misses;
-//! - what a call reads is in the registers that the routine takes it from, and nothing that is read later is
-//!   in a register that it destroys;
+//! - an instruction of the input that the result lacks has no effect except a result that is not
+//!   needed;
+//! - the arguments of a call are in the registers that the routine takes them from, and no value
+//!   that is read later is in a register that the call destroys;
 //! - the old value of a guarded definition is in the register that it defines;
 //! - tuples are aligned and within the limits of their file;
-//! - spill slots lie in the frame behind the function's own local memory, and R1 points to it; a function that is
-//!   called returns with R1 as it got it;
+//! - spill slots are in the frame, apart from the function's own local memory, and R1 points to the
+//!   frame; a called function returns with its original R1;
 //! - in blocks whose warp may have diverged, a uniform register has one meaning for all of the blocks that
 //!   are connected by such blocks, since arms may run in any order.
 //!
-//! An argument that is a constant may be put into its register before or after the edge, so constants are
-//! values too. The cost is that of a dataflow analysis whose sets are the contents of the register file: a
-//! few visits to each block. So that they stay that small, what is known of components that the input does
-//! not read any more is forgotten between blocks. To forget can only make the checker refuse more.
+//! A constant argument may be put into its register before or after the edge, so constants are
+//! values, too. The cost is that of a dataflow analysis whose sets are the contents of the register
+//! file: a few visits to each block. To keep the sets that small, facts about components that the
+//! input does not read any more are forgotten between blocks. Forgetting can only make the checker
+//! reject more.
 
 mod components;
 mod crossing;
@@ -54,12 +56,12 @@ use fixpoint::Fixpoint;
 use renamed::{Match, Matcher};
 use state::{Place, Values};
 
-/// Something wrong with an allocation.
+/// An error in an allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The block of the result.
     pub block: MBlockId,
-    /// The instruction in it; their number for the terminator.
+    /// The index of the instruction in the block; the number of instructions for the terminator.
     pub inst: usize,
     /// What is wrong.
     pub what: String,
@@ -73,8 +75,9 @@ impl fmt::Display for Violation {
 
 /// Checks an allocation of a function.
 ///
-/// `live` says what the input still reads behind the start of each block. Nothing else is carried from block to block,
-/// so that a wrong set makes the checker refuse what is right, but never accept what is wrong.
+/// `live` tells the components that the input still reads after the start of each block. Nothing
+/// else is carried from block to block, so a wrong set may make the checker reject a correct
+/// allocation, but never accept a wrong one.
 pub fn check(
     input: &Mir<VReg>,
     live: &Liveness,
@@ -102,7 +105,7 @@ pub fn check(
     if checker.violations.is_empty() { Ok(()) } else { Err(checker.violations) }
 }
 
-/// For each region and uniform register that it writes, what every such write agrees on.
+/// For each region and uniform register that it writes, the values common to all such writes.
 type UniformWrites = BTreeMap<(u32, Place), Values>;
 
 struct Checker<'a> {
@@ -113,14 +116,16 @@ struct Checker<'a> {
     arch: Arch,
     frame: Frame,
     components: Components,
-    /// By component, the instruction of the input that defines it, if that gives the same whenever it runs.
+    /// By component, the instruction of the input that defines it, if that gives the same value
+    /// whenever it runs.
     steady: Vec<Option<&'a MInst<VReg>>>,
-    /// What the input still reads behind the start of each block, block parameters apart.
+    /// The components that the input still reads after the start of each block, except block
+    /// parameters.
     live: &'a Liveness,
-    /// The registers of all instructions of the result that are of the input.
+    /// The registers of all instructions of the result that come from the input.
     matcher: Matcher,
-    /// For each instruction of the result, in the order of its layout, what it has in common with that of the input,
-    /// or in what it differs.
+    /// For each instruction of the result, in the order of its layout, its match with the
+    /// instruction of the input, or the difference.
     matches: Vec<Result<Match, String>>,
     /// The number of each block's first instruction.
     first_match: SecondaryMap<MBlockId, u32>,
@@ -178,13 +183,14 @@ impl<'a> Checker<'a> {
         checker
     }
 
-    /// Whether the definition of a component gives the same whenever it runs.
+    /// Whether the definition of a component gives the same value whenever it runs.
     fn is_steady(&self, component: u32) -> bool {
         self.steady[component as usize].is_some()
     }
 }
 
-/// Whether an instruction gives the same whenever it runs: it reads no register and nothing that changes.
+/// Whether an instruction gives the same value whenever it runs: it reads no register and nothing
+/// that changes.
 fn gives_the_same(inst: &MInst<VReg>) -> bool {
     let MInst { inst, tied, call, .. } = inst;
     let row = inst.row();

@@ -1,16 +1,16 @@
-//! The blocks that a fixpoint has still to visit.
+//! The blocks that a fixpoint still has to visit.
 
-/// A set of places in an order, visited in sweeps: what comes before the last visited place, or is that place, waits
-/// for the next sweep. So all loops of a nest take in what changed at once.
+/// A set of places in an order, visited in sweeps: a place at or before the last visited one waits
+/// for the next sweep. So all loops of a nest see a change at once.
 pub(super) struct Pending {
     /// A bit for each place.
     words: Vec<u64>,
-    /// Where the sweep goes on.
+    /// The place where the sweep continues.
     at: usize,
 }
 
 impl Pending {
-    /// None of so many places.
+    /// An empty set of places.
     pub fn new(places: usize) -> Pending {
         Pending { words: vec![0; places.div_ceil(64)], at: 0 }
     }
@@ -20,7 +20,8 @@ impl Pending {
         self.words[place / 64] |= 1 << (place % 64);
     }
 
-    /// Takes the next place: the first from where the sweep is, or the first of all.
+    /// Takes the next place: the first one from the current place of the sweep on, or else the
+    /// first one of all.
     pub fn next(&mut self) -> Option<usize> {
         let place = self.first_from(self.at).or_else(|| self.first_from(0))?;
         self.words[place / 64] &= !(1 << (place % 64));

@@ -1,4 +1,5 @@
-//! Whether an instruction is what allocation made of another: the same but for its registers.
+//! Compares instructions before and after allocation: they must be the same except for their
+//! registers.
 
 use std::ops::Range;
 
@@ -20,27 +21,27 @@ pub struct Renamed {
 }
 
 impl Renamed {
-    /// A register before and after allocation, with so many components.
+    /// A register before and after allocation, with `width` components.
     pub fn new(from: VReg, to: PReg, width: u8, components: &Components) -> Renamed {
         let Range { start, end } = components.range(from, width);
         Renamed { from, to, width: (end - start) as u8, component: start, place: Place::register(to) }
     }
 
-    /// Its components, each with the place where it is after allocation. There must be so many registers.
+    /// Its components, each with its place after allocation. There must be enough registers.
     pub fn pairs(&self) -> impl Iterator<Item = (u32, Place)> + use<> {
         let Renamed { width, component, place, .. } = *self;
         (0..u32::from(width)).map(move |n| (component + n, place.neighbour(n)))
     }
 }
 
-/// What became of the registers of an instruction: ranges of the lists of [`Matcher`].
+/// The registers of an instruction before and after allocation: ranges of the lists of [`Matcher`].
 #[derive(Default)]
 pub struct Match {
-    /// What it reads: operands, guard and old values.
+    /// The registers that it reads: operands, guard and old values.
     pub uses: Range<u32>,
-    /// What it writes, but for the results of a call.
+    /// The registers that it writes, except for the results of a call.
     pub defs: Range<u32>,
-    /// What a plain copy copies, before and after allocation.
+    /// The source of a plain copy, before and after allocation.
     pub copied: Option<(VReg, PReg)>,
 }
 
@@ -48,12 +49,12 @@ pub struct Match {
 pub struct Matcher {
     uses: Vec<Renamed>,
     defs: Vec<Renamed>,
-    /// The registers of the instruction at hand after allocation, in the order of its accesses.
+    /// The registers of the current instruction after allocation, in the order of its accesses.
     registers: Vec<PReg>,
 }
 
 impl Matcher {
-    /// Room for the registers of so many instructions.
+    /// Reserves room for the registers of this number of instructions.
     pub fn with_capacity(instructions: usize) -> Matcher {
         Matcher {
             uses: Vec::with_capacity(2 * instructions),
@@ -62,17 +63,17 @@ impl Matcher {
         }
     }
 
-    /// What an instruction reads.
+    /// The registers that an instruction reads.
     pub fn uses(&self, matched: &Match) -> &[Renamed] {
         &self.uses[matched.uses.start as usize..matched.uses.end as usize]
     }
 
-    /// What an instruction writes.
+    /// The registers that an instruction writes.
     pub fn defs(&self, matched: &Match) -> &[Renamed] {
         &self.defs[matched.defs.start as usize..matched.defs.end as usize]
     }
 
-    /// Finds those of an instruction.
+    /// Finds the registers of an instruction.
     ///
     /// # Errors
     /// If the two differ in more than their registers.
@@ -116,7 +117,7 @@ impl Matcher {
             uses.push(Renamed::new(from, to, before.inst.slot_width(slot as usize), components));
         }
         written_once(&defs[start.1..])?;
-        // What else is in a uniform register may be another arm's.
+        // Other contents of a uniform register may come from another arm.
         let copied =
             copy_in_file(&before.inst).zip(copy_in_file(&after.inst)).map(|((_, from), (_, to))| (from, to));
         let (uses, defs) = (start.0 as u32..uses.len() as u32, start.1 as u32..defs.len() as u32);
@@ -129,8 +130,9 @@ fn copy_in_file<R: Register>(inst: &Inst<R>) -> Option<(R, R)> {
     copy_operands(inst).filter(|(to, from)| to.file() == from.file())
 }
 
-/// Whether registers are in other files as they may be: what the input reads in a uniform register the result may read in
-/// a general one, wherever it reads it, if the instruction takes it.
+/// Whether every change of a register's file is allowed: the result may read a uniform register of
+/// the input from a general one, if it does so everywhere in the instruction and the instruction
+/// takes it.
 fn takes_other_files(uses: &[Renamed], defs: &[Renamed]) -> bool {
     let is_general = |reg: VReg| {
         let first = uses.iter().find(|pair| pair.from == reg);
@@ -142,7 +144,7 @@ fn takes_other_files(uses: &[Renamed], defs: &[Renamed]) -> bool {
     })
 }
 
-/// Whether what is written does not overlap.
+/// Checks that the written registers do not overlap.
 fn written_once(defs: &[Renamed]) -> Result<(), String> {
     let registers = |def: &Renamed| {
         let first = u16::from(def.to.index());
@@ -160,8 +162,9 @@ fn written_once(defs: &[Renamed]) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether two instructions are the same but for their registers. Calls `visit` for each register of the first with the
-/// one that stands in its place in the second: operands in the order of their slots, then the guard.
+/// Whether two instructions are the same except for their registers. Calls `visit` for each
+/// register of the first with its counterpart in the second: operands in the order of their slots,
+/// then the guard.
 pub fn same_but_registers(a: &Inst<VReg>, b: &Inst<PReg>, mut visit: impl FnMut(VReg, PReg)) -> bool {
     if a.op != b.op || a.mods != b.mods || a.operands.len() != b.operands.len() {
         return false;
@@ -181,7 +184,8 @@ pub fn same_but_registers(a: &Inst<VReg>, b: &Inst<PReg>, mut visit: impl FnMut(
     }
 }
 
-/// The same of an operand. What may be no register of the input, all predicates together, is never the same.
+/// The same for an operand. All predicates together are not a register of the input, so they are
+/// never the same.
 #[inline]
 fn same_operand(a: &Operand<VReg>, b: &Operand<PReg>, visit: &mut impl FnMut(VReg, PReg)) -> bool {
     use OperandKind::{
@@ -215,7 +219,7 @@ fn same_operand(a: &Operand<VReg>, b: &Operand<PReg>, visit: &mut impl FnMut(VRe
         }
 }
 
-/// The same of an address.
+/// The same for an address.
 fn same_address(a: &Address<VReg>, b: &Address<PReg>, visit: &mut impl FnMut(VReg, PReg)) -> bool {
     let mut same = |a: Option<VReg>, b: Option<PReg>| match (a, b) {
         (Some(a), Some(b)) => {

@@ -1,8 +1,8 @@
-//! Which places hold which values at one point: the checker's abstract state.
+//! The values that places hold at one point: the checker's abstract state.
 //!
-//! Places and components are small numbers, so the state is tables by their numbers. One [`State`] serves all blocks
-//! of a function: a block's entry is kept as a list ([`Frozen`]), which is laid out in the tables before the block is
-//! walked, and what does not stand in the list costs nothing.
+//! Places and components are small numbers, so the state is tables by their numbers. One [`State`]
+//! serves all blocks of a function: a block's entry is kept as a list ([`Frozen`]), which is
+//! expanded into the tables before the block is walked. Places outside of the list cost nothing.
 
 use ptxc_sass::PReg;
 use smallvec::SmallVec;
@@ -18,7 +18,7 @@ impl Place {
         Place(reg.dense() as u32)
     }
 
-    /// The place of the register `n` places on in the same file, which there must be.
+    /// The place of the register `n` places later in the same file; that register must exist.
     pub fn neighbour(self, n: u32) -> Place {
         Place(self.0 + n)
     }
@@ -28,7 +28,7 @@ impl Place {
         Place(PReg::COUNT as u32 + offset / 4)
     }
 
-    /// The uniform registers and predicates.
+    /// Whether the place is a uniform register or predicate.
     pub fn is_uniform(self) -> bool {
         let uniform = PReg::ur(0).dense() as u32..PReg::p(0).dense() as u32;
         let predicates = PReg::up(0).dense() as u32..PReg::COUNT as u32;
@@ -41,7 +41,7 @@ impl Place {
     }
 }
 
-/// What a place may hold.
+/// A value that a place may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Value {
     /// The content of a component of the input's virtual registers.
@@ -50,14 +50,14 @@ pub(super) enum Value {
     Truth(u32),
     /// A constant; for a predicate 0 or 1.
     Imm(u32),
-    /// The stack pointer as the driver gives it.
+    /// The stack pointer from the driver.
     Stack,
-    /// The stack pointer less the frame.
+    /// The stack pointer minus the frame.
     Frame,
 }
 
 impl Value {
-    /// The component that it is the content or the truth of.
+    /// The component whose content or truth it is.
     pub fn component(self) -> Option<u32> {
         match self {
             Value::Component(component) | Value::Truth(component) => Some(component),
@@ -72,27 +72,30 @@ pub(super) type Values = SmallVec<[Value; 2]>;
 /// The state at a point.
 #[derive(Debug)]
 pub(super) struct State {
-    /// By place, what it holds.
+    /// By place, its content.
     content: Vec<Values>,
     /// A bit for each place: whether it holds anything.
     held: Vec<u64>,
-    /// By component, the places that hold its content or its truth, among others that have been overwritten.
+    /// By component, the places that hold its content or its truth; the list may also have places
+    /// that have been overwritten.
     holders: Vec<SmallVec<[Place; 2]>>,
-    /// The components with holders, among others that have lost theirs.
+    /// The components with holders; the list may also have components that have lost theirs.
     named: Vec<u32>,
-    /// By component, what constant it is known to be, or the component of which definition that gives the same
-    /// whenever it runs.
+    /// By component, the constant that it is known to be, or the component of a definition that
+    /// gives the same value whenever it runs.
     constant: Vec<Option<Value>>,
-    /// The components with a constant, among others that have lost theirs.
+    /// The components with a constant; the list may also have components that have lost theirs.
     constants: Vec<u32>,
     /// By component, whether it may be anything.
     undefined: Vec<bool>,
-    /// The components that may be anything, among others that may not any more.
+    /// The components that may be anything; the list may also have components for which this no
+    /// longer holds.
     undefineds: Vec<u32>,
 }
 
 impl State {
-    /// The state in which nothing is known of so many components and words of the frame.
+    /// The state in which nothing is known about these numbers of components and words of the
+    /// frame.
     pub fn new(components: usize, words: usize) -> State {
         let places = PReg::COUNT + words;
         let mut state = State {
@@ -110,7 +113,7 @@ impl State {
         state
     }
 
-    /// Makes it the state that a block begins with.
+    /// Sets the state to the one at the entry of a block.
     pub fn thaw(&mut self, entry: &Frozen) {
         self.clear();
         for &(place, value) in &entry.content {
@@ -136,24 +139,24 @@ impl State {
         self.undefineds.drain(..).for_each(|component| self.undefined[component as usize] = false);
     }
 
-    /// Calls `visit` for each place that holds something, in order, with what it holds.
+    /// Calls `visit` for each place that holds something, in order, with its content.
     pub fn for_each_held(&self, mut visit: impl FnMut(Place, &[Value])) {
         for (index, &word) in self.held.iter().enumerate() {
             bits(index, word, |place| visit(place, self.content(place)));
         }
     }
 
-    /// What a place holds.
+    /// The content of a place.
     pub fn content(&self, place: Place) -> &[Value] {
         &self.content[place.0 as usize]
     }
 
-    /// A copy of what a place holds.
+    /// A copy of the content of a place.
     pub fn get(&self, place: Place) -> Values {
         Values::from_slice(self.content(place))
     }
 
-    /// What a place holds, with the components that are known to be one of that.
+    /// The content of a place, with the components that are known to equal one of its values.
     pub fn get_all(&self, place: Place, is_predicate: &[bool]) -> Values {
         let mut values = self.get(place);
         for (component, constant) in self.constants() {
@@ -182,7 +185,7 @@ impl State {
         self.content(place).contains(&value)
     }
 
-    /// Notes that a place holds a value.
+    /// Records that a place holds a value.
     fn hold(&mut self, place: Place, value: Value) {
         self.held[place.0 as usize / 64] |= 1 << (place.0 % 64);
         if let Some(component) = value.component() {
@@ -194,7 +197,7 @@ impl State {
         }
     }
 
-    /// Adds to what a place holds.
+    /// Adds to the content of a place.
     fn add(&mut self, place: Place, value: Value) {
         let values = &mut self.content[place.0 as usize];
         if !values.contains(&value) {
@@ -223,7 +226,7 @@ impl State {
         self.held[place.0 as usize / 64] &= !(1 << (place.0 % 64));
     }
 
-    /// Forgets a component: it is about to be defined anew.
+    /// Forgets a component, which is about to be redefined.
     pub fn forget(&mut self, component: u32) {
         self.constant[component as usize] = None;
         self.undefined[component as usize] = false;
@@ -239,8 +242,8 @@ impl State {
         }
     }
 
-    /// Gives a component the content of another one. `is_steady` tells whether the definition of that gives the
-    /// same whenever it runs.
+    /// Gives a component the content of another one. `is_steady` tells whether the definition of
+    /// the latter gives the same value whenever it runs.
     pub fn assign(&mut self, to: u32, from: u32, is_steady: bool) {
         let constant = self.constant(from, is_steady);
         let undefined = self.is_undefined(from);
@@ -267,7 +270,8 @@ impl State {
         }
     }
 
-    /// What a component is known to be: a constant, or itself if its definition gives the same whenever it runs.
+    /// The known value of a component: a constant, or itself if its definition gives the same value
+    /// whenever it runs.
     pub fn constant(&self, component: u32, is_steady: bool) -> Option<Value> {
         self.constant[component as usize].or(is_steady.then_some(Value::Component(component)))
     }
@@ -289,7 +293,8 @@ impl State {
     }
 }
 
-/// What a place that holds some values also holds, as a component is known to be a constant: `(value, name)`.
+/// The further values of a place that holds some values, if a component is known to be a constant:
+/// `(value, name)`.
 pub(super) fn named_by_constant(
     place: Place,
     component: u32,

@@ -1,5 +1,6 @@
-//! What can be said without following the contents of registers: blocks and edges are those of the input, and each
-//! instruction of the result is one of the input but for its registers, which are aligned and within their files.
+//! The checks that need not follow the contents of registers: blocks and edges are those of the
+//! input, and each instruction of the result is one of the input except for its registers, which
+//! are aligned and within their files.
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_sass::{PReg, RegFile, Register};
@@ -24,7 +25,7 @@ impl Checker<'_> {
                 neighbours[a].push(b);
                 neighbours[b].push(a);
             };
-            // Of the targets it is enough that each is linked with the next that counts: there may be thousands.
+            // It is enough to link each target with the next relevant one: there may be thousands.
             let mut last: Option<MBlockId> = None;
             for edge in result.blocks[block].term.edges() {
                 link(block, edge.block);
@@ -56,7 +57,7 @@ impl Checker<'_> {
         self.violations.push(Violation { block, inst, what });
     }
 
-    /// Blocks, edges and origins match; needs no dataflow.
+    /// Checks that blocks, edges and origins match; needs no dataflow.
     pub(super) fn structure(&mut self) {
         let (input, result) = (self.input, self.result);
         let inputs = input.blocks.len();
@@ -125,8 +126,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Compares the instructions of the result with those of the input that they are, and looks at the numbers of their
-    /// registers: once for all walks.
+    /// Compares the instructions of the result with their originals in the input, and checks the
+    /// numbers of their registers, once for all walks.
     pub(super) fn match_instructions(&mut self) {
         let (input, result) = (self.input, self.result);
         let limits = RegFile::ALL.map(|file| match file {
@@ -183,7 +184,7 @@ impl Checker<'_> {
     }
 }
 
-/// Whether the register operands of an instruction are aligned and within their files.
+/// Checks that the register operands of an instruction are aligned and within their files.
 struct Placed<'a> {
     /// The number of registers of each file.
     limits: [u16; 4],

@@ -9,11 +9,11 @@ use super::state::{Place, State, Value, Values};
 use super::{Checker, UniformWrites, Violation, copy_operands, decode};
 use crate::mir::{Fixed, MBlockId, MInst, Tuple, VReg};
 
-/// What a walk through a block looks for.
+/// The results that a walk through a block collects.
 pub(super) enum Watch<'a> {
-    /// Uniform registers that are written, with what they hold then.
+    /// Uniform registers that are written, with their new contents.
     Writes(&'a mut Vec<(Place, Values)>),
-    /// Whatever is wrong.
+    /// All violations.
     Violations(&'a mut Vec<Violation>, &'a UniformWrites),
 }
 
@@ -23,7 +23,8 @@ pub(super) struct Walk<'a> {
     block: MBlockId,
     state: &'a mut State,
     watch: Watch<'a>,
-    /// What uniform registers mean in the divergent region of the block, if other arms may write them.
+    /// The contents of uniform registers in the divergent region of the block, if other arms may
+    /// write them.
     shared: Option<(u32, &'a UniformWrites)>,
     /// The uniform registers that `R2UR` has written since other lanes last had a turn: no arm has overwritten them.
     own: SmallVec<[Place; 8]>,
@@ -52,7 +53,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Runs the block: the state is what holds at its end then.
+    /// Runs the block; afterwards the state is the one at its end.
     pub fn run(&mut self) {
         let Checker { input, result, .. } = *self.checker;
         let (id, block) = (self.block, &result.blocks[self.block]);
@@ -128,7 +129,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The result reads a register where the input reads another one.
+    /// Checks a read: the result reads one register where the input reads another.
     fn read(&mut self, inst: usize, read: &Renamed) {
         for (component, place) in read.pairs() {
             let holds = self.state.holds(place, component);
@@ -148,7 +149,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// An instruction of the input in the result.
+    /// Checks an instruction of the input that is in the result.
     fn kept(
         &mut self,
         index: usize,
@@ -161,7 +162,7 @@ impl<'a> Walk<'a> {
         if before.call.is_some() || after.call.is_some() {
             self.call(index, before, after)?;
         }
-        // A copy is the same as whatever is where it comes from.
+        // A copy equals the content of its source.
         let source = matched.copied.map(|(component, from)| {
             let mut source = self.state.get(Place::register(from));
             source.push(Value::Component(checker.components.number(component)));
@@ -177,7 +178,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// What a call reads is in its place, and the registers that it destroys hold its results or nothing.
+    /// Checks that the arguments of a call are in their places; afterwards the registers that the
+    /// call destroys hold its results or nothing.
     fn call(&mut self, index: usize, before: &MInst<VReg>, after: &MInst<PReg>) -> Result<(), String> {
         let (Some(old), Some(new)) = (&before.call, &after.call) else {
             return Err("what a call reads and destroys got lost".into());
@@ -205,7 +207,7 @@ impl<'a> Walk<'a> {
         if old.uses_stack && !at_frame {
             return Err("R1 is not the stack pointer of a call".into());
         }
-        // A function that is called may take the stack pointer for a value, which stays in R1.
+        // A called function may use the stack pointer as a value, which stays in R1.
         let stack = state.get(r1);
         old.destroyed().iter().for_each(|reg| state.write(Place::register(reg), &[]));
         let results = || old.results.iter().flat_map(|fixed| pair(fixed).pairs());
@@ -223,7 +225,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// An instruction of the input that the result lacks.
+    /// Checks an instruction of the input that the result lacks.
     fn dropped(&mut self, inst: &MInst<VReg>) -> Result<(), String> {
         let components = &self.checker.components;
         if let Some((to, from)) = copy_operands(&inst.inst) {
@@ -232,7 +234,7 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         inst.inst.for_each_def(|def| {
-            // A steady value may have been recomputed just before.
+            // A steady value may have been rematerialized just before.
             for component in components.range(def.reg, def.width) {
                 if !self.checker.is_steady(component) {
                     self.state.forget(component);
@@ -246,7 +248,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A definition of the input performed once more.
+    /// Checks a definition of the input that is repeated.
     fn recomputed(&mut self, reg: VReg, inst: &Inst<PReg>) -> Result<(), String> {
         let components = &self.checker.components;
         let definition = self.checker.steady.get(components.number(reg) as usize).copied().flatten();

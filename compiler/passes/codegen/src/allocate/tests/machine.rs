@@ -1,8 +1,9 @@
 //! Runs machine IR, before or after allocation, for one lane.
 //!
-//! Instructions that the allocator adds have their real meaning; all others give a number that depends on
-//! the operation, the modifiers and every operand, so that a wrong operand shows. What stores write and calls
-//! are given is hashed into a trace. A call leaves noise in the physical registers that it destroys.
+//! Instructions that the allocator adds have their real meaning; all others give a number that
+//! depends on the operation, the modifiers and every operand, so that a wrong operand shows. The
+//! values that stores write and calls receive are hashed into a trace. A call leaves noise in the
+//! physical registers that it destroys.
 
 use std::hash::{Hash, Hasher};
 
@@ -11,16 +12,16 @@ use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::mir::{EdgeArg, MInst, Mir, Term};
 
-/// How many branches run before the machine stops.
+/// The number of branches that run before the machine stops.
 const STEPS: usize = 300;
 
 struct Machine<'a, R> {
-    /// A number for the component that many places after a register.
+    /// A number for the component at a distance after a register.
     number: &'a dyn Fn(R, u8) -> u64,
     registers: FxHashMap<u64, u32>,
     memory: FxHashMap<u32, u32>,
     trace: u64,
-    /// Whether a failed guard copies the tied register, as SSA form has it.
+    /// Whether a failed guard copies the tied register, as in SSA form.
     ssa: bool,
 }
 
@@ -116,7 +117,7 @@ impl<R: Register> Machine<'_, R> {
         }
         let mut inputs = vec![hash((code.op, code.mods))];
         for access in code.accesses() {
-            // The guard has done its work.
+            // The guard is not an operand of the operation.
             if access.role == AccessRole::Use {
                 inputs.extend((0..access.width).map(|n| u64::from(self.read(access.reg, n))));
             }
@@ -179,7 +180,7 @@ impl<R: Register> Machine<'_, R> {
         Some((self.read(address.base?, 0).wrapping_add(address.offset as u32), words))
     }
 
-    /// What an instruction that the allocator adds computes.
+    /// The result of an instruction that the allocator adds.
     fn real(&self, inst: &Inst<R>, def: usize, n: u8) -> Option<u32> {
         Some(match inst.op {
             Op::MOV | Op::UMOV => self.named(inst, "b"),

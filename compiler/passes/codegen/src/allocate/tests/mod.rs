@@ -1,4 +1,4 @@
-//! Random functions through the allocator and the checker.
+//! Runs random functions through the allocator and the checker.
 
 mod machine;
 mod mutate;
@@ -58,7 +58,8 @@ proptest! {
     }
 }
 
-/// Damages allocations in many small ways. Whatever changes what a function computes must be reported.
+/// Damages allocations in many small ways. Every change to the results of a function must be
+/// reported.
 #[test]
 fn the_checker_reports_whatever_changes_the_result() {
     let mut random = random::Random::new(7);

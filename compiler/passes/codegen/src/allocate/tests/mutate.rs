@@ -5,7 +5,8 @@ use ptxc_sass::{Op, OperandKind, PReg, Register};
 use super::random::Random;
 use crate::allocate::{Allocation, Origin};
 
-/// A copy with one change, and what that is; `None` where the chosen place does not allow the chosen change.
+/// A copy with one change, and a description of it; `None` if the chosen place does not allow the
+/// chosen change.
 pub(super) fn mutate(allocation: &Allocation, random: &mut Random) -> Option<(Allocation, String)> {
     let mut damaged = allocation.clone();
     let block = damaged.mir.layout[random.below(damaged.mir.layout.len())];

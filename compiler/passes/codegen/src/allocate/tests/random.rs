@@ -48,7 +48,8 @@ struct Builder {
     undefined: bool,
 }
 
-/// A function of about so many statements. With `undefined` some edges leave a parameter open.
+/// A function of about `statements` statements. With `undefined` some edges leave a parameter
+/// undefined.
 pub(super) fn function(seed: u64, statements: usize, undefined: bool) -> Mir<VReg> {
     let mut builder = Builder {
         mir: Mir::new("random", ptxc_machine::Arch::Sm90),
@@ -373,7 +374,8 @@ impl Builder {
         let join = self.start_block(params.clone());
         let mut targets: Vec<Edge<VReg>> = Vec::new();
         for (arm, end, args) in arms {
-            // An arm without instructions is left out: its edge goes to the join, and may be critical.
+            // An arm without instructions is omitted: its edge goes to the join, and may be
+            // critical.
             if arm == end && self.mir.blocks[arm].insts.is_empty() && targets.is_empty() {
                 self.mir.layout.retain(|&block| block != arm);
                 targets.push(Edge { block: join, args });

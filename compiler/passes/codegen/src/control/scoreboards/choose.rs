@@ -1,20 +1,24 @@
 //! The choice of a scoreboard for each instruction that needs one.
 //!
-//! Six scoreboards are few; which instructions share one decides how long waits are. A [`Chooser`] walks a
-//! block and knows, for each scoreboard in use, the estimated time at which all that it protects is done and
-//! the time of the first instruction that will wait for it. A newcomer goes
+//! There are only six scoreboards, so the instructions that share one decide how long waits are. A
+//! [`Chooser`] walks a block and knows, for each scoreboard in use, the estimated time at which
+//! everything that it protects is done, and the time of the first instruction that will wait for
+//! it. A new instruction gets
 //!
-//! 1. to a scoreboard whose first waiter is its own first waiter: what is waited on together is grouped;
-//! 2. else to a free one;
-//! 3. else to the one where sharing costs least: the cycles by which its first waiter would be delayed by
-//!    the newcomer plus those by which the newcomer's waiter would be delayed by it. So an early-needed
-//!    shared load is not parked behind a slow global one while any better place exists.
+//! 1. a scoreboard whose first waiter is its own first waiter: instructions that are awaited
+//!    together are grouped;
+//! 2. else a free scoreboard;
+//! 3. else the one where sharing costs least: the cycles by which the new instruction would delay
+//!    the scoreboard's first waiter, plus those by which the scoreboard would delay the new
+//!    instruction's waiter. So a load from shared memory that is needed early does not share with a
+//!    slow global load while there is a better choice.
 //!
-//! The scoreboard of the [groups of copies](COPY_GROUPS) is left to them, where there are any: whoever waited for it to be
-//! free would wait for all copies.
+//! If there are [groups of copies](COPY_GROUPS), their scoreboard is not used for anything else: an
+//! instruction that waited for it would wait for all copies.
 //!
-//! Since scoreboards are counters, sharing never costs more than emptying one by a wait at this point would:
-//! nothing is ever drained to make room. Times are [estimates](crate::schedule::estimate) and only steer the choice.
+//! Since scoreboards are counters, sharing one never costs more than a wait at this point would, so
+//! no scoreboard is ever drained to make room. Times are [estimates](crate::schedule::estimate) and
+//! only steer the choice.
 
 use ptxc_sass::{Control, Op};
 
@@ -27,12 +31,13 @@ use crate::schedule::estimate;
 /// Cycles that an instruction takes to issue on average; from the sum of stalls over ptxas's code.
 const CYCLES_PER_INSTRUCTION: u64 = 2;
 
-/// What a scoreboard in use is waited for by, in estimated cycles from the start of the block.
+/// A scoreboard in use, with estimated times in cycles from the start of the block.
 #[derive(Clone, Copy, Debug)]
 struct Group {
-    /// When all is done.
+    /// The time at which everything that it protects is done.
     ready: u64,
-    /// When the first waiter could issue, and which instruction that is; `None` if none is in sight.
+    /// The time at which the first waiter could issue, and that instruction; `None` if none is in
+    /// sight.
     waiter: Option<(u64, u32)>,
 }
 
@@ -40,22 +45,22 @@ struct Group {
 #[derive(Debug)]
 pub(super) struct Chooser {
     groups: [Option<Group>; Control::SCOREBOARDS as usize],
-    /// The first that it may give.
+    /// The first scoreboard that it may choose.
     first: usize,
 }
 
 impl Chooser {
-    /// At the start of a block, with the scoreboards that are in use there.
+    /// A chooser at the start of a block, with the scoreboards that are in use there.
     pub(super) fn new(busy: u8, counts_groups: bool) -> Chooser {
         let mut groups = [None; Control::SCOREBOARDS as usize];
         for sb in bits(busy) {
-            // From before the block: assumed to be a load from memory on its way.
+            // In use since before the block: assumed to be a pending load from memory.
             groups[usize::from(sb)] = Some(Group { ready: u64::from(estimate::GLOBAL_LOAD), waiter: None });
         }
         Chooser { groups, first: if counts_groups { usize::from(COPY_GROUPS) + 1 } else { 0 } }
     }
 
-    /// After a wait.
+    /// Frees the scoreboards of a wait.
     pub(super) fn release(&mut self, mask: u8) {
         for sb in bits(mask) {
             self.groups[usize::from(sb)] = None;
@@ -82,8 +87,8 @@ impl Chooser {
             let ready = now + u64::from(estimate::completion(stream.entries[index].inst));
             sets.write = Some(self.place(Group { ready, waiter: waiter(ahead.result) }));
         }
-        // The results' scoreboard covers the operands too; one of their own pays if they are overwritten
-        // before the results are needed.
+        // The results' scoreboard covers the operands, too. A scoreboard of their own pays if they
+        // are overwritten before the results are needed.
         if need.operands && (!need.result || ahead.operand.is_some()) {
             let group =
                 Group { ready: now + u64::from(estimate::OPERAND_READ), waiter: waiter(ahead.operand) };

@@ -1,9 +1,10 @@
-//! Which units are accessed, and which overwritten, at some later point.
+//! The units that later code accesses, and those that it overwrites.
 //!
-//! In: the stream. Out: for each block the units that some path from its end touches, and those that some
-//! path overwrites. Another function, where a call or a return leads, touches and overwrites all. An access never ends anything (whoever comes first or later, the unit *is* touched), so
-//! this is a union over what is reachable: a backward dataflow with sets that only grow. It tells which
-//! results and operands need a scoreboard at all.
+//! In: the stream. Out: for each block the units that some path from its end touches, and those
+//! that some path overwrites. Another function, the target of a call or a return, touches and
+//! overwrites all units. An access never ends anything: the unit *is* touched, whatever the order.
+//! So this is a union over all reachable code: a backward dataflow with sets that only grow. It
+//! tells which results and operands need a scoreboard at all.
 //!
 //! Cost: a few sweeps over the blocks, each linear.
 use std::collections::BTreeSet;
@@ -11,7 +12,7 @@ use std::collections::BTreeSet;
 use super::super::stream::Stream;
 use super::super::units::Units;
 
-/// What later code does.
+/// The accesses of later code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Later {
     /// Units that are read or written.
@@ -21,7 +22,7 @@ pub(super) struct Later {
 }
 
 impl Later {
-    /// Takes in one more instruction in front.
+    /// Adds an instruction before the others.
     fn prepend(&mut self, stream: &Stream<'_>, index: usize) {
         if stream.entries[index].leaves_function {
             *self = Later { touched: Units::ALL, written: Units::ALL };
@@ -40,10 +41,10 @@ impl Later {
     }
 }
 
-/// For each block, what code after its end does.
+/// For each block, the accesses of the code after its end.
 pub(super) fn at_ends(stream: &Stream<'_>) -> Vec<Later> {
     let mut at_start: Vec<Later> = vec![Later::default(); stream.blocks.len()];
-    // Nobody asks for those of a block that nothing leads to.
+    // The result is not needed for blocks without predecessors.
     let entered = stream.blocks.iter().zip(&mut at_start).filter(|(block, _)| !block.preds.is_empty());
     for (block, later) in entered {
         for index in block.range.clone() {

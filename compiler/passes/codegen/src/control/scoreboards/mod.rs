@@ -1,28 +1,30 @@
-//! Scoreboards: which instruction sets which, and which waits for which.
+//! Scoreboards: decides which instructions set them, and which wait for them.
 //!
 //! In: the stream. Out: for each instruction the scoreboards that it [sets](Sets), the mask that it waits
 //! for, and the units that forced each wait. Three steps:
 //!
-//! 1. **Need** ([`need`], [`later`]). Results need a scoreboard if some later instruction reads or overwrites them;
-//!    operands that are read late need one if some later instruction overwrites them, in whatever block. A
-//!    load that nothing touches again needs none, not even before `EXIT`. Groups of asynchronous copies have one of their own.
-//! 2. **Choice** ([`choose`]), a walk over the blocks in reverse postorder, done twice where anything is in flight over the back
-//!    edges of loops: the first walk does not know that yet, the second does.
-//! 3. **Waits** ([`pending`]), by forward dataflow over the whole graph with the chosen scoreboards fixed. The
-//!    state is, for each of the six, the set of pending results and of pending operand reads; states join by
-//!    union at block entries. An instruction waits for exactly the scoreboards that protect what it needs.
-//!    Nothing waits because it is a branch: what is in flight stays so, over back edges too. A call and a return
-//!    wait for everything.
+//! 1. **Need** ([`need`], [`later`]). Results need a scoreboard if some later instruction reads or
+//!    overwrites them; operands that are read late need one if some later instruction overwrites
+//!    them, in any block. A load whose result is not touched again needs none, not even before
+//!    `EXIT`. Groups of asynchronous copies have a scoreboard of their own.
+//! 2. **Choice** ([`choose`]), a walk over the blocks in reverse postorder, done twice if anything
+//!    is in flight over the back edges of loops: only the second walk knows about that.
+//! 3. **Waits** ([`pending`]), by forward dataflow over the whole graph with the chosen scoreboards
+//!    fixed. The state is, for each of the six, the set of pending results and of pending operand
+//!    reads; states join by union at block entries. An instruction waits for exactly the
+//!    scoreboards that protect what it needs. A branch needs no wait: accesses may stay in flight
+//!    over edges, back edges included. A call and a return wait for everything.
 //!
 //! ```text
 //! LDG.E R0, desc[UR4][R2.64]     sets SB0; R2 is overwritten before R0 is read: SB1 when read
 //! IADD3 R2, R2, 0x4, RZ          waits SB1
 //! FADD R5, R5, R0                waits SB0
 //! ```
-//! A wait empties a scoreboard, so a larger entry state may lead to a smaller exit state; entry states
-//! therefore only grow from one visit to the next, which bounds the iteration. What a final visit sees is an
-//! upper bound of every path, and its waits are sound. Cost: linear in the instructions for bounded loop
-//! nesting, with a look-ahead of bounded length for each instruction that sets a scoreboard.
+//! A wait empties a scoreboard, so a larger entry state may lead to a smaller exit state; entry
+//! states therefore only grow from one visit to the next, which bounds the iteration. The state of
+//! a final visit is an upper bound of every path, so its waits are sound. Cost: linear in the
+//! instructions for bounded loop nesting, with a look-ahead of bounded length for each instruction
+//! that sets a scoreboard.
 
 mod choose;
 mod later;
@@ -50,33 +52,33 @@ pub(super) struct Wait {
 /// Scoreboards of every instruction of a stream.
 #[derive(Debug)]
 pub(super) struct Scoreboards {
-    /// What each sets.
+    /// The scoreboards that each instruction sets.
     pub(super) sets: Vec<Sets>,
-    /// What each waits for.
+    /// The scoreboards that each instruction waits for.
     waits: Waits,
 }
 
 impl Scoreboards {
-    /// What an instruction waits for, a bit each.
+    /// The scoreboards that an instruction waits for, a bit each.
     pub(super) fn mask(&self, index: usize) -> u8 {
         self.waits.masks[index]
     }
 
-    /// Why, sorted; a reason may stand there twice.
+    /// The reasons for the waits, sorted; a reason may occur twice.
     pub(super) fn reasons(&self, index: usize) -> &[Wait] {
         let places = self.waits.places.get(index).cloned().unwrap_or_default();
         &self.waits.reasons[places.start as usize..places.end as usize]
     }
 }
 
-/// What each instruction waits for, and why.
+/// The waits of each instruction, with their reasons.
 #[derive(Debug, Default)]
 struct Waits {
     /// A bit for each scoreboard.
     masks: Vec<u8>,
     /// All reasons, in the order in which they were found.
     reasons: Vec<Wait>,
-    /// Where those of an instruction are; nowhere where none are known.
+    /// The place of each instruction's reasons; empty if none are known.
     places: Vec<Range<u32>>,
 }
 
@@ -85,7 +87,8 @@ impl Waits {
         Waits { masks: vec![0; count], reasons: Vec::new(), places: vec![0..0; count] }
     }
 
-    /// Notes what an instruction waits for in a state, in place of what was known; the scoreboards.
+    /// Records the waits of an instruction in a state, replacing the earlier ones; returns the
+    /// scoreboards.
     fn note(&mut self, stream: &Stream<'_>, index: usize, state: &Pending) -> u8 {
         let start = self.reasons.len();
         let reasons = &mut self.reasons;
@@ -99,7 +102,8 @@ impl Waits {
     }
 }
 
-/// What is in flight at the entry of each block: no state where nothing is, which is so at most of them. A state has 700 bytes.
+/// The states at the entries of blocks. Most blocks have nothing in flight and need no state; a
+/// state has 700 bytes.
 struct Entries(Vec<Option<Box<Pending>>>);
 
 impl Entries {
@@ -108,12 +112,12 @@ impl Entries {
         Entries(vec![None; blocks])
     }
 
-    /// What is in flight at the entry of a block.
+    /// The state at the entry of a block.
     fn of(&self, block: usize) -> Pending {
         self.0[block].as_deref().cloned().unwrap_or_default()
     }
 
-    /// Takes in what a way to a block has in flight; whether that is anything new.
+    /// Joins the state of a way to a block; returns whether anything is new.
     fn join(&mut self, block: usize, state: &Pending) -> bool {
         state.busy() != 0 && self.0[block].get_or_insert_default().join(state)
     }
@@ -128,7 +132,7 @@ pub(super) fn assign(stream: &Stream<'_>) -> Scoreboards {
     let is_all_known = choose_all(stream, &needs, &mut entry, &mut sets, |state, stream, index| {
         waits.note(stream, index, state)
     });
-    // Where nothing is in flight over back edges, another walk would choose the same.
+    // If nothing is in flight over back edges, another walk would make the same choices.
     if !is_all_known {
         drop(entry);
         entry = entry_states(stream, &sets, Pending::scoreboards);
@@ -151,9 +155,10 @@ pub(super) fn serial(stream: &Stream<'_>) -> Scoreboards {
     Scoreboards { sets: sets.collect(), waits: Waits { masks: vec![0b11; count], ..Waits::default() } }
 }
 
-/// Chooses scoreboards block by block, each from what is in flight at its entry: what `entry` says, and what
-/// the blocks before it in the walk leave. `waits` tells what an instruction waits for in a state. Whether each block began with
-/// all that is in flight at its entry: back edges bring nothing that was not known.
+/// Chooses scoreboards block by block, each from its entry state: the one in `entry`, joined with
+/// the results of its predecessors in the walk. `waits` tells the scoreboards that an instruction
+/// waits for in a state. Returns whether each block began with its complete entry state, that is,
+/// whether back edges bring nothing new.
 fn choose_all(
     stream: &Stream<'_>,
     needs: &[Need],
@@ -190,14 +195,15 @@ fn choose_all(
     is_all_known
 }
 
-/// Where control may go when so many instructions of a block have issued, but not to the next one of the block.
+/// The blocks where control may go after `issued` instructions of a block, other than to the
+/// block's next instruction.
 fn ways_after<'a>(stream: &'a Stream<'_>, block: usize, issued: usize) -> impl Iterator<Item = usize> + 'a {
     // Ways are in the order in which they are taken, and none is taken before the branches.
     stream.blocks[block].ways.iter().filter(move |way| way.issued == issued).map(|way| way.target)
 }
 
-/// What is in flight at each block's entry, over every path. `waits` tells what an instruction waits for in a state; it is
-/// asked last in the state that the instruction has.
+/// The state at each block's entry, over every path. `waits` tells the scoreboards that an
+/// instruction waits for in a state; its last call for an instruction has the final state.
 fn entry_states(
     stream: &Stream<'_>,
     sets: &[Sets],

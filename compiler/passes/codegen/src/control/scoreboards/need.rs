@@ -1,28 +1,30 @@
-//! What an instruction needs scoreboards for, and who comes first behind it.
+//! The accesses of an instruction that need scoreboards, and the first later instruction that
+//! depends on them.
 //!
-//! In: the stream. Out: for each instruction a [`Need`]. Both questions are about the next access of what is read or
-//! written late, so that one walk against the flow answers them inside a block; what is not found there is looked for in what
-//! [later](super::later) blocks do, and on the likely path, at most [`HORIZON`] instructions ahead.
+//! In: the stream. Out: for each instruction a [`Need`]. Both are about the next access to a unit
+//! that is read or written late, so one backward walk finds them inside a block. If the block has
+//! no such access, [later](super::later) blocks are searched, and the likely path, at most
+//! [`HORIZON`] instructions ahead.
 
 use super::super::stream::{Stream, UNITS};
 use super::super::units::Units;
 use super::later::{self, Later};
 
-/// How many instructions ahead a waiter is looked for.
+/// The number of instructions ahead that are searched for a waiter.
 const HORIZON: u32 = 160;
 
-/// What an instruction needs a scoreboard for.
+/// The accesses that an instruction needs a scoreboard for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Need {
-    /// For its results.
+    /// Whether its results need one.
     pub(super) result: bool,
-    /// For the reading of its operands.
+    /// Whether the reading of its operands needs one.
     pub(super) operands: bool,
-    /// Who comes first; told where it needs any.
+    /// The first dependent instructions, if it needs any scoreboard.
     pub(super) ahead: Ahead,
 }
 
-/// An instruction to come.
+/// A later instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Upcoming {
     /// The number of instructions that it takes to get there.
@@ -31,16 +33,16 @@ pub(super) struct Upcoming {
     pub(super) index: u32,
 }
 
-/// What comes first on the likely path after an instruction.
+/// The first dependent instructions on the likely path after an instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ahead {
     /// The first instruction that accesses its results.
     pub(super) result: Option<Upcoming>,
-    /// The first that overwrites an operand, if that comes before.
+    /// The first instruction that overwrites an operand, if it comes earlier.
     pub(super) operand: Option<Upcoming>,
 }
 
-/// What every instruction needs.
+/// The needs of all instructions.
 pub(super) fn needs(stream: &Stream<'_>) -> Vec<Need> {
     let mut needs = vec![Need::default(); stream.entries.len()];
     let mut next = Next::new();
@@ -65,14 +67,15 @@ pub(super) fn needs(stream: &Stream<'_>) -> Vec<Need> {
     needs
 }
 
-/// What comes first in the rest of a block.
+/// The first accesses in the rest of a block.
 struct Next {
-    /// For each unit the first instruction that accesses it. One that is not behind the instruction that asks is of an
-    /// earlier block, or none.
+    /// For each unit the first instruction that accesses it. An entry that is not after the current
+    /// instruction belongs to another block, or is empty.
     touching: Box<[u32]>,
-    /// Likewise, that overwrites it.
+    /// For each unit the first instruction that overwrites it.
     writing: Box<[u32]>,
-    /// The first that goes to another function, which touches and overwrites everything.
+    /// The first instruction that goes to another function, which touches and overwrites
+    /// everything.
     leaving: Option<u32>,
 }
 
@@ -94,7 +97,8 @@ impl Next {
         }
     }
 
-    /// What the instruction in front needs, and who comes first in the block.
+    /// The needs of the instruction before these, and the first dependent instructions in the
+    /// block.
     fn need(&self, stream: &Stream<'_>, index: usize, at_end: &Later) -> Need {
         let mut need = Need::default();
         let (mut touching, mut writing) = (self.leaving, self.leaving);
@@ -126,7 +130,8 @@ fn earlier(one: Option<u32>, other: Option<u32>) -> Option<u32> {
     }
 }
 
-/// Goes on behind an instruction's block along the likely path, until an access of the instruction's results.
+/// Follows the likely path after an instruction's block, until an access to the instruction's
+/// results.
 fn follow(stream: &Stream<'_>, mut block: usize, index: usize, ahead: &mut Ahead) {
     let (mut results, mut operands, mut marks) = (Units::default(), Units::default(), 0);
     for touch in stream.touches(index).iter().filter(|touch| touch.late) {
@@ -141,7 +146,7 @@ fn follow(stream: &Stream<'_>, mut block: usize, index: usize, ahead: &mut Ahead
             _ => return,
         };
         let data = &stream.blocks[block];
-        // Most have nothing to do with it.
+        // Most blocks do not touch these units.
         if data.marks & marks == 0 && !data.leaves_function {
             distance += data.range.len() as u32;
             continue;

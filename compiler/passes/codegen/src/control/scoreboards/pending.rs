@@ -1,7 +1,9 @@
-//! What is in flight at a point: for each unit the scoreboards that protect a result in it, or operand reads of it.
+//! The accesses in flight at a point: for each unit, the scoreboards that protect a result in it,
+//! or operand reads of it.
 //!
-//! The scoreboards of the hardware are counters: an instruction that sets one adds one, its completion takes
-//! one away, a wait is for zero. So several may share one, and a wait ends everything that it protects.
+//! The scoreboards of the hardware are counters: an instruction that sets a scoreboard adds one,
+//! its completion subtracts one, and a wait is for zero. So several may share one, and a wait ends
+//! everything that it protects.
 
 use ptxc_sass::Op;
 
@@ -19,15 +21,15 @@ pub(in super::super) struct Sets {
 /// The abstract state of the dataflow. Scoreboards are a bit each.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
-    /// For each unit, those that protect its content.
+    /// For each unit, the scoreboards that protect its content.
     results: [u8; UNITS],
-    /// For each unit, those that protect it from being overwritten.
+    /// For each unit, the scoreboards that protect it from being overwritten.
     reads: [u8; UNITS],
-    /// Those that protect anything.
+    /// The scoreboards that protect anything.
     busy: u8,
-    /// Those that protect results.
+    /// The scoreboards that protect results.
     with_results: u8,
-    /// The [marks](super::super::stream::Touch::mark) of all units that they protect, and of some more.
+    /// The [marks](super::super::stream::Touch::mark) of all protected units, and possibly of more.
     marks: u64,
 }
 
@@ -43,9 +45,10 @@ impl Pending {
         self.busy
     }
 
-    /// The scoreboards that an instruction must wait for: those of results that it reads or overwrites, and
-    /// of reads of what it overwrites; for `CCTL.IVALL` all those of results; for what leaves the function all.
-    /// Calls `found` with each unit and its scoreboard.
+    /// The scoreboards that an instruction must wait for: those of results that it reads or
+    /// overwrites, and those of reads of units that it overwrites; for `CCTL.IVALL` those of all
+    /// results; for an instruction that leaves the function all of them. Calls `found` with each
+    /// unit and its scoreboard.
     pub(super) fn waits(&self, stream: &Stream<'_>, index: usize, mut found: impl FnMut(u16, u8)) -> u8 {
         if self.busy == 0 {
             return 0;
@@ -54,7 +57,7 @@ impl Pending {
         if entry.leaves_function {
             return self.busy;
         }
-        // Most have nothing to do with what is in flight.
+        // Most instructions do not touch units in flight.
         let empties_cache = entry.op == Op::CCTL_IVALL;
         if entry.marks & self.marks == 0 && !empties_cache {
             return 0;
@@ -69,7 +72,7 @@ impl Pending {
             let reads = if touch.write { self.reads[unit] } else { 0 };
             wait(touch.unit, self.results[unit] | reads);
         }
-        // What is read again after the cache was emptied must come after what was read before.
+        // Reads after the cache was emptied must come after the earlier reads.
         if empties_cache {
             wait(ARRIVAL, self.with_results);
         }
@@ -81,7 +84,7 @@ impl Pending {
         self.waits(stream, index, |_, _| {})
     }
 
-    /// A wait for these scoreboards.
+    /// Releases these scoreboards after a wait.
     pub(super) fn release(&mut self, mask: u8) {
         if mask & self.busy == 0 {
             return;
@@ -95,7 +98,7 @@ impl Pending {
         }
     }
 
-    /// An instruction issues that sets scoreboards.
+    /// Issues an instruction that sets scoreboards.
     pub(super) fn issue(&mut self, stream: &Stream<'_>, index: usize, sets: Sets) {
         if sets == Sets::default() {
             return;
@@ -115,7 +118,7 @@ impl Pending {
         }
     }
 
-    /// Takes in what another path has in flight; whether that is anything new.
+    /// Joins the state of another path; returns whether anything is new.
     pub(super) fn join(&mut self, other: &Pending) -> bool {
         if other.busy == 0 {
             return false;

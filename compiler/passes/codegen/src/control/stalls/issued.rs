@@ -1,7 +1,8 @@
-//! What was issued in a block and may still be too young for someone.
+//! The accesses that were issued in a block and may still be too young for some consumer.
 //!
-//! Accesses are kept by unit, writes apart from reads, in the order of their issue. All lists lie in one vector, linked by
-//! index, so that those of a block take no memory of their own, and forgetting one costs nothing.
+//! Accesses are kept by unit, writes apart from reads, in the order of their issue. All lists are
+//! in one vector, linked by index, so the lists of a block need no memory of their own, and
+//! forgetting one costs nothing.
 
 use ptxc_sass::PReg;
 use ptxc_sass::latency::Side;
@@ -19,14 +20,14 @@ pub(super) struct Issued {
 }
 
 impl Issued {
-    /// It, as an end of a dependence.
+    /// The access as an end of a dependence.
     pub(super) fn side<'a>(&self, stream: &Stream<'a>) -> Side<'a, PReg> {
         let inst = stream.entries[self.inst as usize].inst;
         Side { inst, slot: self.touch.slot, component: self.touch.component }
     }
 }
 
-/// No access.
+/// Marks a missing access.
 const NONE: u32 = u32::MAX;
 
 /// The first and the last of a list.
@@ -43,7 +44,7 @@ const EMPTY: Ends = Ends { first: NONE, last: NONE };
 struct Lists {
     writes: Ends,
     reads: Ends,
-    /// Whether it is among those that were accessed.
+    /// Whether the unit has been accessed.
     is_used: bool,
 }
 
@@ -52,10 +53,10 @@ const UNUSED: Lists = Lists { writes: EMPTY, reads: EMPTY, is_used: false };
 /// The accesses that were issued in a block, by unit.
 #[derive(Debug)]
 pub(super) struct IssuedAccesses {
-    /// Each with the next one of its list.
+    /// The accesses, each with the index of the next one of its list.
     accesses: Vec<(Issued, u32)>,
     units: Box<[Lists]>,
-    /// Those that have been accessed, in the order of the first time.
+    /// The units that have been accessed, in the order of their first access.
     used: Vec<u16>,
 }
 
@@ -64,7 +65,7 @@ impl IssuedAccesses {
         IssuedAccesses { accesses: Vec::new(), units: vec![UNUSED; UNITS].into(), used: Vec::new() }
     }
 
-    /// Forgets all of them.
+    /// Forgets all accesses.
     pub(super) fn clear(&mut self) {
         for unit in self.used.drain(..) {
             self.units[usize::from(unit)] = UNUSED;
@@ -72,13 +73,14 @@ impl IssuedAccesses {
         self.accesses.clear();
     }
 
-    /// Forgets those of a unit.
+    /// Forgets the accesses of a unit.
     pub(super) fn forget(&mut self, unit: u16) {
         let unit = &mut self.units[usize::from(unit)];
         (unit.writes, unit.reads) = (EMPTY, EMPTY);
     }
 
-    /// Appends an access, which is no older than the others, and drops those that are too old for anyone.
+    /// Appends an access, which must not be older than the others, and drops those that are old
+    /// enough for every consumer.
     pub(super) fn add(&mut self, issued: Issued) {
         let unit = &mut self.units[usize::from(issued.touch.unit)];
         if !std::mem::replace(&mut unit.is_used, true) {

@@ -1,7 +1,8 @@
 //! Liveness of `Mir<VReg>`, by component.
 //!
-//! In: a `Mir<VReg>` in SSA form. Out: for each block the components that are live at its start and at its
-//! end, and, on request, what is live at every instruction and how many registers of each file that is.
+//! In: a `Mir<VReg>` in SSA form. Out: for each block the components that are live at its start and
+//! at its end, and, on request, the components that are live at every instruction, and their number
+//! of registers in each file.
 //!
 //! ```text
 //! mb0:  %r0 = S2R SR_TID.X            live out of mb0: %r0
@@ -9,21 +10,22 @@
 //! mb1(%r1):  …  @%p0 mb1(%r2), mb2    live out of mb1: %r0        (%r2 is read by the terminator)
 //! ```
 //!
-//! Conventions: a block's parameters are defined at its start, so that they are not live into it. The
-//! predicate and the edge arguments of a terminator are read at the end of its block: they are not live out
-//! unless a successor needs them too.
+//! Conventions: a block's parameters are defined at its start, so they are not live into it. The
+//! predicate and the edge arguments of a terminator are read at the end of its block: they are not
+//! live out unless a successor needs them, too.
 //!
-//! **Once a warp.** A uniform register is one for all lanes. After a divergent branch the warp runs both
-//! arms in some order, so that what one arm reads must survive the other. The divergent blocks therefore
-//! form regions: blocks that are joined by edges, or that are targets of one branch. A uniform component
-//! that is live into one block of a region, or into a sibling of such a block (another target of the same
-//! branch), is live through the whole region.
+//! **Once per warp.** All lanes share a uniform register. After a divergent branch the warp runs
+//! both arms in some order, so a value that one arm reads must survive the other. The divergent
+//! blocks therefore form regions: blocks that are joined by edges, or that are targets of one
+//! branch. A uniform component that is live into one block of a region, or into a sibling of such a
+//! block (another target of the same branch), is live through the whole region.
 //!
-//! Algorithm: for each use walk up to the definition (Appel and Palsberg, "Modern Compiler Implementation",
-//! 19.6; Boissinot et al., "Computing Liveness Sets for SSA-Form Programs", 2011). The components are taken
-//! in the order of their numbers, so that each set comes out sorted and a look at its last element tells
-//! whether it has the component already. What a block reads behind its own definition is live across no border, and
-//! needs no walk. Cost and space: the components and the sum of the sizes of the sets.
+//! Algorithm: for each use walk up to the definition (Appel and Palsberg, "Modern Compiler
+//! Implementation", 19.6; Boissinot et al., "Computing Liveness Sets for SSA-Form Programs", 2011).
+//! The components are taken in the order of their numbers, so that each set comes out sorted, and
+//! its last element tells whether it already has the component. A component that is read only in
+//! its defining block, after the definition, is not live across borders and needs no walk. Cost and
+//! space: the components and the sum of the sizes of the sets.
 
 mod regions;
 
@@ -51,7 +53,7 @@ impl Components {
         components
     }
 
-    /// Numbers those of the virtual registers that a function has got since.
+    /// Numbers the components of virtual registers that have been added to a function since.
     pub fn extend(&mut self, mir: &Mir<VReg>) {
         for (number, data) in mir.vregs.as_values_slice().iter().enumerate().skip(self.starts.len()) {
             let id = VRegId::new(number);
@@ -99,7 +101,7 @@ impl Components {
 pub struct Pressure([u32; 4]);
 
 impl Pressure {
-    /// Those of one file.
+    /// The registers of one file.
     pub const fn of(self, file: RegFile) -> u32 {
         self.0[file as usize]
     }
@@ -130,7 +132,7 @@ impl<'a> LivePoint<'a> {
         self.live[index / 64] >> (index % 64) & 1 != 0
     }
 
-    /// How many registers of each file are live here.
+    /// The number of registers of each file that are live here.
     pub fn pressure(&self) -> Pressure {
         self.counts
     }
@@ -157,19 +159,20 @@ impl<'a> LivePoint<'a> {
     }
 }
 
-/// What is live at the borders of each block.
+/// The components that are live at the borders of each block.
 #[derive(Clone, Debug)]
 pub struct Liveness {
     components: Components,
     live_in: Sets,
-    /// What is live at the end of a block of a divergent region, whether or not that is so where the block goes on.
+    /// The components that are live at the end of a block of a divergent region, even if they are
+    /// not live at the start of a successor.
     kept: Sets,
 }
 
 /// A set of components for each block, ascending.
 #[derive(Clone, Debug)]
 struct Sets {
-    /// By block, where its components begin in the list.
+    /// By block, the start of its components in the list.
     starts: Vec<u32>,
     list: Vec<u32>,
 }
@@ -183,11 +186,11 @@ impl Sets {
     }
 }
 
-/// Sets to which components are added in ascending order, whatever the block.
+/// Sets to which components are added in ascending order, in any order of blocks.
 struct GrowingSets {
     /// By block, the component that was added last.
     last: Vec<u32>,
-    /// The blocks that have each component, one component after another.
+    /// The blocks of each component, one component after another.
     blocks: Vec<MBlockId>,
     /// The components, with the place of their first block.
     starts: Vec<(u32, u32)>,
@@ -198,12 +201,12 @@ impl GrowingSets {
         GrowingSets { last: vec![NONE; blocks], blocks: Vec::new(), starts: Vec::new() }
     }
 
-    /// Goes on with the next component.
+    /// Continues with the next component.
     fn begin(&mut self, component: u32) {
         self.starts.push((component, self.blocks.len() as u32));
     }
 
-    /// Adds the component to the set of a block; whether it is new there.
+    /// Adds the component to the set of a block; returns whether it is new there.
     fn add(&mut self, block: MBlockId, component: u32) -> bool {
         let is_new = std::mem::replace(&mut self.last[block.index()], component) != component;
         if is_new {
@@ -212,7 +215,7 @@ impl GrowingSets {
         is_new
     }
 
-    /// Adds the next component wherever the one before it is.
+    /// Adds the next component to all sets that have the previous one.
     fn repeat(&mut self, component: u32) {
         let start = self.starts.last().map_or(0, |&(_, start)| start as usize);
         self.begin(component);
@@ -249,7 +252,7 @@ impl Liveness {
         let components = Components::new(mir);
         let blocks = mir.blocks.len();
         let (mut live_in, mut kept) = (GrowingSets::new(blocks), GrowingSets::new(blocks));
-        // Nothing crosses the borders of a block that has no others around it.
+        // Nothing crosses the borders of the only block.
         if let [block] = mir.layout[..]
             && cfg.preds(block).is_empty()
         {
@@ -258,7 +261,7 @@ impl Liveness {
         let uses = Uses::new(mir, &components);
         let mut regions = None;
         let mut stack = Vec::new();
-        // The component that last went through each region: it need not go through again.
+        // The last component that was made live through each region, so that this is not repeated.
         let mut through: Vec<Option<u32>> = Vec::new();
         for index in 0..components.len() as u32 {
             if uses.newest[index as usize] == NONE {
@@ -315,8 +318,8 @@ impl Liveness {
         self.live_in.of(block)
     }
 
-    /// The numbers of the components that are live at the end of a block, in no particular order: what several blocks that
-    /// come next need is there several times.
+    /// The numbers of the components that are live at the end of a block, in no particular order: a
+    /// component that several successors need occurs several times.
     pub fn live_out(&self, mir: &Mir<VReg>, block: MBlockId) -> impl Iterator<Item = u32> {
         let edges = mir.blocks[block].term.edges();
         let next = edges.into_iter().map(|edge| edge.block);
@@ -328,12 +331,13 @@ impl Liveness {
         LivePoint::new(&self.components)
     }
 
-    /// Walks a block from its end to its start. `visit` sees what is live just after each instruction
-    /// (results that are read later, not those that nobody reads) and its number; at the end it sees the
-    /// start of the block, where the parameters are live if they are read, with the number `None`.
+    /// Walks a block from its end to its start. `visit` sees the components that are live just
+    /// after each instruction (including results that are read later, but no unread ones) and its
+    /// number. At the end it sees the start of the block, where the parameters are live if they are
+    /// read, with the number `None`.
     ///
-    /// The point is cleared first; clearing costs one word for each 64 components. It may be one of more components than
-    /// were numbered here: those that are live within blocks alone.
+    /// The point is cleared first; clearing costs one word for each 64 components. It may have more
+    /// components than were numbered here: those that are live only within blocks.
     pub fn walk_block<'a>(
         &'a self,
         mir: &Mir<VReg>,
@@ -362,8 +366,8 @@ impl Liveness {
         visit(None, point);
     }
 
-    /// The greatest number of registers that are live at once in a block, file by file. A result that
-    /// nobody reads counts at its instruction.
+    /// The greatest number of registers that are live at once in a block, file by file. An unread
+    /// result counts at its instruction.
     pub fn pressure<'a>(&'a self, mir: &Mir<VReg>, block: MBlockId, point: &mut LivePoint<'a>) -> Pressure {
         let mut greatest = Pressure::default();
         self.walk_block(mir, block, point, |number, live| {
@@ -398,16 +402,16 @@ pub fn for_each_term_use(mir: &Mir<VReg>, block: MBlockId, mut visit: impl FnMut
     }
 }
 
-/// Where components are defined, and which other blocks read them.
+/// The blocks that define components, and the other blocks that read them.
 struct Uses {
     defs: Vec<PackedOption<MBlockId>>,
-    /// For each component the newest of its places in `readers`.
+    /// For each component, its newest place in `readers`.
     newest: Vec<u32>,
     /// Blocks that read a component, each with the place of the next older one.
     readers: Vec<(MBlockId, u32)>,
 }
 
-/// No place.
+/// Marks a missing place.
 const NONE: u32 = u32::MAX;
 
 impl Uses {
@@ -449,14 +453,15 @@ impl Uses {
         }
     }
 
-    /// Whether a component belongs to the register of the one before it, and is defined and read in the same blocks.
+    /// Whether a component belongs to the same register as the previous one, and is defined and
+    /// read in the same blocks.
     fn is_like_the_one_before(&self, index: usize, components: &Components) -> bool {
         components.reg(index).component() > 0
             && self.defs[index] == self.defs[index - 1]
             && self.of(index).eq(self.of(index - 1))
     }
 
-    /// The blocks that read a component, but for the one that defines it.
+    /// The blocks that read a component, except the one that defines it.
     fn of(&self, index: usize) -> impl Iterator<Item = MBlockId> {
         let reader = |place: u32| self.readers.get(place as usize);
         std::iter::successors(reader(self.newest[index]), move |&&(_, older)| reader(older))
@@ -493,7 +498,8 @@ mod tests {
         Edge { block, args: Default::default() }
     }
 
-    /// A divergent diamond: what one arm reads from UR must survive the other, a general register not.
+    /// A divergent diamond: a uniform register that one arm reads must survive the other arm; a
+    /// general register need not.
     #[test]
     fn uniform_registers_live_through_both_arms() {
         let mut mir = Mir::new("k", ptxc_machine::Arch::Sm90);
@@ -541,7 +547,7 @@ mod tests {
         assert!(cfg.dominates(head, join) && !cfg.dominates(left, join) && !cfg.dominates(join, head));
     }
 
-    /// The second component alone may live on; parameters are defined in their block.
+    /// The second component may live on alone; parameters are defined in their block.
     #[test]
     fn components_and_parameters() {
         let mut mir = Mir::new("k", ptxc_machine::Arch::Sm90);

@@ -1,19 +1,21 @@
-//! The parts of a function where lanes are apart, for [liveness](super): what a uniform register holds for one arm of a branch has to
-//! last while the other one runs.
+//! The parts of a function where lanes are apart, for [liveness](super): a value in a uniform
+//! register for one arm of a branch has to survive the other arm.
 
 use cranelift_entity::SecondaryMap;
 
 use crate::mir::cfg::for_blocks;
 use crate::mir::{Cfg, MBlockId, Mir, VReg};
 
-/// The divergent regions, and which of them each block touches as a member or as a sibling of a member.
+/// The divergent regions, and for each block the regions that it touches as a member or as a
+/// sibling of a member.
 pub(super) struct Regions {
     members: Vec<Vec<MBlockId>>,
     touching: SecondaryMap<MBlockId, Vec<u32>>,
 }
 
 impl Regions {
-    /// Finds them: blocks that edges join, or that are targets of one branch, by union and find.
+    /// Finds the regions by union and find: blocks that edges join, or that are targets of one
+    /// branch.
     pub(super) fn new(mir: &Mir<VReg>, cfg: &Cfg) -> Regions {
         let mut regions = Regions { members: Vec::new(), touching: for_blocks(mir, Vec::new()) };
         if !mir.layout.iter().any(|&block| mir.blocks[block].divergent) {
@@ -63,7 +65,7 @@ impl Regions {
         regions
     }
 
-    /// How many there are.
+    /// The number of regions.
     pub(super) fn len(&self) -> usize {
         self.members.len()
     }

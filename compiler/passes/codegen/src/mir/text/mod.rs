@@ -13,18 +13,20 @@
 //! }
 //! ```
 //!
-//! The lines before the first block hold the header: `bounds`, `param` and `symbol` as in the
-//! [text of SSA](ptxc_ir::text::Header), where a symbol is a variable of the module; `function @name` for each function that
-//! the code names as `` `($1) `` and so on; `shared`, `local`, `tables` (bytes), `barriers`, `spills` (counts), each left out
-//! where it is zero; `returns together`; and `width %r9 4` for a virtual register that is wider than its uses show. A function
+//! The lines before the first block hold the header: `bounds`, `param` and `symbol` as in the [text
+//! of SSA](ptxc_ir::text::Header), where a symbol is a variable of the module; `function @name` for
+//! each function that the code names as `` `($1)
+//! `` and so on; `shared`, `local`, `tables` (bytes), `barriers`, `spills` (counts), each omitted if it is zero; `returns
+//! together`; and `width %r9 4` for a virtual register that is wider than its uses show. A function
 //! over physical registers has `allocated` after `entry` or `device`.
 //!
-//! A parameter of several components has its width after a colon, `%r3:2`; the second component of a register is `%r3#1`.
-//! The frequency of a block is in units of 1/1024 of the entry's, which is left out. `tied(…)` names the registers whose
-//! content stays where the guard fails, in the order of the definitions, with `_` for a definition without one. A call has
-//! `args(…)` and `results(…)`, each a value and its register, `%r4:2 in R4`, `clobbers(R4-R7 P0)`, and `stack` if the callee
-//! has a frame. The text follows the layout and nothing else, so that equal functions print equally. Source locations are
-//! no part of it.
+//! A parameter of several components has its width after a colon, `%r3:2`; the second component of
+//! a register is `%r3#1`. The frequency of a block is in units of 1/1024 of the entry's, and
+//! omitted if it is equal to that. `tied(…)` names the registers whose content stays if the guard
+//! fails, in the order of the definitions, with `_` for a definition without one. A call has
+//! `args(…)` and `results(…)`, each a value and its register, `%r4:2 in R4`, `clobbers(R4-R7 P0)`,
+//! and `stack` if the callee has a frame. The text follows only the layout, so equal functions
+//! print equally. It does not include source locations.
 
 mod print;
 mod read;

@@ -111,7 +111,7 @@ fn write_blocks<R: Register>(f: &mut fmt::Formatter<'_>, mir: &Mir<R>) -> fmt::R
     f.write_str("}\n")
 }
 
-/// Writes an instruction and what it says besides its operands.
+/// Writes an instruction with its notes, such as `tied(…)`.
 pub(crate) fn write_inst<R: Register>(
     f: &mut fmt::Formatter<'_>,
     minst: &MInst<R>,
@@ -151,7 +151,7 @@ fn ties<R: Register>(minst: &MInst<R>) -> Vec<String> {
 }
 
 impl<R: Register> fmt::Display for MInst<R> {
-    /// In the spelling of the default architecture.
+    /// Writes the instruction in the spelling of the default architecture.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_inst(f, self, Arch::DEFAULT)
     }

@@ -1,8 +1,8 @@
 //! Reads machine IR back from its text.
 //!
-//! One pass over the lines, then one over the instructions for the widths of virtual registers. Each error ends its line and
-//! no more. The reader checks that blocks and functions which are named exist; the [verifier](super::super::verify) checks the
-//! rest.
+//! One pass over the lines, then one over the instructions for the widths of virtual registers. An
+//! error ends only its own line. The reader checks that the named blocks and functions exist; the
+//! [verifier](super::super::verify) checks the rest.
 
 use std::ops::Range;
 
@@ -36,7 +36,7 @@ const MOST_REGISTERS: u32 = 4_000_000;
 /// Reads all functions of a text.
 ///
 /// # Errors
-/// Every line that makes no sense, in order.
+/// All lines that cannot be parsed, in order.
 pub fn parse(text: &str) -> Result<Vec<AnyMir>, Vec<ParseError>> {
     let mut lines = Lines::new(text);
     let mut functions = Vec::new();
@@ -81,7 +81,7 @@ impl<'t> Lines<'t> {
         Lines { text, at: 0, errors: Vec::new() }
     }
 
-    /// The next line that is neither empty nor a comment, left in place.
+    /// The next line that is neither empty nor a comment, without consuming it.
     pub fn peek(&mut self) -> Option<Line<'t>> {
         while self.at < self.text.len() {
             let rest = &self.text[self.at..];
@@ -113,7 +113,7 @@ impl<'t> Lines<'t> {
         self.errors.push(ParseError { span: line.span(), message: message.into() });
     }
 
-    /// Leaves out lines up to the head of the next function.
+    /// Skips lines up to the head of the next function.
     pub fn skip_function(&mut self) {
         while let Some(line) = self.next() {
             if line.text == "}" {
@@ -144,7 +144,8 @@ const HEADER_WORDS: [&str; 11] = [
     "spills",
 ];
 
-/// The head and header of a function, and whether it is allocated; `None`, with errors, if the head makes no sense.
+/// The head and header of a function, and whether it is allocated; `None`, with errors, if the head
+/// cannot be parsed.
 pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAndWidths, bool)> {
     let line = lines.next()?;
     let expected = format!("expected `{form} @name sm_90 entry {{`");
@@ -390,7 +391,7 @@ fn body<R: Register>(lines: &mut Lines<'_>, head: HeaderAndWidths) -> Option<Bod
     if lines.errors.len() > errors {
         return None;
     }
-    // A number that no block has stands for an empty block outside of the layout.
+    // An unused number stands for an empty block outside of the layout.
     let blocks = found.into_iter().map(|block| block.unwrap_or_else(empty_block)).collect();
     Some((header, blocks, layout))
 }
@@ -427,7 +428,7 @@ fn block_head<R: Register>(text: &str) -> Option<(MBlockId, MBlock<R>)> {
     Some((id, block))
 }
 
-/// What commas part outside of parentheses.
+/// The items of a list, split at commas outside of parentheses.
 fn items(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_i32;
     let parts = text.split(move |c| {
@@ -510,10 +511,10 @@ fn term<R: Register>(text: &str) -> Option<Result<Term<R>, String>> {
     Some(term.ok_or_else(|| format!("expected {expected} after `{word}`")))
 }
 
-/// The words that begin what an instruction says besides its operands.
+/// The words that begin the notes of an instruction.
 const NOTES: [&str; 5] = [" tied(", " args(", " results(", " clobbers(", " stack"];
 
-/// Reads an instruction with what it says besides its operands. `functions` are the functions that it may name.
+/// Reads an instruction with its notes. `functions` are the functions that it may name.
 pub(crate) fn read_inst<R: Register>(
     text: &str,
     arch: Arch,
