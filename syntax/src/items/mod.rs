@@ -16,12 +16,11 @@
 //! ```
 //!
 //! One pass with a counter of open braces, over the tokens except in bodies that are
-//! [plain](plain); linear, no recursion, any text. The splitter must find the end of a function
+//! [`plain`]; linear, no recursion, any text. The splitter must find the end of a function
 //! whose body is damaged, so it follows three rules. A `{` in the middle of an instruction opens a
 //! vector, which ends at the next `;` at the latest. A `}` before `,` closes nothing. `.entry` and
 //! `.func`, which are not allowed in a body, end an unclosed one. Text that is not an item becomes
 //! an [`ItemKind::Unknown`] that ends at the next `;`, brace or item.
-//! reaches to the next `;`, brace or item.
 
 mod plain;
 mod resplit;

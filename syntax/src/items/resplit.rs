@@ -20,7 +20,6 @@ pub struct Resplit {
 /// bytes; `text` is the text after the edit. The result is what [`split`](super::split) would
 /// return, but the text is read only from a few items before the edit up to a place where an old
 /// item begins.
-/// where an item begins as it did before.
 ///
 /// A text of 4 GiB or more has no items, before or after.
 pub fn resplit(items: &mut Vec<ItemText>, text: &str, range: Range<usize>, inserted: usize) -> Resplit {
