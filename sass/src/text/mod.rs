@@ -22,6 +22,7 @@ mod kernel;
 mod line;
 mod notation;
 pub mod number;
+mod operand;
 mod parse;
 mod plan;
 mod program;
