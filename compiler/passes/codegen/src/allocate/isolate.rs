@@ -1,4 +1,5 @@
-//! Gives each guarded definition an old value of its own, and each call arguments and results of its own.
+//! Gives each guarded definition an old value of its own, and each call arguments and results of
+//! its own.
 //!
 //! A guarded definition keeps the old content of its register if the guard fails, so it must be put
 //! into the register that holds the old value. If the old value is still read later, or is tied

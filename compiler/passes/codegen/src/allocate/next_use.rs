@@ -12,10 +12,10 @@
 //!      branch %p, mb1, mb2                            end:   %r1 3, %r2 100000
 //! ```
 //!
-//! Loops are natural loops, found from the innermost header outwards with disjoint sets (Havlak, "Nesting of
-//! reducible and irreducible loops", 1997, for the reducible case). The distances are a backward dataflow
-//! analysis that goes over the blocks at most [`SWEEPS`] times; stopping early gives worse choices, not wrong
-//! ones. Cost: a few times the size of the liveness sets.
+//! Loops are natural loops, found from the innermost header outwards with disjoint sets (Havlak,
+//! "Nesting of reducible and irreducible loops", 1997, for the reducible case). The distances are a
+//! backward dataflow analysis that goes over the blocks at most [`SWEEPS`] times; stopping early
+//! gives worse choices, not wrong ones. Cost: a few times the size of the liveness sets.
 
 use cranelift_entity::SecondaryMap;
 use ptxc_sass::RegFile;

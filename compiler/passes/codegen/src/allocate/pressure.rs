@@ -301,9 +301,10 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Whether a block may need more registers than there are, whatever has been chosen. Values that are reloaded were live there
-    /// before, so they add nothing, with three exceptions: an instruction may read a part of a tuple that is reloaded whole, an edge
-    /// may pass one register several times, and registers that calls destroy count, too.
+    /// Whether a block may need more registers than there are, whatever has been chosen. Values
+    /// that are reloaded were live there before, so they add nothing, with three exceptions: an
+    /// instruction may read a part of a tuple that is reloaded whole, an edge may pass one register
+    /// several times, and registers that calls destroy count, too.
     fn may_be_tight(&self, block: MBlockId) -> bool {
         let is_wide = self.file != RegFile::Pred;
         let handed_on = |edge: &Edge<VReg>| {

@@ -6,9 +6,9 @@
 //! (`hoist`), else into a new block on the edge. At the end of a block they go before a `BSYNC`,
 //! since lanes continue at the label of its `BSSY`. Copies from a register to itself vanish.
 //!
-//! A cycle of copies borrows a register that is free on the edge and below the highest one in use, so that
-//! it does not cost a register; if there is none, registers are exchanged pairwise. An aligned pair that
-//! becomes zero takes one `CS2R`.
+//! A cycle of copies borrows a register that is free on the edge and below the highest one in use,
+//! so that it does not cost a register; if there is none, registers are exchanged pairwise. An
+//! aligned pair that becomes zero takes one `CS2R`.
 
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 use ptxc_ir::{FunctionKind, SourceLoc};

@@ -93,7 +93,8 @@ pub(super) fn spill(work: &mut Work<'_>, live: &LiveRanges<'_>, file: RegFile, s
     stored
 }
 
-/// Gives each stored virtual register its slot: one slot for parameters and arguments that do not interfere.
+/// Gives each stored virtual register its slot: one slot for parameters and arguments that do not
+/// interfere.
 pub(super) fn place_slots(work: &mut Work<'_>, live: &LiveRanges<'_>, homes: &mut [Option<Home>]) {
     if !homes.iter().any(|home| matches!(home, Some(Home::Slot(_)))) {
         return;

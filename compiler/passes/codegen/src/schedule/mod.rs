@@ -368,8 +368,8 @@ impl<'a, R: Unit, N: Numbers<R>> Scheduler<'a, R, N> {
     }
 }
 
-/// Lets the heuristic pick until every node has issued. Picking a node that is not ready is an error. Returns
-/// the order, and the greatest number of general registers in use along it.
+/// Lets the heuristic pick until every node has issued. Picking a node that is not ready is an
+/// error. Returns the order, and the greatest number of general registers in use along it.
 fn list_schedule<R: Unit>(
     region: &mut Region,
     insts: &[MInst<R>],

@@ -1,7 +1,7 @@
 //! Scoreboards: decides which instructions set them, and which wait for them.
 //!
-//! In: the stream. Out: for each instruction the scoreboards that it [sets](Sets), the mask that it waits
-//! for, and the units that forced each wait. Three steps:
+//! In: the stream. Out: for each instruction the scoreboards that it [sets](Sets), the mask that it
+//! waits for, and the units that forced each wait. Three steps:
 //!
 //! 1. **Need** ([`need`], [`later`]). Results need a scoreboard if some later instruction reads or
 //!    overwrites them; operands that are read late need one if some later instruction overwrites
