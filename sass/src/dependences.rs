@@ -338,11 +338,11 @@ impl Walk<'_> {
         let scoreboards = [control.write_barrier, control.read_barrier.filter(|_| reading)];
         let waits = scoreboards.into_iter().flatten().filter_map(|scoreboard| {
             let waits = self.waits.get(usize::from(scoreboard))?;
-            let behind = match access.time < 0 {
+            let after = match access.time < 0 {
                 true => 0,
                 false => waits.partition_point(|&wait| wait <= access.inst),
             };
-            waits.get(behind).map(|&wait| Protection::Scoreboard { scoreboard, wait })
+            waits.get(after).map(|&wait| Protection::Scoreboard { scoreboard, wait })
         });
         waits.min_by_key(|found| match found {
             Protection::Scoreboard { wait, .. } => *wait,

@@ -287,8 +287,8 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
     fn write(&mut self, index: u32, reg: u32, file: RegFile, slot: Slot, guarded: bool, old: Option<usize>) {
         let place = self.place_of(reg, file);
         self.overwrite(index, place, slot);
-        let handed_on = self.becomes.partition_point(|&(from, _)| from < reg);
-        for &(_, param) in self.becomes[handed_on..].iter().take_while(|&&(from, _)| from == reg) {
+        let start = self.becomes.partition_point(|&(from, _)| from < reg);
+        for &(_, param) in self.becomes[start..].iter().take_while(|&&(from, _)| from == reg) {
             if let Some(param) = self.known_place(param) {
                 self.overwrite(index, param, slot);
             }

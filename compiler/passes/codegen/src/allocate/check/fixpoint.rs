@@ -93,11 +93,11 @@ impl<'a> Fixpoint<'a> {
                     self.crossing.receive(&self.state, to, content);
                 });
             }
-            let behind = self.crossing.end(&self.state);
+            let after = self.crossing.end(&self.state);
             let changed = match &mut self.entries[edge.block] {
-                Some(entry) => self.meeting.meet(entry, behind),
+                Some(entry) => self.meeting.meet(entry, after),
                 entry @ None => {
-                    *entry = Some(std::mem::take(behind));
+                    *entry = Some(std::mem::take(after));
                     true
                 }
             };
