@@ -90,7 +90,7 @@ impl Kind {
     }
 }
 
-/// What protects a dependence of two instructions.
+/// The protection of a dependence between two instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Protection {
     /// Stall counts.
@@ -124,7 +124,7 @@ pub struct Edge {
     pub kind: Kind,
     /// The registers, ascending.
     pub registers: SmallVec<[PReg; 2]>,
-    /// What keeps them apart.
+    /// The protection of the dependence.
     pub protection: Protection,
     /// Whether it comes from another block, or from another iteration of a loop.
     pub carried: bool,

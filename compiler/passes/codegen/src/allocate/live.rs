@@ -11,8 +11,8 @@
 //! ```
 //!
 //! So an operand whose last reader is an instruction and the result of that instruction do not
-//! overlap, and may share a register; a result that nobody reads still occupies one point. The cost
-//! is the size of the liveness sets and of the function.
+//! overlap, and may share a register; an unread result still occupies one point. The cost is the
+//! size of the liveness sets and of the function.
 //!
 //! # Uniform registers
 //!

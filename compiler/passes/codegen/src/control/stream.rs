@@ -38,7 +38,7 @@ pub(super) struct Touch {
     pub(super) unit: u16,
     /// The slot; the number of slots for the guard, and for units without an operand.
     pub(super) slot: u8,
-    /// Which of the slot's neighbouring registers.
+    /// The number of the register among the slot's neighbouring registers.
     pub(super) component: u8,
     /// Whether it is written.
     pub(super) write: bool,

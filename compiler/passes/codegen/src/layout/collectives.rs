@@ -90,7 +90,7 @@ struct Copy {
     body: Vec<Inst<PReg>>,
 }
 
-/// Takes the names of functions that are no longer called from the list.
+/// Removes the names of functions that are no longer called from the list.
 fn forget_copied(code: &mut Code, copies: &BTreeMap<u32, Copy>) {
     let mut kept = 0;
     let numbers: Vec<u32> = (0..code.header.functions.len() as u32)

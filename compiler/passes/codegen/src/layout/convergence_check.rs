@@ -178,7 +178,7 @@ fn step(inst: &Inst<PReg>, open: &mut Open, synced: &mut Option<(u8, u32)>) -> R
     }) else {
         return Ok(());
     };
-    // Of the regions with the same barrier, the innermost one holds it.
+    // The innermost of the regions with the same barrier holds it.
     let place = open.iter().rposition(|region| region.barrier == barrier);
     let holder = place.filter(|&place| !open[place].saved);
     // Before a `BSSY`, sm_75 clears a barrier without saving it.

@@ -200,9 +200,9 @@ pub enum Term<R> {
         pred: R,
         /// Whether the predicate must be false.
         negated: bool,
-        /// Where to if so.
+        /// The edge to take if so.
         then: Edge<R>,
-        /// Where to if not.
+        /// The edge to take if not.
         other: Edge<R>,
     },
     /// Take the first edge if all lanes of a mask are here, else the second; all lanes that are
@@ -210,9 +210,9 @@ pub enum Term<R> {
     Together {
         /// The mask, in a uniform register; all lanes without one.
         mask: Option<R>,
-        /// Where to if so.
+        /// The edge to take if so.
         here: Edge<R>,
-        /// Where to if not.
+        /// The edge to take if not.
         apart: Edge<R>,
     },
     /// Go to the target that a jump table gives.

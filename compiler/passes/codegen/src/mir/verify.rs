@@ -41,7 +41,7 @@ pub struct MirError {
     /// The number of the instruction in its block; `None` for parameters, the terminator and its
     /// edges.
     pub inst: Option<usize>,
-    /// What is wrong.
+    /// The error.
     pub message: String,
 }
 

@@ -33,8 +33,8 @@ pub trait Heuristic {
     /// Its name in messages and reports.
     fn name(&self) -> &str;
 
-    /// Which of the ready nodes issues next. `ready` is in source order and not empty; `now` is the
-    /// first cycle at which anything can issue.
+    /// Picks the ready node that issues next. `ready` is in source order and not empty; `now` is
+    /// the first cycle at which anything can issue.
     fn pick(&mut self, region: &Region, ready: &[Node], now: Cycle) -> Node;
 }
 
@@ -92,7 +92,7 @@ fn longest(region: &Region, mut nodes: impl Iterator<Item = Node>, now: Cycle) -
             continue;
         }
         let height = region.height(node);
-        // Of equals, the first in source order.
+        // The first of equals in source order wins.
         if at < least || height > greatest || (height == greatest && change(node) < change(best)) {
             (best, least, greatest) = (node, at, height);
         }

@@ -8,8 +8,8 @@
 //! R4: %r5    jump mb1(%r5) to mb1(%r9), where %r5 is read no more     =>     R4: %r9
 //! ```
 //!
-//! Of the contents of a place, only the components that are read after the edge are kept, besides
-//! constants and values that may be rematerialized.
+//! A place keeps only the components that are read after the edge, besides constants and values
+//! that may be rematerialized.
 
 use super::frozen::Frozen;
 use super::state::{Place, State, Value};

@@ -65,7 +65,7 @@ pub struct Violation {
     pub block: MBlockId,
     /// The index of the instruction in the block; the number of instructions for the terminator.
     pub inst: usize,
-    /// What is wrong.
+    /// The error.
     pub what: String,
 }
 
