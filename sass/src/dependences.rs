@@ -90,7 +90,7 @@ impl Kind {
     }
 }
 
-/// What protects a dependence of two instructions.
+/// The protection of a dependence between two instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Protection {
     /// Stall counts.
@@ -124,7 +124,7 @@ pub struct Edge {
     pub kind: Kind,
     /// The registers, ascending.
     pub registers: SmallVec<[PReg; 2]>,
-    /// What keeps them apart.
+    /// The protection of the dependence.
     pub protection: Protection,
     /// Whether it comes from another block, or from another iteration of a loop.
     pub carried: bool,
@@ -338,11 +338,11 @@ impl Walk<'_> {
         let scoreboards = [control.write_barrier, control.read_barrier.filter(|_| reading)];
         let waits = scoreboards.into_iter().flatten().filter_map(|scoreboard| {
             let waits = self.waits.get(usize::from(scoreboard))?;
-            let behind = match access.time < 0 {
+            let after = match access.time < 0 {
                 true => 0,
                 false => waits.partition_point(|&wait| wait <= access.inst),
             };
-            waits.get(behind).map(|&wait| Protection::Scoreboard { scoreboard, wait })
+            waits.get(after).map(|&wait| Protection::Scoreboard { scoreboard, wait })
         });
         waits.min_by_key(|found| match found {
             Protection::Scoreboard { wait, .. } => *wait,

@@ -1,6 +1,6 @@
 //! The machine: what SASS instructions exist, how they are written, and how long they take.
 //!
-//! Every fact about an instruction stands in one [`Row`] of the [`table`]: mnemonic, operand slots,
+//! Every fact about an instruction is in one [`Row`] of the [`table`]: mnemonic, operand slots,
 //! modifiers, functional unit, latency class, how its completion is tracked, side effects. An
 //! [`Inst`] is a row with its slots filled; it is generic over the register type, so that the same
 //! instruction exists with virtual registers before allocation and with [`PReg`]s after.

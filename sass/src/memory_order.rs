@@ -1,8 +1,8 @@
 //! The order of a thread's memory operations: which of them may change places.
 //!
 //! In: two instructions in program order. Out: whether the second may go before the first as far as
-//! memory is concerned, by what they do, where, and how strongly; addresses are not looked at, so
-//! the caller may allow more where it proves two addresses distinct ([`may_swap_if_disjoint`]).
+//! memory is concerned, by what they do, where, and how strongly; addresses are ignored, so the
+//! caller may allow more where it proves two addresses distinct ([`may_swap_if_disjoint`]).
 //! Registers are another matter, see [`latency`](crate::latency).
 //!
 //! | first \ second | weak load | weak store | strong or atomic | `BAR.ARV` | other barrier, fence |
@@ -79,13 +79,13 @@ pub fn space(op: Op) -> Option<Space> {
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryUse {
     does: u16,
-    /// What a later instruction must not do if it is to be moved before this one.
+    /// The actions that keep a later instruction from moving before this one.
     holds: u16,
     /// The same where both may touch the same bytes.
     holds_at_address: u16,
 }
 
-/// What instructions do.
+/// The actions of instructions.
 mod does {
     /// Every instruction does this.
     pub(super) const ANYTHING: u16 = 1;

@@ -207,7 +207,7 @@ pub struct Program {
     pub trap_handler: bool,
     /// Whether it is a device function in a section of its own, which cannot be launched.
     pub device_function: bool,
-    /// The instructions; instruction `i` lies at byte `16 * i`.
+    /// The instructions; instruction `i` is at byte `16 * i`.
     pub insts: Vec<Coded>,
     /// For each [`Label`], the index of its instruction; one past the last is allowed.
     pub labels: Vec<u32>,

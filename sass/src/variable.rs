@@ -1,8 +1,8 @@
 //! Variables of the module: the content of constant banks 3 and 4 and of global memory when a grid
 //! starts.
 //!
-//! A program reads a constant variable at its place in bank 3. The address of a global variable
-//! stands at the variable's place in bank 4, where the loader writes it.
+//! A program reads a constant variable at its place in bank 3. The address of a global variable is
+//! at the variable's place in bank 4, where the loader writes it.
 
 /// The section of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -118,7 +118,7 @@ impl ModField {
     }
 }
 
-/// Where a slot is in a pattern.
+/// The place of a slot in a pattern.
 pub(crate) struct SlotField {
     pub(crate) shape: Shape,
     /// The file of a register in it.

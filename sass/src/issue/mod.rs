@@ -18,20 +18,20 @@
 //! assert_eq!(issue::distances(Arch::Sm90, &[coded(add(3)), coded(add(4))]), [2, 1]);
 //! ```
 //!
-//! **Pipes.** The figures stand in `machine/data/sm_*/issue.csv`. A unit that is half a warp wide
-//! is taken for two cycles by each instruction. Where there are two units (single precision), the
-//! one that is free first is taken. The memory pipe and similar pipes have a queue: an instruction
-//! enters it at issue and leaves it after `delay` cycles, and at least `interval` cycles after the
-//! previous instruction. Issue continues until the queue is full.
+//! **Pipes.** The figures are in `machine/data/sm_*/issue.csv`. A unit that is half a warp wide is
+//! taken for two cycles by each instruction. If there are two units (single precision), the
+//! instruction goes to the one that is free first. The memory pipe and similar pipes have a queue:
+//! an instruction enters it at issue and leaves it after `delay` cycles, and at least `interval`
+//! cycles after the previous instruction. Issue continues until the queue is full.
 //!
 //! **Register ports.** The model is that of Huerta et al., "Analyzing Modern NVIDIA GPU cores"
-//! (arXiv 2503.20481), sections 5.1.1 and 5.3. The general registers lie in two banks, even and
+//! (arXiv 2503.20481), sections 5.1.1 and 5.3. The general registers are in two banks, even and
 //! odd, each with one port that reads one register of a warp in a cycle. An instruction of fixed
 //! latency takes one cycle in stage Control and then stays in stage Allocate until all its operands
 //! can be read within the three cycles that follow. An instruction can issue when Control is free.
 //! A register that a reuse flag has kept from an earlier instruction of the same warp, in the same
-//! operand slot and bank, is not read again. Instructions of variable latency read through what is
-//! left of the ports; that is not modelled.
+//! operand slot and bank, is not read again. Instructions of variable latency use the cycles of the
+//! ports that are left; that is not modelled.
 //!
 //! Cost: constant time per instruction.
 

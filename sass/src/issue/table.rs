@@ -22,7 +22,7 @@ pub struct PipeTiming {
     pub delay: u8,
     /// Whether all sub-cores send through one port of the SM.
     pub shared: bool,
-    /// Where the figures come from.
+    /// The source of the figures.
     pub source: String,
 }
 

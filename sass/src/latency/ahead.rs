@@ -76,10 +76,10 @@ impl Ahead {
     /// The least distance in NVIDIA's code from the issue of this instruction to that of a later
     /// one, in cycles. If the later instruction begins a block, it is less than the
     /// [distance](Ahead::distance) that straight code keeps.
-    pub fn least<R: Register>(self, arch: Arch, behind: &Inst<R>) -> u8 {
-        let distance = self.distance(arch, behind);
+    pub fn least<R: Register>(self, arch: Arch, later: &Inst<R>) -> u8 {
+        let distance = self.distance(arch, later);
         match self {
-            Ahead::Barrier if behind.op.is_cta_barrier() => {
+            Ahead::Barrier if later.op.is_cta_barrier() => {
                 distance.min(arch.facts().distances.after_barrier.barrier_at_start)
             }
             Ahead::UnreadResult => distance.min(arch.facts().distances.after_unread_result),
@@ -90,14 +90,14 @@ impl Ahead {
 
     /// The distance that code should keep from the issue of this instruction to that of a later
     /// one, in cycles.
-    pub fn distance<R: Register>(self, arch: Arch, behind: &Inst<R>) -> u8 {
+    pub fn distance<R: Register>(self, arch: Arch, later: &Inst<R>) -> u8 {
         match self {
-            Ahead::Barrier => after_barrier(arch, behind),
-            Ahead::BarrierResult | Ahead::UnreadResult => match behind.row().effects.barrier_result {
+            Ahead::Barrier => after_barrier(arch, later),
+            Ahead::BarrierResult | Ahead::UnreadResult => match later.row().effects.barrier_result {
                 BarrierResult::Set | BarrierResult::Lost => arch.facts().distances.after_barrier_result,
                 BarrierResult::Read | BarrierResult::Untouched => 0,
             },
-            Ahead::ClusterErrors if behind.op.is_cta_barrier() || behind.op == Op::UCGABAR_ARV => 8,
+            Ahead::ClusterErrors if later.op.is_cta_barrier() || later.op == Op::UCGABAR_ARV => 8,
             Ahead::ClusterErrors => 0,
         }
     }

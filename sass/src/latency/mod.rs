@@ -22,7 +22,7 @@
 //! assert_eq!((found.safe, found.legal), (5, 5));
 //! ```
 //!
-//! The numbers stand in one file an architecture, `machine/data/sm_*/latency.csv`, keyed by
+//! The numbers are in one file per architecture, `machine/data/sm_*/latency.csv`, keyed by
 //! dependence, register file and the [`LatencyClass`] of both sides, with a source and the number
 //! of observations. A file is read once into a dense array; a query is one lookup. The evidence for
 //! the figures is in `docs/facts/latency.md`.
@@ -65,7 +65,7 @@ pub struct Side<'a, R> {
     pub inst: &'a Inst<R>,
     /// Its slot; the number of its slots for the guard.
     pub slot: u8,
-    /// Which of the slot's neighbouring registers, from 0.
+    /// The number of the register among the slot's neighbouring registers, from 0.
     pub component: u8,
 }
 
@@ -77,7 +77,7 @@ impl<R> Clone for Side<'_, R> {
 
 impl<R> Copy for Side<'_, R> {}
 
-/// Where a latency comes from.
+/// The source of a latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Source {
     /// The least distance that NVIDIA's assembler was seen to keep for this pair of classes.
@@ -99,7 +99,7 @@ pub struct Latency {
     pub safe: u8,
     /// The distance that a program must keep; at most `safe`.
     pub legal: u8,
-    /// Where both come from.
+    /// The source of both figures.
     pub source: Source,
 }
 

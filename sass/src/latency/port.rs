@@ -16,7 +16,7 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
 
 macro_rules! ports {
     ($($(#[$meta:meta])* $name:ident = $text:literal,)*) => {
-        /// Where a value leaves a functional unit, or where it enters one.
+        /// The place where a value leaves a functional unit, or enters one.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Port { $($(#[$meta])* $name,)* }
 

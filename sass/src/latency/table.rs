@@ -14,9 +14,9 @@ pub struct Entry {
     pub guard: bool,
     /// The register file.
     pub file: RegFile,
-    /// Where the value comes from; for [`Dependence::War`], the reader.
+    /// The source of the value; for [`Dependence::War`], the reader.
     pub producer: Port,
-    /// Where it goes; for [`Dependence::War`], the writer.
+    /// The destination of the value; for [`Dependence::War`], the writer.
     pub consumer: Port,
     /// The distance.
     pub latency: Latency,

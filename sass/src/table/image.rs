@@ -30,9 +30,9 @@ use crate::register::Register;
 /// An operand of an access to a texture or a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ImageOperand {
-    /// Of a texture: the first two components of the result.
+    /// The first two components of the result of a texture access.
     Low,
-    /// Of a texture: the other components.
+    /// The other components of the result of a texture access.
     High,
     /// The first source: coordinates.
     First,
@@ -40,7 +40,7 @@ pub enum ImageOperand {
     Second,
     /// The coordinates in a surface.
     Place,
-    /// Of a formatted store to a surface: the components.
+    /// The components of a formatted store to a surface.
     Texel,
 }
 

@@ -54,7 +54,7 @@ pub struct Slot {
     pub default_not: bool,
     /// How an immediate is printed.
     pub imm: ImmFormat,
-    /// Which halves of a register it takes.
+    /// The halves of a register that it takes.
     pub halves: Halves,
     /// Whether only a space, without a comma, separates it from the previous slot.
     pub spaced: bool,

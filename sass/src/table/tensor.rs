@@ -43,7 +43,7 @@ const fn c(bits: u8) -> Slot {
 const META: Slot = Slot::read("meta", Kinds::R).reuse(3).at(40, 8);
 /// The lanes that hold these places.
 const SELECTOR: Slot = Slot::read("selector", Kinds::IMM).at(48, 2);
-/// Integers and bits: a lies by rows, b by columns.
+/// Integers and bits: a is stored by rows, b by columns.
 const BY_COLUMNS: Fixed = Fixed::new(74, 1, 1);
 
 /// The type of d and c.

@@ -5,7 +5,7 @@
 //! UTMALDG.2D [UR8], [UR4], desc[UR6]
 //!             │      │      └ the cache policy, a pair
 //!             │      └ the address of the tensor map, a pair
-//!             └ where in shared memory the box lies, for loads the mbarrier that learns of them, then the coordinates
+//!             └ the place in shared memory, for loads the mbarrier, then the coordinates
 //! ```
 //!
 //! Loads with `.IM2COL` or `.MULTICAST` have `extra`: the low half holds the offsets of an image's

@@ -58,7 +58,7 @@ const GROUP: Modifier =
     Modifier::new(ModKind::Group, &["", "gsb0"]).at(84, 3).codes(&[7, 0]).stand(Stand::Last);
 
 /// A modifier of one bit after the descriptors.
-const fn behind(kind: ModKind, values: &'static [&'static str], slot: &'static str, bit: u8) -> Modifier {
+const fn after_slot(kind: ModKind, values: &'static [&'static str], slot: &'static str, bit: u8) -> Modifier {
     Modifier::new(kind, values).at(bit, 1).stand(Stand::Operand(slot))
 }
 
@@ -137,18 +137,18 @@ const H_AB: [Modifier; 8] = [
     HALVES,
     RESULT,
     FLOATS,
-    behind(ModKind::NegativeA, NEGATIVE_A, "ab", 72),
-    behind(ModKind::NegativeB, NEGATIVE_B, "ab", 63),
-    behind(ModKind::LayoutA, TRANSPOSED_A, "ab", 61),
-    behind(ModKind::LayoutB, TRANSPOSED_B, "ab", 62),
+    after_slot(ModKind::NegativeA, NEGATIVE_A, "ab", 72),
+    after_slot(ModKind::NegativeB, NEGATIVE_B, "ab", 63),
+    after_slot(ModKind::LayoutA, TRANSPOSED_A, "ab", 61),
+    after_slot(ModKind::LayoutB, TRANSPOSED_B, "ab", 62),
     GROUP,
 ];
 const H_B: [Modifier; 6] = [
     HALVES,
     RESULT,
     FLOATS,
-    behind(ModKind::NegativeB, NEGATIVE_B, "b", 63),
-    behind(ModKind::LayoutB, TRANSPOSED_B, "b", 62),
+    after_slot(ModKind::NegativeB, NEGATIVE_B, "b", 63),
+    after_slot(ModKind::LayoutB, TRANSPOSED_B, "b", 62),
     GROUP,
 ];
 

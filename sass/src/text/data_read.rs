@@ -136,7 +136,7 @@ impl DataReader {
         Ok(())
     }
 
-    /// A line of constant bank 4: the name of the variable whose address lies there.
+    /// A line of constant bank 4: the name of the variable whose address is there.
     pub(super) fn address(&mut self, line: &Line<'_>, errors: &mut Vec<TextError>) {
         let code = line.code;
         if code.ends_with(':') || code.starts_with(".align") || code.starts_with(".sectionflags") {

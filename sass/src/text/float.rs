@@ -150,11 +150,11 @@ fn fixed(value: f64) -> Option<([u8; 40], usize)> {
     let unused = mantissa.trailing_zeros();
     let mantissa = mantissa >> unused;
     // The bits of the mantissa after the point.
-    let behind = (1023 + FRACTION).checked_sub((bits >> FRACTION) as u32 + unused)?;
-    if !(1..=60).contains(&behind) {
+    let below_point = (1023 + FRACTION).checked_sub((bits >> FRACTION) as u32 + unused)?;
+    if !(1..=60).contains(&below_point) {
         return None;
     }
-    let (whole, mut rest) = (mantissa >> behind, mantissa & ((1 << behind) - 1));
+    let (whole, mut rest) = (mantissa >> below_point, mantissa & ((1 << below_point) - 1));
     let mut digits = [0; 40];
     let mut buffer = [0; number::DECIMAL_DIGITS];
     let front = number::decimal_digits(whole, &mut buffer);
@@ -164,13 +164,13 @@ fn fixed(value: f64) -> Option<([u8; 40], usize)> {
     let (mut len, mut counted) = (first, if whole == 0 { 0 } else { front.len() });
     while counted < DIGITS && rest != 0 {
         rest *= 10;
-        let digit = (rest >> behind) as u8;
-        rest &= (1 << behind) - 1;
+        let digit = (rest >> below_point) as u8;
+        rest &= (1 << below_point) - 1;
         *digits.get_mut(len)? = b'0' + digit;
         len += 1;
         counted += usize::from(counted > 0 || digit > 0);
     }
-    let half = 1 << (behind - 1);
+    let half = 1 << (below_point - 1);
     let is_odd = digits.get(len - 1)? & 1 != 0;
     if rest > half || (rest == half && is_odd) {
         let raised = digits.get(first..len)?.iter().rposition(|&digit| digit != b'9')?;

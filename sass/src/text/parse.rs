@@ -152,8 +152,8 @@ impl Names for Numbered {
 /// Reads an instruction of an architecture: the instruction, and a bit for each operand a, b, c
 /// that is marked `.reuse`.
 ///
-/// Labels and functions are numbered by their text, `` `(.L_x_7) `` being [`Label`] 7 and `` `($2)
-/// `` [`FunctionIndex`] 2.
+/// Labels and functions are numbered by their text: `` `(.L_x_7) `` is [`Label`] 7, and
+/// `` `($2) `` is [`FunctionIndex`] 2.
 ///
 /// # Errors
 /// If no row of the table takes the text, or the architecture lacks the form.

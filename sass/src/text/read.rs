@@ -423,9 +423,9 @@ impl<'a> Parts<'a> {
             inst = inst[end..].trim_start();
         }
         if let Some(at) = [" &", " ?", "\t&", "\t?"].iter().filter_map(|mark| inst.find(mark)).min() {
-            let behind = inst[at..].trim_start();
+            let after = inst[at..].trim_start();
             // A second field is one too many; the field before the instruction is kept.
-            control = control.or(Some((Notation::Nv, behind, place(behind))));
+            control = control.or(Some((Notation::Nv, after, place(after))));
             inst = inst[..at].trim_end();
         }
         Parts { control, inst, span: place(inst), rest }

@@ -14,7 +14,7 @@ pub(super) struct Fixed {
     pub(super) producer: u32,
     /// The slot; the number of slots for the guard.
     pub(super) slot: u8,
-    /// Which of the slot's neighbouring registers.
+    /// The number of the register among the slot's neighbouring registers.
     pub(super) component: u8,
     /// Cycles since issue on the shortest path.
     pub(super) age: u8,

@@ -1,4 +1,5 @@
-//! The passes from SSA to machine code: selection, scheduling, allocation, layout, control codes, linking.
+//! The passes from SSA to machine code: selection, scheduling, allocation, layout, control codes,
+//! linking.
 
 pub mod abi;
 

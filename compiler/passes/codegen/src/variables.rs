@@ -4,7 +4,8 @@ use ptxc_ir::Space;
 use ptxc_ir::symbol::{Initial, InitialAddress, SymbolData};
 use ptxc_sass::variable::{Pointer, Section, Variable};
 
-/// The variable of the program that a symbol of a function names; `None` for a symbol in a window of the CTA or thread.
+/// The variable of the program that a symbol of a function names; `None` for a symbol in a window
+/// of the CTA or thread.
 pub(crate) fn variable(symbol: &SymbolData) -> Option<Variable> {
     let section = match symbol.space {
         Space::Const => Section::Constant,
@@ -15,7 +16,8 @@ pub(crate) fn variable(symbol: &SymbolData) -> Option<Variable> {
     Some(placed(section, symbol.offset?, &symbol.name, [symbol.size, symbol.align], initial))
 }
 
-/// The variable of the program at a place of its section, in bytes, with a size and an alignment in bytes.
+/// The variable of the program at a place of its section, in bytes, with a size and an alignment in
+/// bytes.
 pub fn placed(
     section: Section,
     place: u32,

@@ -49,8 +49,8 @@ use super::pressure::destroys_for_good;
 use super::work::Work;
 use crate::mir::{VReg, VRegId};
 
-/// The lowest number from `lowest` to `highest` that is `residue` modulo `align`, which is 1, 2 or 4, and clear in the
-/// mask.
+/// The lowest number from `lowest` to `highest` that is `residue` modulo `align`, which is 1, 2 or
+/// 4, and clear in the mask.
 fn lowest_clear(mask: &Mask, lowest: i16, highest: i16, align: u8, residue: u8) -> Option<i16> {
     let aligned = match align {
         1 => u64::MAX,
@@ -111,7 +111,8 @@ struct Recent {
 const READ_WITHIN: u32 = 20;
 
 impl Recent {
-    /// The points after the last reader of a component at which it may still read, if it reads late.
+    /// The points after the last reader of a component at which it may still read, if it reads
+    /// late.
     fn after(&self, live: &LiveRanges<'_>, component: u32) -> Option<Segment> {
         let last = live.ranges[component as usize].last().filter(|_| self.reads_late[component as usize])?;
         let after =
@@ -433,8 +434,8 @@ impl Assignment {
         true
     }
 
-    /// The lowest place that is free throughout and that no late reader may still read, if there is one among the registers that
-    /// the function needs anyway.
+    /// The lowest place that is free throughout and that no late reader may still read, if there is
+    /// one among the registers that the function needs anyway.
     fn unhurried(&self, live: &LiveRanges<'_>, classes: &Classes, index: usize, clear: &Mask) -> Option<i16> {
         let class = &classes.list[index];
         let recent = self.recent.as_ref().filter(|_| class.file == RegFile::Gpr)?;

@@ -7,11 +7,12 @@
 //! Values that must be in certain registers form one class for each file, whose origin is
 //! register 0. Its lanes are taken where a call destroys a register.
 //!
-//! This is aggressive coalescing of a function in conventional SSA form (Boissinot, Darte, Rastello,
-//! Dupont de Dinechin and Guillon, "Revisiting out-of-SSA translation for correctness, code quality, and
-//! efficiency", CGO 2009), hottest affinity first, with exact live ranges instead of the dominance test.
-//! An interference graph is never built. A merge looks up the segments of the smaller class in the larger
-//! one and then moves them there: `O(n log² n)` for `n` segments over all merges.
+//! This is aggressive coalescing of a function in conventional SSA form (Boissinot, Darte,
+//! Rastello, Dupont de Dinechin and Guillon, "Revisiting out-of-SSA translation for correctness,
+//! code quality, and efficiency", CGO 2009), hottest affinity first, with exact live ranges instead
+//! of the dominance test. An interference graph is never built. A merge looks up the segments of
+//! the smaller class in the larger one and then moves them there: `O(n log² n)` for `n` segments
+//! over all merges.
 
 use std::collections::BTreeMap;
 

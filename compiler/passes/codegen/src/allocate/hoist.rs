@@ -1,7 +1,7 @@
 //! Hoists the copies of an edge before the branch, if the other edges are not affected.
 //!
-//! In: the copies on each edge of a branch. Out: whether those of one edge may run before the branch, on every
-//! path. The edge then needs no block of its own, and so no jump:
+//! In: the copies on each edge of a branch. Out: whether those of one edge may run before the
+//! branch, on every path. The edge then needs no block of its own, and so no jump:
 //!
 //! ```text
 //! mb1: …; branch P0, mb2, mb3            mb1: …; MOV R4, R6

@@ -1,4 +1,5 @@
-//! Gives each guarded definition an old value of its own, and each call arguments and results of its own.
+//! Gives each guarded definition an old value of its own, and each call arguments and results of
+//! its own.
 //!
 //! A guarded definition keeps the old content of its register if the guard fails, so it must be put
 //! into the register that holds the old value. If the old value is still read later, or is tied
@@ -104,7 +105,7 @@ pub(super) fn isolate(work: &mut Work<'_>) -> Result<(), AllocError> {
                 }
             }
             let loc = inst.loc;
-            let mut behind: Vec<(VReg, VReg)> = Vec::new();
+            let mut after: Vec<(VReg, VReg)> = Vec::new();
             let mut copies: Vec<(VReg, VReg)> = Vec::new();
             if let Some(call) = &mut inst.call {
                 for fixed in &mut call.args {
@@ -135,13 +136,13 @@ pub(super) fn isolate(work: &mut Work<'_>) -> Result<(), AllocError> {
                     if fixed.place == abi::stack_pointer() {
                         // R1 is not available, and holds the value from here on.
                         let frame = work.frame();
-                        behind.push((fixed.value.reg, frame));
+                        after.push((fixed.value.reg, frame));
                         fixed.value.reg = frame;
                         continue;
                     }
                     let (Tuple { reg, width }, copy) =
                         (fixed.value, work.new_fixed(fixed.place, fixed.value.width));
-                    behind.extend((0..width).map(|n| (reg.offset(n), copy.offset(n))));
+                    after.extend((0..width).map(|n| (reg.offset(n), copy.offset(n))));
                     fixed.value.reg = copy;
                 }
             }
@@ -153,7 +154,7 @@ pub(super) fn isolate(work: &mut Work<'_>) -> Result<(), AllocError> {
                 }
             }
             rebuilt.push(inst, origin);
-            for (to, from) in behind {
+            for (to, from) in after {
                 rebuilt.insert(own_copy(to, from, loc)?, loc);
             }
         }

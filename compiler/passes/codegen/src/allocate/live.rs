@@ -1,8 +1,8 @@
 //! Live ranges: for each component the program points at which it is live.
 //!
-//! In: a function in SSA form by component and its [`mir::Liveness`](crate::mir::Liveness). Out: for each
-//! component a sorted list of segments of program points. Points number the function in layout order. A
-//! block with `n` instructions has `2n + 2` of them:
+//! In: a function in SSA form by component and its [`mir::Liveness`](crate::mir::Liveness). Out:
+//! for each component a sorted list of segments of program points. Points number the function in
+//! layout order. A block with `n` instructions has `2n + 2` of them:
 //!
 //! ```text
 //! entry                 parameters are written
@@ -10,9 +10,9 @@
 //! exit                  the terminator reads its predicate, the edges read their arguments
 //! ```
 //!
-//! So an operand whose last reader is an instruction and the result of that instruction do not overlap,
-//! and may share a register; a result that nobody reads still occupies one point. The cost is the size of
-//! the liveness sets and of the function.
+//! So an operand whose last reader is an instruction and the result of that instruction do not
+//! overlap, and may share a register; an unread result still occupies one point. The cost is the
+//! size of the liveness sets and of the function.
 //!
 //! # Uniform registers
 //!
@@ -479,7 +479,8 @@ pub(super) fn exit_uses(mir: &Mir<VReg>, block: MBlockId) -> SmallVec<[Operand; 
     list
 }
 
-/// Whether the warp may have diverged on an edge of this block: there, or in a target of the same branch.
+/// Whether the warp may have diverged on an edge of this block: there, or in a target of the same
+/// branch.
 pub(super) fn diverges_behind<R: Copy>(mir: &Mir<R>, block: MBlockId) -> bool {
     let data = &mir.blocks[block];
     data.divergent || data.term.edges().iter().any(|edge| mir.blocks[edge.block].divergent)

@@ -21,7 +21,8 @@
 //!    registers have their live ranges split ([`next_use`], [`residence`], [`names`], [`split`]),
 //!    or are spilled everywhere, whichever costs less.
 //! 4. [`coalesce`]: values that edges and copies connect share a register if possible.
-//! 5. [`assign`], [`occupancy`]: aligned places for tuples and values, out of the way of calls where that costs no register.
+//! 5. [`assign`], [`occupancy`]: aligned places for tuples and values, out of the way of calls
+//!    where that costs no register.
 //! 6. [`rewrite`], [`parallel_copy`], [`save`]: physical registers, copies on edges, and saves
 //!    around calls of the registers that they would destroy.
 //!
@@ -407,7 +408,8 @@ struct General<'a, 'm> {
     /// The number of registers.
     limit: u32,
     forced: BTreeSet<VRegId>,
-    /// The function with the cheapest values spilled wherever they are live; `spilled` names these values.
+    /// The function with the cheapest values spilled wherever they are live; `spilled` names these
+    /// values.
     everywhere: Option<Work<'m>>,
     spilled: Vec<VRegId>,
     splits: Option<Splits>,

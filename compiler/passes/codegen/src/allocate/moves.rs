@@ -38,9 +38,9 @@ fn predicate<R: Register>(dst: Operand<R>, a: Operand<R>, b: Operand<R>, lut: u3
 
 /// Exchanges two registers of one file without a third.
 ///
-/// Predicates: one `PLOP3` with two results, whose truth tables select the other operand (the first of
-/// three operands is the high bit of the index: `0xf0` is the first, `0xcc` the second). Others: three
-/// exclusive ors.
+/// Predicates: one `PLOP3` with two results, whose truth tables select the other operand (the first
+/// of three operands is the high bit of the index: `0xf0` is the first, `0xcc` the second). Others:
+/// three exclusive ors.
 pub(super) fn swap<R: Register>(a: R, b: R) -> Vec<Inst<R>> {
     let (ra, rb) = (Operand::reg(a), Operand::reg(b));
     match a.file() {

@@ -12,10 +12,10 @@
 //!      branch %p, mb1, mb2                            end:   %r1 3, %r2 100000
 //! ```
 //!
-//! Loops are natural loops, found from the innermost header outwards with disjoint sets (Havlak, "Nesting of
-//! reducible and irreducible loops", 1997, for the reducible case). The distances are a backward dataflow
-//! analysis that goes over the blocks at most [`SWEEPS`] times; stopping early gives worse choices, not wrong
-//! ones. Cost: a few times the size of the liveness sets.
+//! Loops are natural loops, found from the innermost header outwards with disjoint sets (Havlak,
+//! "Nesting of reducible and irreducible loops", 1997, for the reducible case). The distances are a
+//! backward dataflow analysis that goes over the blocks at most [`SWEEPS`] times; stopping early
+//! gives worse choices, not wrong ones. Cost: a few times the size of the liveness sets.
 
 use cranelift_entity::SecondaryMap;
 use ptxc_sass::RegFile;
@@ -106,12 +106,12 @@ impl NextUses {
         // A block is visited again only if the start of a successor has changed, which happens only
         // in loops.
         let mut is_due = for_blocks(&work.mir, true);
-        let mut behind = Vec::new();
+        let mut from_end = Vec::new();
         for _ in 0..SWEEPS {
             let mut changed = false;
             for &block in cfg.order().iter().rev() {
                 if std::mem::replace(&mut is_due[block], false)
-                    && uses.sweep(work, block, &first[block], &mut behind)
+                    && uses.sweep(work, block, &first[block], &mut from_end)
                 {
                     changed = true;
                     cfg.preds(block).iter().for_each(|&pred| is_due[pred] = true);
@@ -168,15 +168,21 @@ impl NextUses {
 
     /// Finds the distances at the start of a block from those at the starts of the next ones;
     /// returns whether any has changed.
-    fn sweep(&mut self, work: &Work<'_>, block: MBlockId, first: &Distances, behind: &mut Vec<u32>) -> bool {
+    fn sweep(
+        &mut self,
+        work: &Work<'_>,
+        block: MBlockId,
+        first: &Distances,
+        from_end: &mut Vec<u32>,
+    ) -> bool {
         let start = &self.at_start[block];
-        behind.clear();
-        behind.resize(start.len(), NEVER);
+        from_end.clear();
+        from_end.resize(start.len(), NEVER);
         for edge in work.mir.blocks[block].term.edges() {
             let penalty = self.penalty(block, edge.block);
             let next = &self.at_start[edge.block];
             let mut rest = next.as_slice();
-            for (far, start) in behind.iter_mut().zip(start) {
+            for (far, start) in from_end.iter_mut().zip(start) {
                 while let [other, after @ ..] = rest
                     && other.vreg <= start.vreg
                 {
@@ -188,16 +194,16 @@ impl NextUses {
             }
             for_each_arg(work, edge, |arg, param| {
                 if let Ok(at) = start.binary_search_by_key(&arg, |start| start.vreg) {
-                    behind[at] = distance(next, param).saturating_add(penalty).min(behind[at]);
+                    from_end[at] = distance(next, param).saturating_add(penalty).min(from_end[at]);
                 }
             });
         }
         let length = work.mir.blocks[block].insts.len() as u32;
         let mut here = Ascending(first);
         let mut changed = false;
-        for (start, &behind) in self.at_start[block].iter_mut().zip(behind.iter()) {
+        for (start, &from_end) in self.at_start[block].iter_mut().zip(from_end.iter()) {
             let now = match here.distance(start.vreg) {
-                NEVER => behind.saturating_add(length),
+                NEVER => from_end.saturating_add(length),
                 here => here,
             };
             changed |= now != start.far;

@@ -1,7 +1,8 @@
 //! Puts copies that happen at once into an order.
 //!
-//! In: pairs `(to, from)` of places, each place at most once as `to`. Out: single moves that have the same
-//! effect, and the cycles that no order resolves. A place may be a register or a spill slot.
+//! In: pairs `(to, from)` of places, each place at most once as `to`. Out: single moves that have
+//! the same effect, and the cycles that no order resolves. A place may be a register or a spill
+//! slot.
 //!
 //! ```text
 //! a <- b, c <- b, b <- a      =>   c <- b;  then the cycle a <- b <- a

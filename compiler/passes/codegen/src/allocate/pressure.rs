@@ -301,18 +301,19 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Whether a block may need more registers than there are, whatever has been chosen. Values that are reloaded were live there
-    /// before, so they add nothing, with three exceptions: an instruction may read a part of a tuple that is reloaded whole, an edge
-    /// may pass one register several times, and registers that calls destroy count, too.
+    /// Whether a block may need more registers than there are, whatever has been chosen. Values
+    /// that are reloaded were live there before, so they add nothing, with three exceptions: an
+    /// instruction may read a part of a tuple that is reloaded whole, an edge may pass one register
+    /// several times, and registers that calls destroy count, too.
     fn may_be_tight(&self, block: MBlockId) -> bool {
         let is_wide = self.file != RegFile::Pred;
-        let handed_on = |edge: &Edge<VReg>| {
+        let edge_width = |edge: &Edge<VReg>| {
             let params = &self.work.mir.blocks[edge.block].params;
             let width: u32 = params.iter().map(|param| u32::from(param.width)).sum();
             if is_wide && width > 0 { width + 2 } else { width }
         };
         let edges = self.work.mir.blocks[block].term.edges();
-        let extra: u32 = edges.into_iter().map(handed_on).sum::<u32>() + if is_wide { 8 } else { 0 };
+        let extra: u32 = edges.into_iter().map(edge_width).sum::<u32>() + if is_wide { 8 } else { 0 };
         let calls = destroys_for_good(self.file) && !self.live.calls.is_empty();
         calls || self.live.most_in(block, self.file) + extra > self.limit
     }

@@ -6,9 +6,9 @@
 //! (`hoist`), else into a new block on the edge. At the end of a block they go before a `BSYNC`,
 //! since lanes continue at the label of its `BSSY`. Copies from a register to itself vanish.
 //!
-//! A cycle of copies borrows a register that is free on the edge and below the highest one in use, so that
-//! it does not cost a register; if there is none, registers are exchanged pairwise. An aligned pair that
-//! becomes zero takes one `CS2R`.
+//! A cycle of copies borrows a register that is free on the edge and below the highest one in use,
+//! so that it does not cost a register; if there is none, registers are exchanged pairwise. An
+//! aligned pair that becomes zero takes one `CS2R`.
 
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 use ptxc_ir::{FunctionKind, SourceLoc};
@@ -175,7 +175,7 @@ pub(super) fn rewrite(
     let mir = Mir { header, blocks, layout, vregs: work.mir.vregs.clone() };
     let mut named = rewriter.named;
     named.add_inserted(&mir, &origins);
-    let registers = named.behind.map(|behind| behind.min(255) as u8);
+    let registers = named.end.map(|end| end.min(255) as u8);
     Ok(Some(Rewritten { mir, origins, copies: rewriter.copies, registers }))
 }
 
@@ -218,8 +218,8 @@ impl Rewriter<'_> {
             let mut is_higher = false;
             let renamed = inst.map(|reg| {
                 let place = self.register(reg).unwrap_or(PReg::new(reg.file(), 0));
-                let behind = u16::from(place.index()) + u16::from(self.work.mir.vregs[reg.id()].width);
-                is_higher |= behind > self.named.behind[place.file() as usize];
+                let end = u16::from(place.index()) + u16::from(self.work.mir.vregs[reg.id()].width);
+                is_higher |= end > self.named.end[place.file() as usize];
                 place
             });
             if moves::as_copy(&renamed.inst).is_some_and(|(to, from)| to == from) {
@@ -400,13 +400,13 @@ fn rotate(cycle: &[PReg], scratch: Option<PReg>, insts: &mut Vec<Inst<PReg>>) {
 /// The highest register that is named plus one, by file.
 #[derive(Default)]
 struct Named {
-    behind: [u16; 4],
+    end: [u16; 4],
 }
 
 impl Named {
     fn name(&mut self, reg: PReg, width: u8) {
-        let behind = &mut self.behind[reg.file() as usize];
-        *behind = (*behind).max(u16::from(reg.index()) + u16::from(width));
+        let end = &mut self.end[reg.file() as usize];
+        *end = (*end).max(u16::from(reg.index()) + u16::from(width));
     }
 
     /// Adds the registers that an instruction reads and writes.

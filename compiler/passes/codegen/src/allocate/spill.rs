@@ -93,7 +93,8 @@ pub(super) fn spill(work: &mut Work<'_>, live: &LiveRanges<'_>, file: RegFile, s
     stored
 }
 
-/// Gives each stored virtual register its slot: one slot for parameters and arguments that do not interfere.
+/// Gives each stored virtual register its slot: one slot for parameters and arguments that do not
+/// interfere.
 pub(super) fn place_slots(work: &mut Work<'_>, live: &LiveRanges<'_>, homes: &mut [Option<Home>]) {
     if !homes.iter().any(|home| matches!(home, Some(Home::Slot(_)))) {
         return;
@@ -221,7 +222,7 @@ impl Rewriter<'_, '_> {
             Some(Home::General(general)) => {
                 for component in 0..width {
                     let to = general.offset(reg.component() + component);
-                    out.insert(put_away(to, temp.offset(component)), loc);
+                    out.insert(copy_to_general(to, temp.offset(component)), loc);
                 }
             }
             Some(Home::Recompute(_)) | None => {}
@@ -361,7 +362,7 @@ impl Rewriter<'_, '_> {
         let from = self.reload(reg, width, loc, code);
         let to = self.work.new_short(RegFile::Gpr, width);
         for component in 0..width {
-            code.insert(put_away(to.offset(component), from.offset(component)), loc);
+            code.insert(copy_to_general(to.offset(component), from.offset(component)), loc);
         }
         to
     }
@@ -445,7 +446,7 @@ pub(super) fn fill_slot(
 }
 
 /// Copies a predicate or uniform register to a general one.
-fn put_away(to: VReg, from: VReg) -> Inst<VReg> {
+fn copy_to_general(to: VReg, from: VReg) -> Inst<VReg> {
     match from.file() {
         RegFile::Pred => moves::from_predicate(to, from),
         _ => moves::from_uniform(to, from),

@@ -1,8 +1,8 @@
-//! Rewrites a function so that values are in registers and in memory where [`residence`](super::residence) wants
-//! them, back into SSA form.
+//! Rewrites a function so that values are in registers and in memory where
+//! [`residence`](super::residence) wants them, back into SSA form.
 //!
-//! In: a function and its [`Residence`]. Out: the function with stores, reloads under new names, and block
-//! parameters where names meet:
+//! In: a function and its [`Residence`]. Out: the function with stores, reloads under new names,
+//! and block parameters where names meet:
 //!
 //! ```text
 //! mb0: %r0 = …                      mb0: %r0 = …; STL [%frame], %r0
@@ -364,7 +364,8 @@ impl Splitter<'_, '_> {
         self.work.mir.to_mut().blocks[block].term = term;
     }
 
-    /// The code of an edge, and its arguments: those of parameters that stay, then those of new ones.
+    /// The code of an edge, and its arguments: those of parameters that stay, then those of new
+    /// ones.
     fn edge(
         &mut self,
         block: MBlockId,

@@ -9,12 +9,11 @@
 //! ```
 //!
 //! On most architectures an operand of arithmetic may be a word of a constant bank, or two for a
-//! 64-bit operand, which has to lie at a multiple of eight. That takes no register and no
-//! instruction. A word that is read in another place, such as an address, is moved into general
-//! registers. The move takes a fixed time, while a load would occupy a scoreboard. The removal of
-//! dead code later removes loads without readers. On architectures where NVIDIA's compiler has no
-//! such operands ([`Feature::ConstantOperands`]), the rule does nothing. Cost: linear in the
-//! operands.
+//! 64-bit operand, which must be at a multiple of eight. That takes no register and no instruction.
+//! A word that is read in another place, such as an address, is moved into general registers. The
+//! move takes a fixed time, while a load would occupy a scoreboard. The removal of dead code later
+//! removes loads without readers. On architectures where NVIDIA's compiler has no such operands
+//! ([`Feature::ConstantOperands`]), the rule does nothing. Cost: linear in the operands.
 
 use cranelift_entity::SecondaryMap;
 use ptxc_machine::{Arch, Feature};

@@ -60,7 +60,8 @@ pub(super) fn named_blocks(mir: &Mir<VReg>) -> SecondaryMap<MBlockId, bool> {
     named
 }
 
-/// Moves the content of `next` to the end of `block`, which jumps there and is its only predecessor.
+/// Moves the content of `next` to the end of `block`, which jumps there and is its only
+/// predecessor.
 fn append(mir: &mut Mir<VReg>, block: MBlockId, next: MBlockId, renames: &mut Renames) {
     let mut made = Vec::new();
     goes_on_in(mir, block, next, &mut made, renames);

@@ -374,23 +374,23 @@ impl State<'_> {
             }
             let mut made = Vec::new();
             goes_on_in(self.mir, block, next, &mut made, &mut self.renames);
-            let mut in_front = std::mem::take(&mut self.code[block]);
-            in_front.extend(made);
-            let behind = std::mem::take(&mut self.code[next]);
-            self.code[block] = joined(in_front, behind);
+            let mut front = std::mem::take(&mut self.code[block]);
+            front.extend(made);
+            let back = std::mem::take(&mut self.code[next]);
+            self.code[block] = joined(front, back);
             self.gone[next] = true;
         }
     }
 }
 
 /// Concatenates two lists; only the shorter one is moved.
-fn joined<T>(mut in_front: VecDeque<T>, mut behind: VecDeque<T>) -> VecDeque<T> {
-    if in_front.len() < behind.len() {
-        in_front.into_iter().rev().for_each(|inst| behind.push_front(inst));
-        return behind;
+fn joined<T>(mut front: VecDeque<T>, mut back: VecDeque<T>) -> VecDeque<T> {
+    if front.len() < back.len() {
+        front.into_iter().rev().for_each(|inst| back.push_front(inst));
+        return back;
     }
-    in_front.extend(behind);
-    in_front
+    front.extend(back);
+    front
 }
 
 /// Whether an instruction only computes registers.

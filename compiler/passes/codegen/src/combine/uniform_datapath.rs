@@ -131,8 +131,8 @@ fn candidates(mir: &Mir<VReg>, cfg: &Cfg) -> (Vec<Candidate>, SecondaryMap<VRegI
     (list, of_reg)
 }
 
-/// The general register that an instruction writes and its uniform form, whose operands keep their numbers
-/// but are of the uniform file.
+/// The general register that an instruction writes and its uniform form, whose operands keep their
+/// numbers but are of the uniform file.
 fn uniform_form(
     mir: &Mir<VReg>,
     inst: &MInst<VReg>,

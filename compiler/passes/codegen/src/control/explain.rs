@@ -90,7 +90,7 @@ pub enum Note {
     Waits {
         /// A bit for each.
         scoreboards: u8,
-        /// What it waits for.
+        /// The reasons for the wait.
         awaited: Vec<Awaited>,
     },
     /// It sets a scoreboard for its results.

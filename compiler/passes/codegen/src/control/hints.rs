@@ -22,7 +22,8 @@ pub(super) fn yields(stall: u32, for_dependence: bool, sets_scoreboard: bool) ->
     stall > u32::from(Control::MAX_STALL_WITHOUT_YIELD) || (for_dependence && stall > 2 && !sets_scoreboard)
 }
 
-/// By the number of a flag, the general register in the slot that has it on any architecture, and the slot.
+/// By the number of a flag, the general register in the slot that has it on any architecture, and
+/// the slot.
 pub(super) type Flagged = [Option<(PReg, u8)>; 3];
 
 /// The general registers in slots that have a reuse flag.

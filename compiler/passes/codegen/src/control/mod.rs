@@ -75,7 +75,8 @@ pub fn assign(code: Code, arch: Arch, options: Options) -> (Program, Explain) {
     (assemble(code, arch, &fields, &stalls.cycles, resources), explain)
 }
 
-/// The padding that follows an instruction: the cycles that its own control field can't hold, in NOPs.
+/// The padding that follows an instruction: the cycles that its own control field can't hold, in
+/// NOPs.
 fn padding(stall: u32) -> impl Iterator<Item = u32> {
     let most = u32::from(Control::MAX_STALL);
     let over = stall.saturating_sub(most);

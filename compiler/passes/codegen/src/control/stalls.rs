@@ -25,8 +25,8 @@
 //! ([`Ahead`]). At the target of a call or a return, every earlier instruction has had its latency
 //! for any consumer.
 //!
-//! Cost: linear in the instructions for bounded loop nesting; a window holds what fits into [`HORIZON`]
-//! cycles.
+//! Cost: linear in the instructions for bounded loop nesting; a window holds what fits into
+//! [`HORIZON`] cycles.
 use std::collections::BTreeSet;
 
 use ptxc_sass::latency::{Ahead, Dependence, Latency, Side, Source, latency, settled};
@@ -187,7 +187,8 @@ struct Pass<'a> {
     scoreboards: &'a Scoreboards,
     least: u32,
     windows: Vec<Window>,
-    /// For each way out of each block, the time at which its target is entered, from the block's start.
+    /// For each way out of each block, the time at which its target is entered, from the block's
+    /// start.
     arrivals: Vec<SmallVec<[u32; 2]>>,
     stalls: Stalls,
     board: Board,

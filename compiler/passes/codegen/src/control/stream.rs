@@ -38,12 +38,12 @@ pub(super) struct Touch {
     pub(super) unit: u16,
     /// The slot; the number of slots for the guard, and for units without an operand.
     pub(super) slot: u8,
-    /// Which of the slot's neighbouring registers.
+    /// The number of the register among the slot's neighbouring registers.
     pub(super) component: u8,
     /// Whether it is written.
     pub(super) write: bool,
-    /// Whether a scoreboard announces the end of it: a result of variable latency, or an operand that is
-    /// read at an unknown time.
+    /// Whether a scoreboard announces the end of it: a result of variable latency, or an operand
+    /// that is read at an unknown time.
     pub(super) late: bool,
 }
 
@@ -122,7 +122,8 @@ pub(super) struct Stream<'a> {
     pub(super) rank: Vec<usize>,
     /// Whether a scoreboard counts the groups of asynchronous copies.
     pub(super) counts_groups: bool,
-    /// Whether there are instructions that others must keep away from, whatever registers they touch.
+    /// Whether there are instructions that others must keep away from, whatever registers they
+    /// touch.
     pub(super) has_ahead: bool,
 }
 

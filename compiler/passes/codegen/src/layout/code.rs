@@ -36,8 +36,8 @@ pub struct CodeBlock {
 /// A way out of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// The number of instructions of the block that have issued when it is taken: one more than the index
-    /// of the branch, or all of them for the fall-through.
+    /// The number of instructions of the block that have issued when it is taken: one more than the
+    /// index of the branch, or all of them for the fall-through.
     pub issued: usize,
     /// The block that it leads to.
     pub target: usize,
@@ -119,7 +119,8 @@ impl Graph {
     pub fn reverse_postorder(&self) -> Vec<usize> {
         let mut order = Vec::with_capacity(self.0.len());
         let mut seen = vec![false; self.0.len()];
-        // Blocks that are being visited, each with the number of ways that have not been followed yet, the last ones first.
+        // Blocks that are being visited, each with the number of ways that have not been followed
+        // yet, the last ones first.
         let mut stack: Vec<(usize, usize)> = Vec::new();
         if let Some(ways) = self.0.first() {
             seen[0] = true;

@@ -1,7 +1,8 @@
 //! Copies routines in which lanes meet to the places where they are called.
 //!
-//! In: laid-out code, in which `CALL` stands for a routine of [`warp`](ptxc_ssa::runtime::warp), and the routines' code. Out:
-//! the same with each such call, and the `MOV` of its return address, replaced.
+//! In: laid-out code, in which `CALL` stands for a routine of [`warp`](ptxc_ssa::runtime::warp),
+//! and the routines' code. Out: the same with each such call, and the `MOV` of its return address,
+//! replaced.
 //!
 //! ```text
 //! MOV R2, `(.L_x_4)                          WARPSYNC.COLLECTIVE R7, `(.L_x_4)
@@ -89,7 +90,7 @@ struct Copy {
     body: Vec<Inst<PReg>>,
 }
 
-/// Takes the names of functions that are no longer called from the list.
+/// Removes the names of functions that are no longer called from the list.
 fn forget_copied(code: &mut Code, copies: &BTreeMap<u32, Copy>) {
     let mut kept = 0;
     let numbers: Vec<u32> = (0..code.header.functions.len() as u32)

@@ -16,8 +16,8 @@
 //! that `BSSY` can open it again; only after `BMOV.32` has given it back can the outer region be
 //! closed or left.
 //!
-//! The check walks the blocks once, with an abstract stack for each. Its cost is the number of instructions and edges times
-//! the depth of the stack, which the converge pass bounds.
+//! The check walks the blocks once, with an abstract stack for each. Its cost is the number of
+//! instructions and edges times the depth of the stack, which the converge pass bounds.
 
 use std::fmt;
 
@@ -169,7 +169,8 @@ fn only_exits(code: &Code, block: usize) -> bool {
     matches!(code.blocks[block].insts.as_slice(), [only] if only.inst.op == Op::EXIT && only.inst.guard.is_none())
 }
 
-/// The effect of one instruction on the stack; `synced` is set after a `BSYNC` until its label is checked.
+/// The effect of one instruction on the stack; `synced` is set after a `BSYNC` until its label is
+/// checked.
 fn step(inst: &Inst<PReg>, open: &mut Open, synced: &mut Option<(u8, u32)>) -> Result<(), Why> {
     let Some(barrier) = inst.operands.iter().find_map(|operand| match operand.kind {
         OperandKind::Convergence(barrier) => Some(barrier),
@@ -177,7 +178,7 @@ fn step(inst: &Inst<PReg>, open: &mut Open, synced: &mut Option<(u8, u32)>) -> R
     }) else {
         return Ok(());
     };
-    // Of the regions with the same barrier, the innermost one holds it.
+    // The innermost of the regions with the same barrier holds it.
     let place = open.iter().rposition(|region| region.barrier == barrier);
     let holder = place.filter(|&place| !open[place].saved);
     // Before a `BSSY`, sm_75 clears a barrier without saving it.

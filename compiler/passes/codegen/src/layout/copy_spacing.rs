@@ -26,9 +26,9 @@ use super::code::Code;
 use crate::mir::MInst;
 
 /// Loads before a copy.
-const IN_FRONT_OF_COPY: usize = 3;
+const LOADS_BEFORE_COPY: usize = 3;
 /// Loads before a fence, in code that has copies.
-const IN_FRONT_OF_FENCE: usize = 1;
+const LOADS_BEFORE_FENCE: usize = 1;
 
 /// Puts loads that are never executed before copies and fences.
 pub fn space_copies(code: &mut Code, arch: Arch) {
@@ -46,8 +46,8 @@ pub fn space_copies(code: &mut Code, arch: Arch) {
         for minst in std::mem::take(&mut block.insts) {
             ptxc_interrupt::poll();
             let loads = match minst.inst.op {
-                Op::LDGSTS if !is_clean => IN_FRONT_OF_COPY,
-                Op::MEMBAR if !arch.has(Feature::RoomBeforeFences) => IN_FRONT_OF_FENCE,
+                Op::LDGSTS if !is_clean => LOADS_BEFORE_COPY,
+                Op::MEMBAR if !arch.has(Feature::RoomBeforeFences) => LOADS_BEFORE_FENCE,
                 _ => 0,
             };
             spaced.extend((0..loads).map(|_| MInst::new(never(), minst.loc)));

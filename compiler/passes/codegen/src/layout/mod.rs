@@ -5,8 +5,8 @@
 //!
 //! 1. Jump threading (`threading`): edges into empty blocks go to the targets of these.
 //! 2. Order (`chains`): chains along likely edges; hot edges fall through, cold blocks go last.
-//! 3. Branches: a conditional branch is inverted so that its likelier or following target falls through; a
-//!    branch to a block that only exits becomes `@P EXIT`, a jump to one becomes `EXIT`.
+//! 3. Branches: a conditional branch is inverted so that its likelier or following target falls
+//!    through; a branch to a block that only exits becomes `@P EXIT`, a jump to one becomes `EXIT`.
 //! 4. Labels of `BSSY` follow their blocks, and name the instruction right after the `BSYNC`
 //!    (`resume`).
 //! 5. Calls end their blocks and get their return addresses (`calls`); fences end their blocks and

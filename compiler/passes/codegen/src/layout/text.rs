@@ -11,8 +11,8 @@
 //! }
 //! ```
 //!
-//! The header and the instructions are those of [machine IR](crate::mir::text). A block that ends in an indexed branch has
-//! `table=0x40`, the place of its jump table in bytes.
+//! The header and the instructions are those of [machine IR](crate::mir::text). A block that ends
+//! in an indexed branch has `table=0x40`, the place of its jump table in bytes.
 
 use std::fmt;
 

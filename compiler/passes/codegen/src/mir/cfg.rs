@@ -1,6 +1,7 @@
 //! The control-flow graph of machine IR: predecessors, an order, dominators.
 //!
-//! In: a [`Mir`] before or after allocation. Out: a [`Cfg`], a snapshot that edits of the edges make stale.
+//! In: a [`Mir`] before or after allocation. Out: a [`Cfg`], a snapshot that edits of the edges
+//! make stale.
 //!
 //! ```text
 //! mb0 -> mb1, mb2    mb1 -> mb2        preds(mb2) = mb0, mb1    idom(mb2) = mb0    order mb0 mb1 mb2
@@ -78,8 +79,8 @@ impl Cfg {
         self.dominators().immediate[block].expand()
     }
 
-    /// Whether every path from the entry to `b` goes through `a`; a block dominates itself. Nothing dominates
-    /// an unreachable block.
+    /// Whether every path from the entry to `b` goes through `a`; a block dominates itself. Nothing
+    /// dominates an unreachable block.
     pub fn dominates(&self, a: MBlockId, b: MBlockId) -> bool {
         let subtree = &self.dominators().subtree;
         let (first, end) = subtree[a];
@@ -119,7 +120,8 @@ impl Cfg {
                 sizes[up] += sizes[block];
             }
         }
-        // The next free number below each block. Unreachable blocks keep the number 0, the entry has 1.
+        // The next free number below each block. Unreachable blocks keep the number 0, the entry
+        // has 1.
         let mut next: SecondaryMap<MBlockId, u32> = for_count(self.blocks, 0);
         let mut subtree = for_count(self.blocks, (0, 0));
         for &block in &self.order {

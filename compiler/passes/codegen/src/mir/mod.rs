@@ -1,17 +1,18 @@
 //! Machine IR: SASS instructions in a control-flow graph.
 //!
-//! A [`Mir`] is generic over its registers. `Mir<VReg>` comes out of selection and is in SSA form *by
-//! component*: a virtual register is a tuple of 1 to 128 neighbouring 32-bit components (or one
-//! predicate), and each component has exactly one definition, either an instruction or a block parameter.
-//! So the two halves of a 64-bit value may be written by two instructions without a copy, while
-//! `IMAD.WIDE` writes both at once. `Mir<PReg>` comes out of allocation: no block parameters, no
-//! parallel copies. The two are different types: code that expects SSA cannot be handed physical
-//! registers.
+//! A [`Mir`] is generic over its registers. `Mir<VReg>` comes out of selection and is in SSA form
+//! *by component*: a virtual register is a tuple of 1 to 128 neighbouring 32-bit components (or one
+//! predicate), and each component has exactly one definition, either an instruction or a block
+//! parameter. So the two halves of a 64-bit value may be written by two instructions without a
+//! copy, while `IMAD.WIDE` writes both at once. `Mir<PReg>` comes out of allocation: no block
+//! parameters, no parallel copies. The two are different types: code that expects SSA cannot be
+//! handed physical registers.
 //!
 //! Rules that the verifier checks:
 //! - Every component is defined once and its definition dominates its uses.
 //! - Edges carry one argument for each parameter of their target, of the same file and width.
-//! - Instructions in [`MBlock::insts`] neither branch nor exit; control flow is in [`MBlock::term`].
+//! - Instructions in [`MBlock::insts`] neither branch nor exit; control flow is in
+//!   [`MBlock::term`].
 //! - A guarded instruction that defines a register may name in [`MInst::tied`] the register whose
 //!   content remains if the guard fails; both must get the same physical register. Without such a
 //!   name the content is then undefined, and no instruction may depend on it.
@@ -105,8 +106,8 @@ impl<R: Register> MInst<R> {
         MInst { inst, tied: SmallVec::new(), call: None, loc }
     }
 
-    /// Calls `visit` for each register that it writes, with the number of neighbours: its definitions and
-    /// the results of the routine that it calls.
+    /// Calls `visit` for each register that it writes, with the number of neighbours: its
+    /// definitions and the results of the routine that it calls.
     #[inline]
     pub fn for_each_def(&self, mut visit: impl FnMut(R, u8)) {
         self.inst.for_each_def(|access| visit(access.reg, access.width));
@@ -115,8 +116,8 @@ impl<R: Register> MInst<R> {
         }
     }
 
-    /// Calls `visit` for each register that it reads, with the number of neighbours: operands, guard, tied
-    /// old contents, and the arguments of the routine that it calls.
+    /// Calls `visit` for each register that it reads, with the number of neighbours: operands,
+    /// guard, tied old contents, and the arguments of the routine that it calls.
     #[inline]
     pub fn for_each_use(&self, mut visit: impl FnMut(R, u8)) {
         self.inst.for_each_use(|access| visit(access.reg, access.width));
@@ -128,8 +129,9 @@ impl<R: Register> MInst<R> {
         }
     }
 
-    /// Calls `visit` for each register that it reads or writes, with the number of neighbours and whether it writes them:
-    /// those of [`for_each_use`](Self::for_each_use) and of [`for_each_def`](Self::for_each_def), in any order.
+    /// Calls `visit` for each register that it reads or writes, with the number of neighbours and
+    /// whether it writes them: those of [`for_each_use`](Self::for_each_use) and of
+    /// [`for_each_def`](Self::for_each_def), in any order.
     #[inline]
     pub fn for_each_access(&self, mut visit: impl FnMut(R, u8, bool)) {
         self.inst.for_each_access(|access| visit(access.reg, access.width, access.role == AccessRole::Def));
@@ -179,8 +181,8 @@ pub struct Edge<R> {
 pub enum EdgeArg<R> {
     /// The content of a register, as wide as the parameter.
     Reg(R),
-    /// A constant in every component: 32 bits each for registers, 0 or 1 for a predicate. A parameter of
-    /// several components takes the low word first.
+    /// A constant in every component: 32 bits each for registers, 0 or 1 for a predicate. A
+    /// parameter of several components takes the low word first.
     Imm(u64),
     /// Any content.
     Undef,
@@ -191,15 +193,16 @@ pub enum EdgeArg<R> {
 pub enum Term<R> {
     /// Continue in the target of the edge.
     Jump(Edge<R>),
-    /// Go to the first edge if the predicate (negated if the flag says so) holds, else to the second.
+    /// Go to the first edge if the predicate (negated if the flag says so) holds, else to the
+    /// second.
     Branch {
         /// A predicate, or a uniform predicate.
         pred: R,
         /// Whether the predicate must be false.
         negated: bool,
-        /// Where to if so.
+        /// The edge to take if so.
         then: Edge<R>,
-        /// Where to if not.
+        /// The edge to take if not.
         other: Edge<R>,
     },
     /// Take the first edge if all lanes of a mask are here, else the second; all lanes that are
@@ -207,14 +210,15 @@ pub enum Term<R> {
     Together {
         /// The mask, in a uniform register; all lanes without one.
         mask: Option<R>,
-        /// Where to if so.
+        /// The edge to take if so.
         here: Edge<R>,
-        /// Where to if not.
+        /// The edge to take if not.
         apart: Edge<R>,
     },
     /// Go to the target that a jump table gives.
     Table {
-        /// The distance of the target from the kernel's first instruction, in bytes: two components.
+        /// The distance of the target from the kernel's first instruction, in bytes: two
+        /// components.
         address: R,
         /// The place of the table in its constant bank, in bytes.
         offset: u32,
@@ -223,8 +227,8 @@ pub enum Term<R> {
     },
     /// End the thread.
     Exit,
-    /// Return to the caller. The last instruction of the block is the `RET`, whose call site has the results as
-    /// arguments.
+    /// Return to the caller. The last instruction of the block is the `RET`, whose call site has
+    /// the results as arguments.
     Return,
 }
 

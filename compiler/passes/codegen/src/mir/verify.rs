@@ -2,23 +2,25 @@
 //!
 //! In: a `Mir<VReg>`. Out: nothing, or every broken rule with its place. The rules:
 //!
-//! - **Definitions.** Each component of a virtual register that is read is defined exactly once, by an
-//!   instruction or as a block parameter, and no component is defined twice. A definition dominates its
-//!   uses; an edge argument is used at the end of the block that the edge leaves.
-//! - **Registers.** A register operand names components that its virtual register has, in the file that its
-//!   virtual register has. A tuple of general or uniform registers that one operand covers starts at a
-//!   component divisible by its width.
-//! - **Edges.** An edge carries one argument for each parameter of its target, of the same file and width.
-//!   A block in the layout goes to blocks in the layout. The entry has no parameters and no predecessors.
+//! - **Definitions.** Each component of a virtual register that is read is defined exactly once, by
+//!   an instruction or as a block parameter, and no component is defined twice. A definition
+//!   dominates its uses; an edge argument is used at the end of the block that the edge leaves.
+//! - **Registers.** A register operand names components that its virtual register has, in the file
+//!   that its virtual register has. A tuple of general or uniform registers that one operand covers
+//!   starts at a component divisible by its width.
+//! - **Edges.** An edge carries one argument for each parameter of its target, of the same file and
+//!   width. A block in the layout goes to blocks in the layout. The entry has no parameters and no
+//!   predecessors.
 //! - **Straight lines.** No instruction of a block branches or exits, except for `BSYNC` and
 //!   `BREAK`, and `BSSY` names a block in the layout.
-//! - **Calls.** A call has no guard; its values fit their places, which are in the same file and do not
-//!   overlap. It leaves R1, the stack pointer, alone.
-//! - **Guards.** A tied old content belongs to a definition of a guarded instruction and is in the file of
-//!   that definition.
-//! - **Forms.** Operands fit the slots of their row, and at most one of them is neither a general register
-//!   nor a predicate: an immediate, a uniform register or a constant. (Addresses, moves into and instructions
-//!   of the uniform datapath and barriers, which name such operands by nature, are exempt.)
+//! - **Calls.** A call has no guard; its values fit their places, which are in the same file and do
+//!   not overlap. It leaves R1, the stack pointer, alone.
+//! - **Guards.** A tied old content belongs to a definition of a guarded instruction and is in the
+//!   file of that definition.
+//! - **Forms.** Operands fit the slots of their row, and at most one of them is neither a general
+//!   register nor a predicate: an immediate, a uniform register or a constant. (Addresses, moves
+//!   into and instructions of the uniform datapath and barriers, which name such operands by
+//!   nature, are exempt.)
 //! - **Uniform registers** are defined where the warp is converged, or hold constants or a result
 //!   that the lanes of a mask, which are together, find once.
 //!
@@ -36,9 +38,10 @@ use super::{CallSite, Cfg, EdgeArg, MBlockId, MInst, Mir, RegSet, Term, Tuple, V
 pub struct MirError {
     /// The block.
     pub block: MBlockId,
-    /// The number of the instruction in its block; `None` for parameters, the terminator and its edges.
+    /// The number of the instruction in its block; `None` for parameters, the terminator and its
+    /// edges.
     pub inst: Option<usize>,
-    /// What is wrong.
+    /// The error.
     pub message: String,
 }
 

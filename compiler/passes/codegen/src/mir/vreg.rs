@@ -20,15 +20,15 @@ entity_impl!(VRegId, "%");
 pub struct VRegData {
     /// The file.
     pub file: RegFile,
-    /// Number of components; tuples of general and uniform registers are aligned to the next power of
-    /// two, at most 4.
+    /// Number of components; tuples of general and uniform registers are aligned to the next power
+    /// of two, at most 4.
     pub width: u8,
 }
 
 /// One component of a virtual register, or the first of several, with its file, so that an operand
 /// tells its file without the function.
-// One more than the number in the upper 24 bits, so that it is never zero. The lower eight are a component of a general
-// register, below 128, or 32 components of each of the other files.
+// One more than the number in the upper 24 bits, so that it is never zero. The lower eight are a
+// component of a general register, below 128, or 32 components of each of the other files.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VReg(NonZeroU32);
 
@@ -142,7 +142,8 @@ fn prefix(file: RegFile) -> &'static str {
     }
 }
 
-/// `%r9` for the first component and `%r9#1` for the second: `.64` after a register of an address has a meaning of its own.
+/// `%r9` for the first component and `%r9#1` for the second: `.64` after a register of an address
+/// has a meaning of its own.
 impl fmt::Display for VReg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", prefix(self.file()), self.id().as_u32())?;

@@ -1,6 +1,7 @@
 //! The dependence graph of a region.
 //!
-//! In: straight-line instructions over virtual or physical registers. Out: a [`Region`] whose edges are
+//! In: straight-line instructions over virtual or physical registers. Out: a [`Region`] whose edges
+//! are
 //!
 //! - **registers**, by single component: RAW from the last definition (and from guarded ones on top
 //!   of an older one), WAR from the readers since, WAW from definition to definition. A virtual
@@ -43,7 +44,8 @@ const VISIBLE_DEFS: usize = 4;
 /// The facts about its surroundings that a region needs.
 pub(super) struct Surroundings<'a> {
     pub(super) arch: Arch,
-    /// The accesses of the function's instructions, and the number of the region's first instruction among them.
+    /// The accesses of the function's instructions, and the number of the region's first
+    /// instruction among them.
     pub(super) accesses: &'a Accesses,
     pub(super) first: usize,
     /// The registers that are needed after the region.
@@ -96,7 +98,8 @@ struct MemoryNode<R> {
 
 /// Tables for building regions, one after the other.
 pub(super) struct Tables<R> {
-    /// For the number of each register its place in `states`; [`NONE`] for those that the region does not touch.
+    /// For the number of each register its place in `states`; [`NONE`] for those that the region
+    /// does not touch.
     places: Vec<u32>,
     states: Vec<State>,
     links: Vec<Link>,
@@ -284,8 +287,8 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
     fn write(&mut self, index: u32, reg: u32, file: RegFile, slot: Slot, guarded: bool, old: Option<usize>) {
         let place = self.place_of(reg, file);
         self.overwrite(index, place, slot);
-        let handed_on = self.becomes.partition_point(|&(from, _)| from < reg);
-        for &(_, param) in self.becomes[handed_on..].iter().take_while(|&&(from, _)| from == reg) {
+        let start = self.becomes.partition_point(|&(from, _)| from < reg);
+        for &(_, param) in self.becomes[start..].iter().take_while(|&&(from, _)| from == reg) {
             if let Some(param) = self.known_place(param) {
                 self.overwrite(index, param, slot);
             }
@@ -301,8 +304,8 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
         state.value = self.region.pressure.add_value(file, index);
     }
 
-    /// The definitions that a guarded one on top of them leaves visible: those of the register, and newer ones of
-    /// another whose content stays.
+    /// The definitions that a guarded one on top of them leaves visible: those of the register, and
+    /// newer ones of another whose content stays.
     fn visible(&mut self, place: usize, old: Option<usize>) -> u32 {
         let mut defs: SmallVec<[(u32, Slot); 8]> = SmallVec::new();
         for place in old.into_iter().chain([place]) {

@@ -1,7 +1,8 @@
 //! Estimated latencies of instructions whose completion a scoreboard announces.
 //!
-//! In: an instruction. Out: cycles from its issue until its results may be read, when nothing else competes.
-//! These figures steer orders and the sharing of scoreboards; nothing correct depends on them.
+//! In: an instruction. Out: cycles from its issue until its results may be read, when nothing else
+//! competes. These figures steer orders and the sharing of scoreboards; nothing correct depends on
+//! them.
 //!
 //! Source: rounded from the published microbenchmarks of Luo et al., "Benchmarking and Dissecting
 //! the Nvidia Hopper GPU Architecture" (arXiv 2402.13499), for memory, and of Jia et al.,
@@ -13,8 +14,8 @@ use ptxc_sass::{Inst, Op, Pipe, Register};
 /// A load from global memory, in cycles.
 pub const GLOBAL_LOAD: u32 = 360;
 
-/// Cycles until a queued instruction has read its operands; from the depth of the memory queue at an issue
-/// rate of one in four cycles.
+/// Cycles until a queued instruction has read its operands; from the depth of the memory queue at
+/// an issue rate of one in four cycles.
 pub const OPERAND_READ: u32 = 20;
 
 /// Cycles until the results may be read.

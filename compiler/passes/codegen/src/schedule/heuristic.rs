@@ -1,9 +1,9 @@
 //! The heuristics, which decide which ready instruction comes next.
 //!
 //! A [`Heuristic`] sees a [`Region`] (the dependence graph with latencies, register pressure, block
-//! frequency), the instructions whose dependences have all issued, and the time. It can make code slow, never
-//! wrong: only ready instructions may be picked, the order is checked when it is complete, and control codes
-//! come after it.
+//! frequency), the instructions whose dependences have all issued, and the time. It can make code
+//! slow, never wrong: only ready instructions may be picked, the order is checked when it is
+//! complete, and control codes come after it.
 //!
 //! ```
 //! use ptxc_codegen::schedule::{Cycle, Heuristic, Node, Region};
@@ -33,8 +33,8 @@ pub trait Heuristic {
     /// Its name in messages and reports.
     fn name(&self) -> &str;
 
-    /// Which of the ready nodes issues next. `ready` is in source order and not empty; `now` is the first
-    /// cycle at which anything can issue.
+    /// Picks the ready node that issues next. `ready` is in source order and not empty; `now` is
+    /// the first cycle at which anything can issue.
     fn pick(&mut self, region: &Region, ready: &[Node], now: Cycle) -> Node;
 }
 
@@ -92,7 +92,7 @@ fn longest(region: &Region, mut nodes: impl Iterator<Item = Node>, now: Cycle) -
             continue;
         }
         let height = region.height(node);
-        // Of equals, the first in source order.
+        // The first of equals in source order wins.
         if at < least || height > greatest || (height == greatest && change(node) < change(best)) {
             (best, least, greatest) = (node, at, height);
         }
@@ -137,7 +137,8 @@ impl Balanced {
         8 * u64::from(used) >= 5 * u64::from(limit)
     }
 
-    /// The node of the longest path among those that must issue soon or take no register, if there is any.
+    /// The node of the longest path among those that must issue soon or take no register, if there
+    /// is any.
     fn needed_soon(region: &Region, ready: &[Node], now: Cycle) -> Option<Node> {
         let end = |node: Node| region.ready_at(node).max(now) + Cycle::from(region.height(node));
         let last = ready.iter().map(|&node| end(node)).max()?;

@@ -37,7 +37,8 @@ pub struct IllegalOrder {
 /// An error of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// An instruction is missing, repeated, or not one of the region; its place in the source order.
+    /// An instruction is missing, repeated, or not one of the region; its place in the source
+    /// order.
     NotAnInstruction(usize),
     /// Two instructions are in the wrong order.
     Dependence {
@@ -74,7 +75,8 @@ impl std::error::Error for IllegalOrder {}
 
 /// Checks orders, one after the other, and reuses its memory.
 pub(super) struct Checker<R> {
-    /// For the number of each register its place in `regs`; [`BEFORE`] for those that no instruction touches.
+    /// For the number of each register its place in `regs`; [`BEFORE`] for those that no
+    /// instruction touches.
     places: Vec<u32>,
     regs: Vec<R>,
     /// The registers that instructions read, one instruction after another, with their contents in
@@ -245,8 +247,8 @@ impl<R: Unit> Checker<R> {
         same
     }
 
-    /// Runs an order from the start; the error is that of the first instruction, in the source order, that finds another
-    /// content.
+    /// Runs an order from the start; the error is that of the first instruction, in the source
+    /// order, that finds another content.
     fn find_wrong_content(
         &mut self,
         insts: &[MInst<R>],

@@ -86,8 +86,8 @@ impl Effect {
     }
 
     /// The registers that are live before them, given those that are live after them.
-    fn before(&self, behind: &Registers) -> Registers {
-        let mut live = behind.without(&self.ends);
+    fn before(&self, after: &Registers) -> Registers {
+        let mut live = after.without(&self.ends);
         live.extend(&self.needs);
         live
     }
@@ -112,10 +112,10 @@ pub(super) fn live_out(code: &Code, accesses: &Accesses) -> Vec<Registers> {
     let mut work = Work::all(count);
     while let Some(block) = work.pop() {
         ptxc_interrupt::poll();
-        let mut behind = Registers::default();
-        ways.from(block).for_each(|target| behind.extend(&live_in[target]));
+        let mut after = Registers::default();
+        ways.from(block).for_each(|target| after.extend(&live_in[target]));
         let (body, branches) = &effects[block];
-        after_body[block] = branches.before(&behind);
+        after_body[block] = branches.before(&after);
         let live = body.before(&after_body[block]);
         if live != live_in[block] {
             live_in[block] = live;

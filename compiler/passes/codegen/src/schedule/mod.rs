@@ -75,10 +75,10 @@ pub fn pre_ra(
     let mut first = 0;
     for &block in &mir.layout {
         live_at_end(mir, block, liveness, &mut scheduler.live);
-        let behind = first + mir.blocks[block].insts.len();
-        source_pressure = source_pressure.max(scheduler.most_at_once(first..behind));
+        let after = first + mir.blocks[block].insts.len();
+        source_pressure = source_pressure.max(scheduler.most_at_once(first..after));
         live_in.push(scheduler.live.counts());
-        first = behind;
+        first = after;
     }
     // If spilling may be necessary, the stack pointer takes a register, too.
     scheduler.most = max_regs.saturating_sub(1);
@@ -90,7 +90,7 @@ pub fn pre_ra(
         // A single instruction has only one order.
         if count > 1 {
             live_at_end(mir, block, liveness, &mut scheduler.live);
-            let becomes = handed_on(mir, block, components);
+            let becomes = edge_arguments(mir, block, components);
             let data = &mut mir.blocks[block];
             let branch_guard = data.term.selector().map(|(&selector, _)| components.number(selector));
             let frequency = data.frequency;
@@ -148,7 +148,7 @@ fn live_at_end(mir: &Mir<VReg>, block: MBlockId, liveness: &Liveness, live: &mut
 
 /// The components of the arguments of a block's edges, each with a parameter's component that
 /// receives it; in order.
-fn handed_on(mir: &Mir<VReg>, block: MBlockId, components: &Components) -> Vec<(u32, u32)> {
+fn edge_arguments(mir: &Mir<VReg>, block: MBlockId, components: &Components) -> Vec<(u32, u32)> {
     let mut becomes = Vec::new();
     for edge in mir.blocks[block].term.edges() {
         for (arg, param) in edge.args.iter().zip(&mir.blocks[edge.block].params) {
@@ -271,8 +271,8 @@ impl<'a, R: Unit, N: Numbers<R>> Scheduler<'a, R, N> {
     fn most_at_once(&mut self, insts: std::ops::Range<usize>) -> u32 {
         let mut most = 0;
         for index in insts.rev() {
-            let behind = self.live.counts()[RegFile::Gpr as usize];
-            most = most.max(behind + self.live.step_back(self.accesses.of(index)));
+            let after = self.live.counts()[RegFile::Gpr as usize];
+            most = most.max(after + self.live.step_back(self.accesses.of(index)));
         }
         most.max(self.live.counts()[RegFile::Gpr as usize]) as u32
     }
@@ -368,8 +368,8 @@ impl<'a, R: Unit, N: Numbers<R>> Scheduler<'a, R, N> {
     }
 }
 
-/// Lets the heuristic pick until every node has issued. Picking a node that is not ready is an error. Returns
-/// the order, and the greatest number of general registers in use along it.
+/// Lets the heuristic pick until every node has issued. Picking a node that is not ready is an
+/// error. Returns the order, and the greatest number of general registers in use along it.
 fn list_schedule<R: Unit>(
     region: &mut Region,
     insts: &[MInst<R>],

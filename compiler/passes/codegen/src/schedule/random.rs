@@ -1,5 +1,5 @@
-//! A small generator of random numbers, the same on every machine: SplitMix64 of Steele, Lea and Flood,
-//! "Fast Splittable Pseudorandom Number Generators" (OOPSLA 2014).
+//! A small generator of random numbers, the same on every machine: SplitMix64 of Steele, Lea and
+//! Flood, "Fast Splittable Pseudorandom Number Generators" (OOPSLA 2014).
 
 /// The generator.
 #[derive(Clone, Debug)]

@@ -79,7 +79,8 @@ pub struct NodeData {
 /// Marks a missing edge.
 const NONE: u32 = u32::MAX;
 
-/// An edge, in the list of those that reach its target; the list of those that leave its source is a chain.
+/// An edge, in the list of those that reach its target; the list of those that leave its source is
+/// a chain.
 #[derive(Clone, Copy, Debug)]
 struct Edge {
     source: u32,
@@ -219,8 +220,8 @@ impl Region {
         self.pressure.start(live);
     }
 
-    /// The dependence graph; its node indices are places in the source order, so that every edge goes from a
-    /// lower to a higher one.
+    /// The dependence graph; its node indices are places in the source order, so that every edge
+    /// goes from a lower to a higher one.
     pub fn graph(&self) -> &DiGraph<NodeData, Dep, u32> {
         self.graph.get_or_init(|| {
             let mut graph = DiGraph::with_capacity(self.nodes.len(), self.edges.len());

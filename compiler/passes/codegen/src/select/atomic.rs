@@ -188,7 +188,8 @@ impl Lower<'_> {
         let mut made = address;
         let Some(uniform) = made.uniform.take() else { return made };
         made.base = match made.base {
-            // The window is the only uniform part, and has a copy in general registers outside of loops.
+            // The window is the only uniform part, and has a copy in general registers outside of
+            // loops.
             None => self.gpr(Src::Shared(0)).as_reg(),
             Some(base) => {
                 let sum = self.temp();

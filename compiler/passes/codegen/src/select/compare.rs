@@ -100,8 +100,8 @@ impl<'a> Lower<'a> {
         self.emit(isetp(to, cond, a, b, combine));
     }
 
-    /// A 64-bit comparison: the low words as unsigned numbers, then the high words, which decide unless they
-    /// are equal.
+    /// A 64-bit comparison: the low words as unsigned numbers, then the high words, which decide
+    /// unless they are equal.
     fn compare_pairs(&mut self, to: Operand<VReg>, data: &InstData, cond: IntCond, combine: Combine) {
         let (mut x, mut y, mut cond) = (data.args[0], data.args[1], cond);
         let special = |lower: &Self, value, n| lower.half(value, n).is_special();
@@ -179,8 +179,8 @@ impl<'a> Lower<'a> {
         self.emit(plop3(reg, a, b, table));
     }
 
-    /// A comparison of integers or floats, below any number of `not`s, that nothing else uses, and whether
-    /// that number is odd.
+    /// A comparison of integers or floats, below any number of `not`s, that nothing else uses, and
+    /// whether that number is odd.
     fn foldable_compare(&self, value: Value) -> Option<(&'a InstData, bool)> {
         let (below, complement) = self.strip_not(value);
         let mut at = value;

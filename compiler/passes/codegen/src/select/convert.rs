@@ -130,7 +130,8 @@ impl Lower<'_> {
         [self.float_operand(high, Op::F2FP, "a", false), self.float_operand(low, Op::F2FP, "b", true)]
     }
 
-    /// Rounds two numbers to the halves of a word, the first to the upper one; to nearest or towards zero.
+    /// Rounds two numbers to the halves of a word, the first to the upper one; to nearest or
+    /// towards zero.
     fn round_to_halves(
         &mut self,
         to: Operand<VReg>,

@@ -13,8 +13,8 @@
 //!                                     @%p9 LOP3.LUT %r6.1, %r2.1, 0x80000, RZ, 0xfc, !PT tied(%r10)
 //! ```
 //!
-//! `DSETP.MIN` tells by its first predicate whether the first operand is the result, and by its second whether both
-//! are NaNs; then the result is the second one, made quiet.
+//! `DSETP.MIN` tells by its first predicate whether the first operand is the result, and by its
+//! second whether both are NaNs; then the result is the second one, made quiet.
 
 use ptxc_ir::{Approx, FloatCond, FloatMode, Inst as IrInst, InstData, Op as IrOp, Type, Value};
 use ptxc_sass::{Inst, Op, Operand, RegFile};

@@ -1,6 +1,7 @@
 //! Single-precision arithmetic.
 //!
-//! Signs and magnitudes of operands are free: `fneg` and `fabs` become flags of the operand that reads them.
+//! Signs and magnitudes of operands are free: `fneg` and `fabs` become flags of the operand that
+//! reads them.
 //!
 //! ```text
 //! v3 = fneg v1;  v4 = ffma v3, v2, 0.5    =>   FFMA %r4, -%r1, %r2, 0.5
@@ -157,7 +158,8 @@ impl Lower<'_> {
             IrOp::Fmin { ftz, nan, xorsign } | IrOp::Fmax { ftz, nan, xorsign } => {
                 let y = self.float_src(data.args[1]);
                 let (a, b) = match xorsign {
-                    // The signs of the registers themselves count, and the bars make magnitudes of them.
+                    // The signs of the registers themselves count, and the bars make magnitudes of
+                    // them.
                     true => (self.gpr_value(data.args[0]).abs(), self.gpr_value(data.args[1]).abs()),
                     false => self.float_pair(Op::FMNMX, x, y),
                 };

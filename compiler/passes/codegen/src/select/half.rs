@@ -371,7 +371,8 @@ impl Lower<'_> {
         self.emit(made);
     }
 
-    /// The number in one half of a word in single precision, exactly. Subnormals of `f16` are normal there.
+    /// The number in one half of a word in single precision, exactly. Subnormals of `f16` are
+    /// normal there.
     pub(super) fn widen_half(&mut self, to: Operand<VReg>, data: &InstData, from: Type, mode: FloatMode) {
         let clamps = mode.sat || (mode.ftz && from == Type::BF16);
         let wide = if clamps { Operand::reg(self.temp()) } else { to };

@@ -1,9 +1,9 @@
 //! Integer arithmetic of at most 32 bits.
 //!
-//! Sums are collected before instructions are chosen: `a - (b + 3)` is the terms `a`, `-b` and the constant
-//! `-3`. A term that is a product becomes `IMAD`, one that is shifted left `LEA`, each of which adds for
-//! free; up to three plain terms become one `IADD3`; the select of two neighbouring constants becomes the
-//! carry of `IADD3.X`.
+//! Sums are collected before instructions are chosen: `a - (b + 3)` is the terms `a`, `-b` and the
+//! constant `-3`. A term that is a product becomes `IMAD`, one that is shifted left `LEA`, each of
+//! which adds for free; up to three plain terms become one `IADD3`; the select of two neighbouring
+//! constants becomes the carry of `IADD3.X`.
 //!
 //! ```text
 //! v5 = imul v1, v2;  v6 = iadd v5, v3            =>   IMAD %r6, %r1, %r2, %r3

@@ -4,9 +4,9 @@
 //! v4 = and v1, v2;  v5 = not v3;  v6 = xor v4, v5   =>   LOP3.LUT %r6, %r1, %r2, %r3, 0x95, !PT
 //! ```
 //!
-//! A tree grows from its root: an input that is itself a logic operation with no other user is replaced by
-//! its arguments while at most three distinct inputs remain. The truth table of the tree is the tree's
-//! function applied to the tables of the inputs, 0xf0, 0xcc and 0xaa.
+//! A tree grows from its root: an input that is itself a logic operation with no other user is
+//! replaced by its arguments while at most three distinct inputs remain. The truth table of the
+//! tree is the tree's function applied to the tables of the inputs, 0xf0, 0xcc and 0xaa.
 
 use ptxc_ir::{Inst as IrInst, Op as IrOp, Type, Value};
 use ptxc_sass::{Inst, Op, Operand};

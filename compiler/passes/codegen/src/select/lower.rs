@@ -48,8 +48,7 @@ pub(super) enum Src {
 }
 
 impl Src {
-    /// Whether it fits a slot other than as a general register; an instruction takes only one such
-    /// source.
+    /// Whether it fits a slot other than as a general register; an instruction takes one such source.
     pub(super) fn is_special(self) -> bool {
         match self {
             Src::Imm(bits) => bits != 0,
@@ -313,8 +312,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// The uniform pair of a value of 64 bits that is kept in uniform registers; makes one on the
-    /// first call.
+    /// The uniform pair of a value that is kept in uniform registers; makes one on the first call.
     pub(super) fn uniform_pair_of(&mut self, value: Value) -> VReg {
         let mir = &mut self.mir;
         *self.regs[value].get_or_insert_with(|| mir.new_vreg(RegFile::Ugpr, 2))
@@ -372,8 +370,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// A source in any form that a slot for all kinds takes: immediate, uniform or general
-    /// register.
+    /// A source in any form: immediate, uniform or general register.
     pub(super) fn any(&mut self, src: Src) -> Operand<VReg> {
         match src {
             Src::Imm(bits) if bits != 0 => Operand::imm(bits),
@@ -404,8 +401,7 @@ impl<'a> Lower<'a> {
         to
     }
 
-    /// Two sources of a commutative operation: the first in a general register, the second in any
-    /// form.
+    /// Sources of a commutative operation: the first in a general register, the second in any form.
     pub(super) fn commuted(&mut self, a: Src, b: Src) -> (Operand<VReg>, Operand<VReg>) {
         let (a, b) = if a.claims_slot(b) { (b, a) } else { (a, b) };
         (self.gpr(a), self.any(b))
@@ -481,8 +477,7 @@ impl<'a> Lower<'a> {
         found.then_some(BankPlace { bank: CONST_BANK, offset: offset as u32 })
     }
 
-    /// A predicate as an operand, complemented if it is kept as its complement or under an odd
-    /// number of `not`s.
+    /// A predicate operand, complemented if kept as its complement or under an odd number of `not`s.
     pub(super) fn pred(&mut self, value: Value) -> Operand<VReg> {
         let (value, complement) = self.strip_not(value);
         let operand = match self.def_data(value).map(|data| data.op) {

@@ -1,4 +1,5 @@
-//! Values that are made where they are needed: constants, words of constant banks, the shared window.
+//! Values that are made where they are needed: constants, words of constant banks, the shared
+//! window.
 //!
 //! A request names a value and the block that needs it, and returns a register at once. The
 //! instructions that fill it are inserted when all requests are known.
@@ -342,8 +343,8 @@ fn cheapest_dominators(mir: &Mir<VReg>, cfg: &Cfg, converged: bool) -> Secondary
     cheapest
 }
 
-/// The nearest block at or above `a` that dominates `b`. An entry's block only ever moves up, so all requests
-/// for it together walk the dominator tree once.
+/// The nearest block at or above `a` that dominates `b`. An entry's block only ever moves up, so
+/// all requests for it together walk the dominator tree once.
 fn nearest_common_dominator(cfg: &Cfg, mut a: MBlockId, b: MBlockId) -> MBlockId {
     while !cfg.dominates(a, b) {
         match cfg.idom(a) {

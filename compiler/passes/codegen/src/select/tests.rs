@@ -63,7 +63,8 @@ block0:
     lines.map(str::to_string).collect()
 }
 
-/// Registers are compared by the order of their first appearance: `%r12` is `a`, the next one `b`, ….
+/// Registers are compared by the order of their first appearance: `%r12` is `a`, the next one `b`,
+/// ….
 #[track_caller]
 fn check(insts: &str, expected: &[&str]) {
     let lines = body(insts);

@@ -20,8 +20,8 @@ use super::lower::{Lower, Src};
 use crate::mir::VReg;
 
 impl Lower<'_> {
-    /// Sums and differences with carries. A difference adds the complement: the carry of `a + !b + 1` is
-    /// what `IADD3` makes of `a + -b`.
+    /// Sums and differences with carries. A difference adds the complement: the carry of
+    /// `a + !b + 1` is what `IADD3` makes of `a + -b`.
     pub(super) fn lower_carry(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         if data.ty != Type::B32 {

@@ -8,8 +8,8 @@
 //! R4: %r5    jump mb1(%r5) to mb1(%r9), where %r5 is read no more     =>     R4: %r9
 //! ```
 //!
-//! Of the contents of a place, only the components that are read after the edge are kept, besides
-//! constants and values that may be rematerialized.
+//! A place keeps only the components that are read after the edge, besides constants and values
+//! that may be rematerialized.
 
 use super::frozen::Frozen;
 use super::state::{Place, State, Value};
@@ -35,7 +35,7 @@ pub(super) struct Crossing<'a> {
     /// Parameters, each with the next one that receives the same content.
     received: Vec<(u32, Option<u32>)>,
     /// The state after the edge.
-    behind: Frozen,
+    after: Frozen,
 }
 
 /// The fate of a component on edges.
@@ -56,7 +56,7 @@ impl<'a> Crossing<'a> {
             edge: 0,
             fates: vec![Fate::default(); steady.len()],
             received: Vec::new(),
-            behind: Frozen::default(),
+            after: Frozen::default(),
         }
     }
 
@@ -64,9 +64,9 @@ impl<'a> Crossing<'a> {
     pub fn begin(&mut self) {
         self.edge += 1;
         self.received.clear();
-        self.behind.content.clear();
-        self.behind.constants.clear();
-        self.behind.undefined.clear();
+        self.after.content.clear();
+        self.after.constants.clear();
+        self.after.undefined.clear();
     }
 
     /// Marks a component that is read after the edge.
@@ -85,37 +85,37 @@ impl<'a> Crossing<'a> {
                 (fate.received, fate.first) = (self.edge, self.received.len() as u32);
                 self.received.push((to, next));
                 let constant = state.constant(from, self.steady[from as usize].is_some());
-                self.behind.constants.extend(constant.map(|value| (to, value)));
-                self.behind.undefined.extend(state.is_undefined(from).then_some(to));
+                self.after.constants.extend(constant.map(|value| (to, value)));
+                self.after.undefined.extend(state.is_undefined(from).then_some(to));
             }
-            Content::Imm(bits) => self.behind.constants.push((to, Value::Imm(bits))),
-            Content::Undefined => self.behind.undefined.push(to),
+            Content::Imm(bits) => self.after.constants.push((to, Value::Imm(bits))),
+            Content::Undefined => self.after.undefined.push(to),
         }
     }
 
     /// Ends the edge; returns the state after it.
     pub fn end(&mut self, state: &State) -> &mut Frozen {
-        let Crossing { fates, edge, behind, .. } = self;
+        let Crossing { fates, edge, after, .. } = self;
         let is_kept = |component: u32| fates[component as usize].kept == *edge;
-        behind.constants.extend(state.constants().filter(|&(component, _)| is_kept(component)));
-        behind.constants.sort_unstable();
-        behind.constants.dedup();
-        behind.undefined.extend(state.undefined().filter(|&component| is_kept(component)));
-        behind.undefined.sort_unstable();
-        behind.undefined.dedup();
+        after.constants.extend(state.constants().filter(|&(component, _)| is_kept(component)));
+        after.constants.sort_unstable();
+        after.constants.dedup();
+        after.undefined.extend(state.undefined().filter(|&component| is_kept(component)));
+        after.undefined.sort_unstable();
+        after.undefined.dedup();
         state.for_each_held(|place, values| {
-            let start = self.behind.content.len();
+            let start = self.after.content.len();
             values.iter().for_each(|&value| self.carry(place, value));
-            if self.behind.content.len() > start + 1 {
-                self.behind.content[start..].sort_unstable();
+            if self.after.content.len() > start + 1 {
+                self.after.content[start..].sort_unstable();
             }
         });
-        &mut self.behind
+        &mut self.after
     }
 
     /// Carries the content of a place across the edge.
     fn carry(&mut self, place: Place, value: Value) {
-        let content = &mut self.behind.content;
+        let content = &mut self.after.content;
         let Some(component) = value.component() else { return content.push((place, value)) };
         let fate = self.fates[component as usize];
         // A steady value stays also as a number, since a component that is known to equal it may be

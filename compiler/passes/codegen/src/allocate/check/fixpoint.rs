@@ -93,11 +93,11 @@ impl<'a> Fixpoint<'a> {
                     self.crossing.receive(&self.state, to, content);
                 });
             }
-            let behind = self.crossing.end(&self.state);
+            let after = self.crossing.end(&self.state);
             let changed = match &mut self.entries[edge.block] {
-                Some(entry) => self.meeting.meet(entry, behind),
+                Some(entry) => self.meeting.meet(entry, after),
                 entry @ None => {
-                    *entry = Some(std::mem::take(behind));
+                    *entry = Some(std::mem::take(after));
                     true
                 }
             };
@@ -203,7 +203,8 @@ fn for_each_live(checker: &Checker<'_>, mut block: MBlockId, mut visit: impl FnM
     }
 }
 
-/// Calls `visit` for each component of the parameters of an edge's target with what it receives.
+/// Calls `visit` for each component of the parameters of an edge's target, with the content that it
+/// receives.
 fn for_each_argument(checker: &Checker<'_>, edge: &Edge<VReg>, mut visit: impl FnMut(u32, Content)) {
     for (param, arg) in checker.input.blocks[edge.block].params.iter().zip(&edge.args) {
         for (index, to) in checker.components.range(param.reg, param.width).enumerate() {

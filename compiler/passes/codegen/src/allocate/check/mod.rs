@@ -1,5 +1,5 @@
-//! The allocation checker: proves that an allocated function computes what the function with virtual
-//! registers does.
+//! The allocation checker: proves that an allocated function computes what the function with
+//! virtual registers does.
 //!
 //! In: the function before allocation, the [`Allocation`], the options. Out: nothing, or every
 //! [`Violation`]. The checker knows nothing of live ranges or classes and shares no code with the
@@ -8,9 +8,11 @@
 //! checker and of Rideau and Leroy, "Validating register allocation and spilling", CC 2010). Where
 //! paths meet, only the facts of all paths remain. It demands that
 //!
-//! - each instruction is one of the input with the same operation, modifiers and operands, in the same
-//!   order; or a copy, constant, store, load, recomputation or frame instruction whose effect is known;
-//! - each register that is read holds the component that the input reads there, arguments of edges included;
+//! - each instruction is one of the input with the same operation, modifiers and operands, in the
+//!   same order; or a copy, constant, store, load, recomputation or frame instruction whose effect
+//!   is known;
+//! - each register that is read holds the component that the input reads there, arguments of edges
+//!   included;
 //! - an instruction of the input that the result lacks has no effect except a result that is not
 //!   needed;
 //! - the arguments of a call are in the registers that the routine takes them from, and no value
@@ -19,8 +21,8 @@
 //! - tuples are aligned and within the limits of their file;
 //! - spill slots are in the frame, apart from the function's own local memory, and R1 points to the
 //!   frame; a called function returns with its original R1;
-//! - in blocks whose warp may have diverged, a uniform register has one meaning for all of the blocks that
-//!   are connected by such blocks, since arms may run in any order.
+//! - in blocks whose warp may have diverged, a uniform register has one meaning for all of the
+//!   blocks that are connected by such blocks, since arms may run in any order.
 //!
 //! A constant argument may be put into its register before or after the edge, so constants are
 //! values, too. The cost is that of a dataflow analysis whose sets are the contents of the register
@@ -63,7 +65,7 @@ pub struct Violation {
     pub block: MBlockId,
     /// The index of the instruction in the block; the number of instructions for the terminator.
     pub inst: usize,
-    /// What is wrong.
+    /// The error.
     pub what: String,
 }
 

@@ -26,7 +26,8 @@ pub(super) struct Walk<'a> {
     /// The contents of uniform registers in the divergent region of the block, if other arms may
     /// write them.
     shared: Option<(u32, &'a UniformWrites)>,
-    /// The uniform registers that `R2UR` has written since other lanes last had a turn: no arm has overwritten them.
+    /// The uniform registers that `R2UR` has written since other lanes last had a turn: no arm has
+    /// overwritten them.
     own: SmallVec<[Place; 8]>,
 }
 

@@ -1,8 +1,9 @@
-//! Random functions: loops, branches, tuples, guarded definitions, predicates, uniform registers, calls.
+//! Random functions: loops, branches, tuples, guarded definitions, predicates, uniform registers,
+//! calls.
 //!
-//! A function is built like a structured program, so that definitions dominate uses: statements, two-armed
-//! branches whose arms meet in parameters, and loops that carry values and may permute them. Operands come
-//! from everything in scope, so many values stay live for long.
+//! A function is built like a structured program, so that definitions dominate uses: statements,
+//! two-armed branches whose arms meet in parameters, and loops that carry values and may permute
+//! them. Operands come from everything in scope, so many values stay live for long.
 
 use ptxc_ir::SourceLoc;
 use ptxc_sass::{Address, Inst, Op, Operand, PReg, RegFile, SpecialReg};

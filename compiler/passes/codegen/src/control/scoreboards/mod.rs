@@ -1,7 +1,7 @@
 //! Scoreboards: decides which instructions set them, and which wait for them.
 //!
-//! In: the stream. Out: for each instruction the scoreboards that it [sets](Sets), the mask that it waits
-//! for, and the units that forced each wait. Three steps:
+//! In: the stream. Out: for each instruction the scoreboards that it [sets](Sets), the mask that it
+//! waits for, and the units that forced each wait. Three steps:
 //!
 //! 1. **Need** ([`need`], [`later`]). Results need a scoreboard if some later instruction reads or
 //!    overwrites them; operands that are read late need one if some later instruction overwrites
@@ -12,8 +12,8 @@
 //! 3. **Waits** ([`pending`]), by forward dataflow over the whole graph with the chosen scoreboards
 //!    fixed. The state is, for each of the six, the set of pending results and of pending operand
 //!    reads; states join by union at block entries. An instruction waits for exactly the
-//!    scoreboards that protect what it needs. A branch needs no wait: accesses may stay in flight
-//!    over edges, back edges included. A call and a return wait for everything.
+//!    scoreboards that protect its operands and results. A branch needs no wait: accesses may stay
+//!    in flight over edges, back edges included. A call and a return wait for everything.
 //!
 //! ```text
 //! LDG.E R0, desc[UR4][R2.64]     sets SB0; R2 is overwritten before R0 is read: SB1 when read

@@ -84,7 +84,7 @@ impl Next {
         Next { touching: vec![0; UNITS].into(), writing: vec![0; UNITS].into(), leaving: None }
     }
 
-    /// Takes in one more instruction in front.
+    /// Adds an instruction before the others.
     fn prepend(&mut self, stream: &Stream<'_>, index: usize) {
         if stream.entries[index].leaves_function {
             self.leaving = Some(index as u32);

@@ -312,8 +312,8 @@ impl Liveness {
         &self.components
     }
 
-    /// The numbers of the components that are live at the start of a block, ascending; its parameters are
-    /// not among them.
+    /// The numbers of the components that are live at the start of a block, ascending; its
+    /// parameters are not among them.
     pub fn live_in(&self, block: MBlockId) -> &[u32] {
         self.live_in.of(block)
     }
@@ -384,7 +384,8 @@ impl Liveness {
     }
 }
 
-/// Calls `visit` for each register that a block's terminator reads: the predicate and edge arguments.
+/// Calls `visit` for each register that a block's terminator reads: the predicate and edge
+/// arguments.
 pub fn for_each_term_use(mir: &Mir<VReg>, block: MBlockId, mut visit: impl FnMut(VReg, u8)) {
     let term = &mir.blocks[block].term;
     if let Some((&selector, width)) = term.selector() {

@@ -13,12 +13,12 @@
 //! }
 //! ```
 //!
-//! The lines before the first block hold the header: `bounds`, `param` and `symbol` as in the [text
-//! of SSA](ptxc_ir::text::Header), where a symbol is a variable of the module; `function @name` for
-//! each function that the code names as `` `($1)
-//! `` and so on; `shared`, `local`, `tables` (bytes), `barriers`, `spills` (counts), each omitted if it is zero; `returns
-//! together`; and `width %r9 4` for a virtual register that is wider than its uses show. A function
-//! over physical registers has `allocated` after `entry` or `device`.
+//! The lines before the first block hold the header: `bounds`, `param` and `symbol` as in the
+//! [text of SSA](ptxc_ir::text::Header), where a symbol is a variable of the module;
+//! `function @name` for each function that the code names as `` `($1) `` and so on; `shared`,
+//! `local`, `tables` (bytes), `barriers`, `spills` (counts), each omitted if it is zero;
+//! `returns together`; and `width %r9 4` for a virtual register that is wider than its uses show. A
+//! function over physical registers has `allocated` after `entry` or `device`.
 //!
 //! A parameter of several components has its width after a colon, `%r3:2`; the second component of
 //! a register is `%r3#1`. The frequency of a block is in units of 1/1024 of the entry's, and

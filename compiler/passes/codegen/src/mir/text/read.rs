@@ -285,7 +285,8 @@ pub(super) fn widths(mir: &Mir<VReg>) -> SecondaryMap<VRegId, u8> {
     widths
 }
 
-/// Calls `visit` for each register of a function with its number of components: definitions, uses, parameters.
+/// Calls `visit` for each register of a function with its number of components: definitions, uses,
+/// parameters.
 fn each_register(mir: &Mir<VReg>, mut visit: impl FnMut(VReg, u8)) {
     for &id in &mir.layout {
         let block = &mir.blocks[id];
