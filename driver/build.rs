@@ -1,9 +1,9 @@
-//! Tells the program which commit it is built from: `0.1.0 (abcdef123456 2026-11-23)`, with the date of the commit, so that the
-//! same commit makes the same program. `PTXC_COMMIT` says it where there is no git, as for those who build from an archive;
-//! without either the version stands alone.
+//! Embeds the commit that the program is built from: `0.1.0 (abcdef123456 2026-11-23)`. The date is
+//! that of the commit, so the same commit makes the same program. Where there is no git, as in a
+//! source archive, `PTXC_COMMIT` names the commit. Without either, the version has no commit.
 //!
-//! It also lists the pages of `docs/errors` for `ptxc explain`, and links the program so that it starts fast: at a fixed address and
-//! without shared libraries.
+//! It also lists the pages of `docs/errors` for `ptxc explain`, and links the program at a fixed
+//! address and without shared libraries, so that it starts fast.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,39 +25,41 @@ fn main() {
     }
     let target = |what: &str| std::env::var(format!("CARGO_CFG_TARGET_{what}")).unwrap_or_default();
     if target("OS") == "linux" && target("ENV") == "gnu" {
-        // A program at a fixed place has no addresses to fill in when it starts: the tables have 19,000 of them, which cost
-        // 0.3 ms, as much as parsing a small kernel.
+        // A program at a fixed address has no addresses to relocate when it starts. The tables have
+        // 19,000 of them, which cost 0.3 ms, as much as parsing a small kernel.
         println!("cargo::rustc-link-arg-bins=-no-pie");
         let is_native = std::env::var("HOST") == std::env::var("TARGET");
         if is_native && let Err(why) = link_statically() {
-            // Not a warning: the program is as good, and nobody has to do anything.
+            // This is not a warning: the program works as well, and nobody has to act.
             println!("linked dynamically: {why}");
         }
     }
 }
 
-/// The libraries that rustc names, and what a program that is linked statically takes in place of each.
+/// The libraries that rustc names, and the replacement for each in a statically linked program.
 const STATIC_LIBRARIES: [(&str, &str); 3] = [("gcc_s", "libgcc_eh.a"), ("m", "libm.a"), ("c", "libc.a")];
 
-/// Puts the C library into the program, where its archive is installed, as it mostly is beside a compiler: to look for four shared libraries, to
-/// map them and to bind their names takes 0.4 ms, a tenth of the time of a small kernel.
+/// Links the C library statically, if its archive is installed, as it usually is with a compiler.
+/// To find four shared libraries, map them and bind their names takes 0.4 ms, a tenth of the time
+/// of a small kernel.
 ///
-/// `-C target-feature=+crt-static` would do it, but for the procedural macros in the same build, which can't be had that way. So
-/// the linker, which searches the folders that it is told before the system's, finds scripts that name the archives where it looks for
-/// shared libraries. Only programs are linked so; tests are not.
+/// `-C target-feature=+crt-static` has the same effect, but the procedural macros in the same build
+/// cannot be linked that way. The linker searches the folders of its command line before those of
+/// the system. So this function puts linker scripts there, which have the names of the shared
+/// libraries and name the archives. Only programs are linked so; tests are not.
 ///
 /// # Errors
-/// What keeps it from being done.
+/// The reason why the library cannot be linked statically.
 fn link_statically() -> Result<(), String> {
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default()).join("static");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     for (library, archive) in STATIC_LIBRARIES {
-        // It prints the name alone where it does not know the file.
+        // `cc` prints the bare name if it does not know the file.
         let output = Command::new("cc").arg(format!("-print-file-name={archive}")).output();
         let path = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_string());
         let path = path.ok().filter(|path| Path::new(path).is_absolute() && Path::new(path).exists());
         let path = path.ok_or_else(|| format!("there is no {archive}"))?;
-        // Each of them may need the others.
+        // Each archive may need the others.
         let script = format!("GROUP(\"{path}\" -l:libgcc.a)\n");
         std::fs::write(folder.join(format!("lib{library}.so")), script).map_err(|error| error.to_string())?;
     }
@@ -66,7 +68,7 @@ fn link_statically() -> Result<(), String> {
     Ok(())
 }
 
-/// The pages as an expression of Rust, by their codes.
+/// The pages as a Rust expression, sorted by code.
 fn list_pages() -> std::io::Result<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/errors").canonicalize()?;
     println!("cargo::rerun-if-changed={}", folder.display());
@@ -88,16 +90,17 @@ fn list_pages() -> std::io::Result<String> {
     Ok(format!("&[\n{}]\n", pages.collect::<String>()))
 }
 
-/// What git says of the commit, if this is a checkout of the project and not a copy inside of another one.
+/// The commit according to git, if this is a checkout of the project and not a copy inside another
+/// one.
 fn commit() -> Option<String> {
     if git(&["rev-parse", "--show-prefix"])? != FOLDER {
         return None;
     }
-    // What changes when another commit is checked out, or one is made.
+    // These files change when another commit is checked out, or one is made.
     let branch = git(&["symbolic-ref", "--quiet", "HEAD"]);
     for name in ["HEAD", "packed-refs"].into_iter().chain(branch.as_deref()) {
         let path = git(&["rev-parse", "--git-path", name]);
-        // Cargo takes a path that is not there for one that has changed.
+        // Cargo considers a missing path changed.
         if let Some(path) = path.filter(|path| Path::new(path).exists()) {
             println!("cargo::rerun-if-changed={path}");
         }

@@ -1,8 +1,9 @@
-//! The whole of `ptxc decode` to JSON lines, from the bytes of a fatbin on: instructions a second.
+//! Measures all of `ptxc decode` to JSON lines, from the bytes of a fatbin, in instructions per
+//! second.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
-/// A fatbin with a cubin many times.
+/// A fatbin that contains a cubin many times.
 fn fatbin(cubin: &[u8], times: usize) -> Vec<u8> {
     let size = cubin.len().next_multiple_of(8);
     let mut bytes = 0xba55_ed50u32.to_le_bytes().to_vec();
@@ -21,7 +22,7 @@ fn fatbin(cubin: &[u8], times: usize) -> Vec<u8> {
 
 fn benchmarks(criterion: &mut Criterion) {
     let root = env!("CARGO_MANIFEST_DIR");
-    // A kernel with much code where the corpus is there, as those are that one wants to be fast for.
+    // A kernel with much code, where the corpus has one: speed matters most for large kernels.
     let big =
         std::env::var("PTXC_CUBIN").unwrap_or_else(|_| format!("{root}/../tests/decode/scale.sm_90.cubin"));
     let cubin = std::fs::read(big).expect("the cubin can be read");

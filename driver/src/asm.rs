@@ -1,7 +1,7 @@
 //! `ptxc asm`: text to machine code, in any notation of control fields.
 //!
-//! Every instruction that can't be encoded is an error of its own, with its place; then the kernels go into one cubin, or a
-//! single one's bare words into a file called `.bin`.
+//! Every instruction that cannot be encoded is an error of its own, with its location. The kernels
+//! go into one cubin, or the bare instructions of a single kernel go into a file called `.bin`.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use crate::messages::report;
 use crate::sass_text::{SassFile, arch, load, span};
 use crate::{Outcome, Streams, batch};
 
-/// The code of an instruction without encoding.
+/// The code for an instruction that has no encoding.
 const NO_ENCODING: &str = "E0985";
 
 pub(crate) fn run(args: &AsmArgs, streams: &mut Streams<'_>) -> Outcome {
@@ -63,7 +63,8 @@ fn assembled(
         return streams.failed(format!("{path} has no kernel"));
     };
     if file.kernels.iter().any(|kernel| kernel.program.arch != arch) {
-        return streams.failed(format!("{path} has kernels for several architectures; a cubin is for one"));
+        return streams
+            .failed(format!("{path} has kernels for several architectures, but a cubin is for one"));
     }
     let is_bare = args.bare || output.extension().is_some_and(|name| name == "bin");
     let bytes = match (&file.kernels[..], is_bare) {
@@ -71,11 +72,13 @@ fn assembled(
         ([kernel], true) => match kernel.program.relocations.first() {
             None => encode(&kernel.program),
             Some(CodeRelocation { symbol, .. }) => {
-                let what = format!("bare code, which has no place for the address of `{}`,", symbol.name);
+                let what = format!("bare code, which cannot hold the address of `{}`,", symbol.name);
                 return streams.failed(format!("{path}: {}", CubinError::Unsupported(what)));
             }
         },
-        (_, true) => return streams.failed(format!("{path} has several kernels; bare code is of one")),
+        (_, true) => {
+            return streams.failed(format!("{path} has several kernels, but a file of bare code holds one"));
+        }
     };
     match bytes {
         Ok(bytes) => match crate::output::write(output, bytes, streams.out) {
@@ -92,7 +95,8 @@ fn contents(file: &SassFile, arch: Arch, args: &AsmArgs) -> Result<Cubin, CubinE
     assemble(&sources, Module::of(arch, args.cubin_abi.into()))
 }
 
-/// The instructions of a kernel that have no bits. Targets of branches are near enough, wherever they are.
+/// The instructions of a kernel that have no encoding. Branch targets are in reach, wherever they
+/// are.
 fn errors(kernel: &Kernel) -> impl Iterator<Item = Located> {
     let program = &kernel.program;
     let label =
@@ -113,7 +117,7 @@ fn errors(kernel: &Kernel) -> impl Iterator<Item = Located> {
     })
 }
 
-/// What can be encoded where this could not.
+/// The forms that can be encoded, if this one cannot.
 fn forms(coded: &Coded, error: &EncodeError, arch: Arch) -> Vec<String> {
     if !matches!(error, EncodeError::Form(..)) {
         return Vec::new();

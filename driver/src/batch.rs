@@ -1,8 +1,9 @@
 //! Several files in one call.
 //!
-//! Files share nothing. With several jobs they are worked on at once, some at a time, and what each has to say is kept until it
-//! is its turn, so that a call says and writes the same with any number of jobs. An error in one file does not keep the others
-//! from being done. No thread is started before there are two pieces of work.
+//! Files share nothing. With several jobs, ptxc works on some files at the same time and keeps the
+//! output and messages of each file until its turn. So the output of a call does not depend on the
+//! number of jobs. After an error in one file, ptxc continues with the others. It starts no thread
+//! for a single piece of work.
 
 use std::sync::OnceLock;
 
@@ -15,32 +16,33 @@ use crate::output::read_bytes;
 use crate::progress::Progress;
 use crate::{Outcome, Streams};
 
-/// For each job, the files whose outcomes are kept at a time.
-const FILES_A_JOB: usize = 4;
+/// The number of files per job whose results are kept at a time.
+const FILES_PER_JOB: usize = 4;
 
-/// The bytes of a file below which its functions are done one after another: to start the threads takes longer than they save.
+/// The size in bytes below which the functions of a file are compiled one after another: below it,
+/// starting threads takes longer than they save.
 const WORTH_THREADS: usize = 16 << 10;
 
-/// Of a thread: it may turn to another file while it waits for functions of one.
+/// The stack of a thread, which may start another file while it waits for functions of one.
 const STACK_BYTES: usize = 16 << 20;
 
-/// The processors of a call.
+/// The workers of a call.
 pub(crate) struct Workers {
-    /// As many as the user said.
+    /// The number of jobs that the user asked for.
     asked: Option<u32>,
-    /// As many as there are, which the system is asked for once it matters.
+    /// The number of processors, which the system is asked for when it is needed.
     jobs: OnceLock<usize>,
     pool: OnceLock<Option<ThreadPool>>,
-    /// Whether somebody sees how far the work is.
-    is_seen: bool,
-    /// The files of the call.
+    /// Whether the user sees the progress of the work.
+    shows_progress: bool,
+    /// The number of files of the call.
     files: usize,
 }
 
 impl Workers {
     fn new(args: &JobArgs, files: usize, streams: &Streams<'_>) -> Workers {
         let (jobs, pool) = (OnceLock::new(), OnceLock::new());
-        Workers { asked: args.jobs, jobs, pool, is_seen: streams.shows_progress, files }
+        Workers { asked: args.jobs, jobs, pool, shows_progress: streams.shows_progress, files }
     }
 
     fn jobs(&self) -> usize {
@@ -51,29 +53,30 @@ impl Workers {
         *self.jobs.get_or_init(find)
     }
 
-    /// Threads for some pieces of work; `None` where one does it all.
+    /// Threads for `pieces` pieces of work, or `None` if one thread does all of it.
     fn pool(&self, pieces: usize) -> Option<&ThreadPool> {
         if pieces < 2 || self.jobs() < 2 {
             return None;
         }
         let start = || {
             let builder = rayon::ThreadPoolBuilder::new().num_threads(self.jobs()).stack_size(STACK_BYTES);
-            // Where threads can't be had, the work is done without.
+            // If threads cannot be started, the work is done without them.
             builder.build().ok()
         };
         self.pool.get_or_init(start).as_ref()
     }
 
-    /// Compiles the functions of a file, at once if there are several, so that the queries after it find everything done.
+    /// Compiles the functions of a file, in parallel if there are several, so that later queries
+    /// find their results.
     pub(crate) fn compile(&self, db: &Database, file: SourceFile, options: Options) {
         let count = items::items(db, file).functions.len();
-        // With as many files as jobs, files are what is worked on at once.
+        // With at least as many files as jobs, the files are compiled in parallel instead.
         let is_divided = file.text(db).len() >= WORTH_THREADS && count > 1 && self.files < self.jobs();
         let pool = self.pool(if is_divided { count } else { 1 });
-        let progress = Progress::new(self.is_seen, count, "functions");
+        let progress = Progress::new(self.shows_progress, count, "functions");
         match pool {
             Some(pool) => {
-                // Each worker has a clone of the database: a handle on the same storage.
+                // Each worker has a clone of the database, a handle to the same storage.
                 let clones: Vec<(usize, Database)> = (0..count).map(|index| (index, db.clone())).collect();
                 pool.install(|| {
                     clones.into_par_iter().for_each(|(index, db)| {
@@ -82,8 +85,9 @@ impl Workers {
                     });
                 });
             }
-            // The queries come to it by themselves, unless somebody wants to see how far they are.
-            None if self.is_seen => (0..count).for_each(|index| {
+            // Later queries compile each function on demand, unless the user wants to see the
+            // progress.
+            None if self.shows_progress => (0..count).for_each(|index| {
                 compile_function(db, file, options, index);
                 progress.step();
             }),
@@ -92,14 +96,14 @@ impl Workers {
     }
 }
 
-/// What a file had to say.
+/// The output and messages of one file.
 struct Said {
     outcome: Outcome,
     out: Vec<u8>,
     err: Vec<u8>,
 }
 
-/// Does something with each file, whose number it is told; the worst outcome.
+/// Calls `each` for each file, with the file's number, and returns the worst outcome.
 pub(crate) fn run(
     files: &[String],
     args: &JobArgs,
@@ -121,8 +125,8 @@ pub(crate) fn run(
         }
         _ => return streams.usage("standard input can be read only once"),
     }
-    let progress = Progress::new(workers.is_seen, files.len(), "files");
-    workers.is_seen = false;
+    let progress = Progress::new(workers.shows_progress, files.len(), "files");
+    workers.shows_progress = false;
     let (surroundings, color) = (streams.surroundings, streams.color);
     let one = |file: usize| {
         let (mut out, mut err, mut stdin) = (Vec::new(), Vec::new(), stdin.as_slice());
@@ -141,7 +145,7 @@ pub(crate) fn run(
     let mut worst = Outcome::Done;
     let mut say = |said: Said| {
         progress.above(|| {
-            // There is nowhere to report that reports can't be written.
+            // A failure to write messages cannot be reported anywhere.
             let _ = streams.err.write_all(&said.err);
             if streams.out.write_all(&said.out).is_err()
                 || streams.shows_progress && streams.out.flush().is_err()
@@ -155,7 +159,7 @@ pub(crate) fn run(
     match workers.pool(files.len()) {
         None => numbers.into_iter().for_each(|file| say(one(file))),
         Some(pool) => {
-            for numbers in numbers.chunks(workers.jobs() * FILES_A_JOB) {
+            for numbers in numbers.chunks(workers.jobs() * FILES_PER_JOB) {
                 let said: Vec<Said> =
                     pool.install(|| numbers.par_iter().with_max_len(1).map(|&file| one(file)).collect());
                 said.into_iter().for_each(&mut say);
@@ -171,7 +175,7 @@ mod tests {
 
     fn workers(jobs: u32) -> Workers {
         let (asked, jobs) = (Some(jobs), OnceLock::new());
-        Workers { asked, jobs, pool: OnceLock::new(), is_seen: false, files: 1 }
+        Workers { asked, jobs, pool: OnceLock::new(), shows_progress: false, files: 1 }
     }
 
     #[test]

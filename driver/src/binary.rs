@@ -1,7 +1,7 @@
-//! Machine code from files: cubins, and bare words.
+//! Machine code from files: cubins and bare instructions.
 //!
-//! What is read becomes text, and commands that take text take these files too: their diagnostics show the line of the
-//! disassembly that they are about.
+//! The machine code becomes text, so commands that accept text accept these files too. Their
+//! diagnostics show lines of the disassembly.
 
 use std::path::Path;
 
@@ -10,18 +10,19 @@ use ptxc_object::cubin::{Abi, Cubin, Function, program, read};
 use ptxc_sass::text::{Style, write_program, write_variables};
 use ptxc_sass::variable::union;
 
-/// What every ELF file begins with.
+/// The first bytes of every ELF file.
 const ELF: &[u8] = b"\x7fELF";
 
-/// Whether the bytes are those of an ELF file, not a text.
+/// Whether the bytes are an ELF file, not text.
 pub(crate) fn is_elf(bytes: &[u8]) -> bool {
     bytes.starts_with(ELF)
 }
 
-/// The text of a cubin's kernels, those with one of `names` or all, then of the variables that they name.
+/// The text of a cubin: the kernels named in `names`, or all kernels if it is empty, then the
+/// variables that they name.
 ///
 /// # Errors
-/// What is wrong with the file.
+/// The reason why the file cannot be read.
 pub(crate) fn disassemble(bytes: &[u8], names: &[String], style: &Style) -> Result<String, String> {
     let cubin = read(bytes).map_err(|error| error.to_string())?;
     text(&cubin, names, style)
@@ -30,7 +31,7 @@ pub(crate) fn disassemble(bytes: &[u8], names: &[String], style: &Style) -> Resu
 /// The text of bare instructions, 16 bytes each.
 ///
 /// # Errors
-/// What is wrong with them.
+/// The reason why they cannot be decoded.
 pub(crate) fn disassemble_words(
     code: Vec<u8>,
     name: &str,
@@ -62,7 +63,7 @@ fn text(cubin: &Cubin, names: &[String], style: &Style) -> Result<String, String
     let mut parts = Vec::new();
     for program in &programs {
         let mut part = String::new();
-        // Writing to a string fails only if a formatter does, and these do not.
+        // Writing to a string fails only if a formatter fails, and these do not.
         let written = write_program(program, style, None, &mut part);
         debug_assert!(written.is_ok());
         parts.push(part);
@@ -75,7 +76,7 @@ fn text(cubin: &Cubin, names: &[String], style: &Style) -> Result<String, String
     Ok(parts.join("\n"))
 }
 
-/// A name for bare code: that of its file, as far as it can be one.
+/// A name for bare code, derived from the name of its file.
 pub(crate) fn name_of(path: &str) -> String {
     let stem = Path::new(path).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';

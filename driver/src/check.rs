@@ -14,7 +14,7 @@ pub(crate) fn run(args: &CheckArgs, streams: &mut Streams<'_>) -> Outcome {
         None => None,
         Some((_, Some(target))) => Some(target),
         Some((name, None)) => {
-            return streams.usage(format!("`{name}` is no target such as sm_90 or sm_100f"));
+            return streams.usage(format!("`{name}` is not a target such as sm_90 or sm_100f"));
         }
     };
     batch::run(&args.files, &args.jobs, streams, |file, streams, _| {

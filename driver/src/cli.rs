@@ -1,4 +1,4 @@
-//! The command line, as clap reads it.
+//! The command line, as clap parses it.
 
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -7,19 +7,20 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "ptxc", version = env!("PTXC_VERSION"), about, propagate_version = true)]
 pub struct Cli {
-    /// What all commands have.
+    /// Options that all commands share.
     #[command(flatten)]
     pub everywhere: Everywhere,
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
 
 impl Cli {
-    /// Reads a command line; the first word is the program's name.
+    /// Parses a command line, of which the first word is the name of the program.
     ///
     /// # Errors
-    /// If it is none of this program, or asks for help. The text has colours, which whoever prints it may take off.
+    /// The command line is not valid, or asks for help. The text of the error has colours, which
+    /// the code that prints it may remove.
     pub fn read(args: &[String]) -> Result<Cli, clap::Error> {
         if let Some(cli) = Cli::read_alone(args) {
             return Ok(cli);
@@ -28,19 +29,20 @@ impl Cli {
         command.try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches))
     }
 
-    /// Reads a command line that begins with one of the commands of which thousands run one after another. To build the
-    /// options of all the others takes a tenth of the time of a small kernel. `None` if it is anything else than that command
-    /// used rightly, so that there is one place where wrong usage is explained.
+    /// Parses a command line that begins with one of the commands that often run thousands of times
+    /// in a row. Building the options of all other commands takes a tenth of the time of a small
+    /// kernel. Returns `None` for anything except the correct use of that command, so that wrong
+    /// usage is explained in one place.
     fn read_alone(args: &[String]) -> Option<Cli> {
-        let behind = args.get(1..)?;
+        let words = args.get(1..)?;
         let cli = |everywhere, command| Cli { everywhere, command };
-        match behind.first()?.as_str() {
+        match words.first()?.as_str() {
             "lower" => {
-                let one = Alone::<LowerArgs>::try_parse_from(behind).ok()?;
+                let one = Alone::<LowerArgs>::try_parse_from(words).ok()?;
                 Some(cli(one.everywhere, Command::Lower(one.args)))
             }
             "check" => {
-                let one = Alone::<CheckArgs>::try_parse_from(behind).ok()?;
+                let one = Alone::<CheckArgs>::try_parse_from(words).ok()?;
                 Some(cli(one.everywhere, Command::Check(one.args)))
             }
             _ => None,
@@ -48,18 +50,18 @@ impl Cli {
     }
 }
 
-/// What all commands have.
+/// Options that all commands share.
 #[derive(Debug, Args)]
 pub struct Everywhere {
-    /// When diagnostics, tables and help have colours.
-    #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN")]
+    /// When to use colours in diagnostics, tables and help.
+    #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN", display_order = 900)]
     pub color: Color,
-    /// Whether long work shows how far it is, on a terminal.
-    #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN")]
+    /// When to show a progress bar for long runs.
+    #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN", display_order = 901)]
     pub progress: WhenProgress,
 }
 
-/// A command as if it were a program of its own.
+/// A command parsed as if it were a program.
 #[derive(Debug, Parser)]
 #[command(disable_help_flag = true, color = ColorChoice::Never)]
 struct Alone<T: Args> {
@@ -74,15 +76,15 @@ struct Alone<T: Args> {
 pub enum Command {
     /// Lower PTX to scheduled SASS.
     Lower(LowerArgs),
-    /// Report the errors in PTX files; write nothing.
+    /// Report the errors in PTX files without writing output.
     Check(CheckArgs),
-    /// Explain the codes of diagnostics, with an example each and its repair.
+    /// Explain the codes of diagnostics, each with an example and its repair.
     Explain(ExplainArgs),
-    /// Run passes alone on IR text.
+    /// Run chosen passes on IR text.
     Opt(OptArgs),
     /// Check the control codes of SASS text for hazards.
     Verify(VerifyArgs),
-    /// Run a kernel or an execution case on a simulator.
+    /// Run a kernel or an execution case on the simulator.
     Run(RunArgs),
     /// Show the machine code in a file: instructions and their control fields.
     Decode(DecodeArgs),
@@ -90,9 +92,9 @@ pub enum Command {
     Asm(AsmArgs),
     /// Disassemble a cubin, or bare instructions, to SASS text.
     Disasm(DisasmArgs),
-    /// Print what a shell needs to complete command lines.
+    /// Print a script for a shell to complete command lines.
     Completions(CompletionsArgs),
-    /// Print the manual: a page for the program and one for each command.
+    /// Print the manual, with a page for the program and one for each command.
     Man(ManArgs),
 }
 
@@ -105,17 +107,17 @@ impl From<CubinAbi> for ptxc_object::cubin::Abi {
     }
 }
 
-/// How diagnostics are printed.
+/// How to print diagnostics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum MessageFormat {
-    /// For people.
+    /// Text for people.
     #[default]
     Human,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// What `lower` writes.
+/// The form that `lower` writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Emit {
     /// The syntax tree, printed back as PTX.
@@ -130,72 +132,73 @@ pub enum Emit {
     Cubin,
     /// Blocks, instructions, control fields, dependences and explanations as JSON.
     Json,
-    /// The flow of control, and what instructions depend on, as graphs for Graphviz.
+    /// Control flow and dependences as graphs for Graphviz.
     Dot,
 }
 
 /// The layout of a cubin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum CubinAbi {
-    /// That of CUDA 11 and 12.
+    /// The layout of CUDA 11 and 12.
     #[value(name = "7")]
     V7,
-    /// That of CUDA 13.
+    /// The layout of CUDA 13.
     #[default]
     #[value(name = "8")]
     V8,
 }
 
-/// How control codes are written.
+/// How to write control codes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Control {
-    /// `[B01----:R0:W2:Y:S05]` in front of the instruction.
+    /// `[B01----:R0:W2:Y:S05]` before the instruction.
     #[default]
     Cuasm,
-    /// `&req={0,1} &rd=0x0 &wr=0x2 ?trans5` behind it.
+    /// `&req={0,1} &rd=0x0 &wr=0x2 ?trans5` after the instruction.
     Nv,
-    /// The field as a number.
+    /// The field as a hexadecimal number.
     Hex,
-    /// Not at all.
+    /// No control codes.
     None,
 }
 
-/// How instructions are made to wait for each other.
+/// How to make instructions wait for each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Sync {
-    /// As long as their dependences ask for.
+    /// As long as the dependences require.
     #[default]
     Exact,
-    /// After every instruction, for everything: to find out whether a schedule is wrong.
+    /// For everything, after every instruction: shows whether a schedule is wrong.
     Serial,
 }
 
-/// Options that decide what code comes out.
+/// Options for code generation.
 #[derive(Clone, Debug, Args)]
 pub struct CodeArgs {
     /// The architecture to compile for (default: the oldest that runs code for the file's .target).
     #[arg(long)]
     pub arch: Option<String>,
-    /// How much to optimise, 0 to 3.
+    /// The optimization level, 0 to 3.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
     pub opt: u8,
     /// The scheduling heuristic: balanced, critical-path, pressure, source-order or random:SEED.
     #[arg(long, value_name = "NAME", default_value = "balanced")]
     pub heuristic: String,
-    /// The most general registers that a thread may use.
+    /// The maximum number of general registers per thread.
     #[arg(long, value_name = "N", default_value_t = 255, value_parser = clap::value_parser!(u32).range(16..=255))]
     pub max_regs: u32,
-    /// Whether a product and a sum without rounding modifiers become one fused operation.
+    /// Whether to fuse a product and a sum without rounding modifiers into one operation.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     pub fmad: bool,
-    /// Let one thread of a warp do the integer updates that all do at one address. Those of floats stay: their sums depend
-    /// on the order.
+    /// Let one thread of a warp make the integer updates that all make at one address.
+    ///
+    /// Updates of floats stay, because their sums depend on the order.
     #[arg(long)]
     pub aggregate_atomics: bool,
-    /// How instructions wait.
+    /// How to make instructions wait for each other.
     #[arg(long, value_enum, default_value_t)]
     pub sync: Sync,
-    /// Refuse what ptxas refuses, though it could be compiled: vector updates for targets that lack them.
+    /// Also refuse code that only ptxas refuses: vector updates for targets that lack them.
     #[arg(long)]
     pub strict: bool,
 }
@@ -206,53 +209,55 @@ pub struct LowerArgs {
     /// PTX files; `-` is standard input.
     #[arg(required = true)]
     pub files: Vec<String>,
-    /// Where to write (default: FILE.sass or FILE.cubin beside each file); `-` is standard output, and a folder, or a
-    /// path that ends with `/`, gets a file for each.
+    /// The output (default: FILE.sass or FILE.cubin next to each file); `-` is standard output.
+    ///
+    /// A folder, or a path that ends with `/`, gets a file for each input.
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// How work is shared.
+    /// Options for parallel work.
     #[command(flatten)]
     pub jobs: JobArgs,
-    /// Options of the code.
+    /// Options for code generation.
     #[command(flatten)]
     pub code: CodeArgs,
-    /// Lower this kernel only; may be given several times.
+    /// Lower only this kernel; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub kernel: Vec<String>,
-    /// What to write, in this order (default: what the extension of the output says, .cubin, .json or .dot; else sass).
+    /// The forms to write, in order (default: by the extension .cubin, .json or .dot of OUT; else
+    /// sass).
     #[arg(long, value_enum, value_delimiter = ',')]
     pub emit: Vec<Emit>,
-    /// Say in a cubin which source line, by `.loc`, each instruction comes from.
+    /// Add line information to the cubin: the source line of each instruction, from `.loc`.
     #[arg(long)]
     pub lineinfo: bool,
-    /// The layout of a cubin: 8 needs a driver for CUDA 13, 7 loads on older ones.
+    /// The layout of the cubin: 8 needs a driver for CUDA 13, 7 also loads on older drivers.
     #[arg(long, value_name = "N", value_enum, default_value_t)]
     pub cubin_abi: CubinAbi,
-    /// How control codes are written.
+    /// How to write control codes.
     #[arg(long, value_enum, default_value_t)]
     pub control: Control,
-    /// Say behind each line what forced its stall, wait and barriers.
+    /// Annotate each line with the reason for its stall, wait and barriers.
     #[arg(long)]
     pub explain: bool,
-    /// Go on, and lower the file again whenever it is saved, saying what was compiled again; until Ctrl-C.
+    /// Lower the file again whenever it is saved, and report what was recompiled, until Ctrl-C.
     #[arg(long)]
     pub watch: bool,
-    /// Print the code before these passes, or `all`.
+    /// Print the code before these passes, or before `all`.
     #[arg(long, value_name = "PASS", value_delimiter = ',')]
     pub print_before: Vec<String>,
-    /// Print the code after these passes, or `all`.
+    /// Print the code after these passes, or after `all`.
     #[arg(long, value_name = "PASS", value_delimiter = ',')]
     pub print_after: Vec<String>,
-    /// Stop after this pass and print what it left.
+    /// Stop after this pass and print the code that it leaves.
     #[arg(long, value_name = "PASS")]
     pub stop_after: Option<String>,
-    /// Print how long each pass took.
+    /// Print the time of each pass.
     #[arg(long)]
     pub time_passes: bool,
-    /// Print each kernel's resources.
+    /// Print the resources of each kernel.
     #[arg(short, long)]
     pub verbose: bool,
-    /// How diagnostics are printed.
+    /// How to print diagnostics.
     #[arg(long, value_enum, default_value_t)]
     pub message_format: MessageFormat,
 }
@@ -263,19 +268,19 @@ pub struct CheckArgs {
     /// PTX files; `-` is standard input.
     #[arg(required = true)]
     pub files: Vec<String>,
-    /// How work is shared.
+    /// Options for parallel work.
     #[command(flatten)]
     pub jobs: JobArgs,
-    /// Report what needs more than this target too, where the file's own is newer.
+    /// Also report what needs more than this target, if the file's own target is newer.
     #[arg(long, value_name = "TARGET")]
     pub arch: Option<String>,
-    /// Refuse what ptxas refuses, though it could be compiled: vector updates for targets that lack them.
+    /// Also refuse code that only ptxas refuses: vector updates for targets that lack them.
     #[arg(long)]
     pub strict: bool,
-    /// Look at the syntax alone: no names, no types, no instructions.
+    /// Check only the syntax: no names, no types, no instructions.
     #[arg(long, conflicts_with_all = ["arch", "strict"])]
     pub syntax: bool,
-    /// How diagnostics are printed.
+    /// How to print diagnostics.
     #[arg(long, value_enum, default_value_t)]
     pub message_format: MessageFormat,
 }
@@ -283,7 +288,7 @@ pub struct CheckArgs {
 /// `ptxc explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// Codes such as E0101; without one, all are listed.
+    /// Codes such as E0101; without a code, list all codes.
     #[arg(value_name = "CODE")]
     pub codes: Vec<String>,
 }
@@ -293,32 +298,34 @@ pub struct ExplainArgs {
 pub struct OptArgs {
     /// IR text; `-` is standard input.
     pub file: String,
-    /// Passes to run, in order: names, or spans such as `legalize..select`; `..` is all that the text is before. Without
-    /// passes the text is printed back.
+    /// The passes to run, in order: names, or spans such as `legalize..select`.
+    ///
+    /// `..` is every pass that the text has not been through yet. Without passes, print the text
+    /// back.
     #[arg(long, value_delimiter = ',')]
     pub passes: Vec<String>,
-    /// Where to write; `-` is standard output.
+    /// The output; `-` is standard output.
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
     /// The architecture to compile for.
     #[arg(long, default_value = "sm_90")]
     pub arch: String,
-    /// The optimization level, 0 to 3: a span leaves out the passes above it.
+    /// The optimization level, 0 to 3: a span omits the passes of higher levels.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
     pub opt: u8,
     /// The scheduling heuristic.
     #[arg(long, default_value = "balanced")]
     pub heuristic: String,
-    /// Whether a product and a sum without rounding modifiers become one fused operation.
+    /// Whether to fuse a product and a sum without rounding modifiers into one operation.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     pub fmad: bool,
-    /// Whether `aggregate-atomics` aggregates all updates that a warp makes at one address.
+    /// Let `aggregate-atomics` combine all integer updates that a warp makes at one address.
     #[arg(long)]
     pub aggregate_atomics: bool,
-    /// How instructions wait.
+    /// How to make instructions wait for each other.
     #[arg(long, value_enum, default_value_t)]
     pub sync: Sync,
-    /// The most general registers that a thread may use.
+    /// The maximum number of general registers per thread.
     #[arg(long, value_name = "N", default_value_t = 255, value_parser = clap::value_parser!(u32).range(16..=255))]
     pub max_regs: u32,
 }
@@ -326,43 +333,46 @@ pub struct OptArgs {
 /// `ptxc verify`.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// SASS text with control codes: of ptxc, `nvdisasm -hex` or `cuobjdump -sass`; `-` is standard input.
+    /// SASS text from ptxc, `nvdisasm -hex` or `cuobjdump -sass`; `-` is standard input.
+    ///
+    /// It must have control codes.
     #[arg(required = true)]
     pub files: Vec<String>,
-    /// How work is shared.
+    /// Options for parallel work.
     #[command(flatten)]
     pub jobs: JobArgs,
-    /// The architecture, where the text does not say it.
+    /// The architecture, if the text does not name it.
     #[arg(long, value_name = "ARCH")]
     pub arch: Option<String>,
-    /// Count only waits for scoreboards that an instruction sets itself, as for code that ptxc makes: not those
-    /// of a later memory access that can't overtake it.
+    /// Count only waits for scoreboards that an instruction sets itself, as in code from ptxc.
+    ///
+    /// Waits for a later memory access that cannot overtake it do not count.
     #[arg(long)]
     pub strict: bool,
-    /// How diagnostics are printed.
+    /// How to print diagnostics.
     #[arg(long, value_enum, default_value_t)]
     pub message_format: MessageFormat,
 }
 
-/// How decoded instructions are written.
+/// How to write decoded instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DecodeFormat {
     /// Aligned columns for people.
     Table,
-    /// A JSON object a line.
+    /// One JSON object per line.
     Json,
     /// Comma-separated values.
     Csv,
-    /// A data frame.
+    /// A Parquet data frame.
     Parquet,
-    /// A page for a browser.
+    /// An HTML page for a browser.
     Html,
 }
 
-/// When colours are used.
+/// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
-    /// On a terminal.
+    /// If the stream is a terminal.
     #[default]
     Auto,
     /// Always.
@@ -371,20 +381,22 @@ pub enum Color {
     Never,
 }
 
-/// When it is shown how far work is.
+/// When to show a progress bar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum WhenProgress {
-    /// On a terminal, when it takes long.
+    /// On a terminal, if the work is long.
     #[default]
     Auto,
     /// Never.
     Never,
 }
 
-/// How work is shared.
+/// Options for parallel work.
 #[derive(Clone, Debug, Args)]
 pub struct JobArgs {
-    /// How many files and functions are worked on at once (default: one a processor). The output does not depend on it.
+    /// The number of files and functions to process in parallel (default: one per processor).
+    ///
+    /// The output does not depend on it.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
 }
@@ -392,20 +404,25 @@ pub struct JobArgs {
 /// `ptxc decode`.
 #[derive(Debug, Args)]
 pub struct DecodeArgs {
-    /// Cubins, fatbins, objects, shared objects, programs and archives that contain them, or text of `nvdisasm -hex` or
-    /// `cuobjdump -sass`; `-` is standard input.
+    /// Cubins, fatbins, files that contain them, or disassembly; `-` is standard input.
+    ///
+    /// Files that contain them are objects, shared objects, programs and archives. Disassembly is
+    /// text from `nvdisasm -hex` or `cuobjdump -sass`.
     #[arg(required = true)]
     pub files: Vec<String>,
-    /// Where to write; `-` is standard output.
+    /// The output; `-` is standard output.
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
-    /// How to write (default: by the extension of OUT: .json, .jsonl, .csv, .parquet or .html; else table).
+    /// The format (default: by the extension .json, .jsonl, .csv, .parquet or .html of OUT; else
+    /// table).
     #[arg(long, value_enum)]
     pub format: Option<DecodeFormat>,
-    /// Only code of this architecture; for a text that does not name its own, that architecture.
+    /// Show only code of this architecture.
+    ///
+    /// For text that does not name its architecture, use this one.
     #[arg(long, value_name = "ARCH")]
     pub arch: Option<String>,
-    /// Only the function of this name; may be given several times.
+    /// Show only the function of this name; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub function: Vec<String>,
 }
@@ -413,26 +430,29 @@ pub struct DecodeArgs {
 /// `ptxc asm`.
 #[derive(Debug, Args)]
 pub struct AsmArgs {
-    /// SASS text with control codes, in any notation, or of `nvdisasm -hex` or `cuobjdump -sass`; `-` is standard input.
+    /// SASS text from ptxc, `nvdisasm -hex` or `cuobjdump -sass`; `-` is standard input.
+    ///
+    /// It must have control codes, in any notation.
     #[arg(required = true)]
     pub files: Vec<String>,
-    /// Where to write (default: FILE.cubin beside each file, or FILE.bin); `-` is standard output, and a folder, or a path
-    /// that ends with `/`, gets a file for each.
+    /// The output (default: FILE.cubin next to each file, or FILE.bin); `-` is standard output.
+    ///
+    /// A folder, or a path that ends with `/`, gets a file for each input.
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// How work is shared.
+    /// Options for parallel work.
     #[command(flatten)]
     pub jobs: JobArgs,
-    /// Write the bare instructions of a single kernel, as into any file called `.bin`.
+    /// Write the bare instructions of a single kernel, as into a file called `.bin`.
     #[arg(long)]
     pub bare: bool,
-    /// The architecture, where the text does not say it.
+    /// The architecture, if the text does not name it.
     #[arg(long, value_name = "ARCH")]
     pub arch: Option<String>,
-    /// The layout of the cubin: 8 needs a driver for CUDA 13, 7 loads on older ones.
+    /// The layout of the cubin: 8 needs a driver for CUDA 13, 7 also loads on older drivers.
     #[arg(long, value_name = "N", value_enum, default_value_t)]
     pub cubin_abi: CubinAbi,
-    /// How diagnostics are printed.
+    /// How to print diagnostics.
     #[arg(long, value_enum, default_value_t)]
     pub message_format: MessageFormat,
 }
@@ -443,19 +463,21 @@ pub struct DisasmArgs {
     /// Cubins, or bare instructions of 16 bytes each; `-` is standard input.
     #[arg(required = true)]
     pub files: Vec<String>,
-    /// The architecture of bare instructions; a cubin says its own.
+    /// The architecture of bare instructions; a cubin names its own.
     #[arg(long, value_name = "ARCH")]
     pub arch: Option<String>,
-    /// Where to write; `-` is standard output, and a folder, or a path that ends with `/`, gets a file for each.
+    /// The output; `-` is standard output.
+    ///
+    /// A folder, or a path that ends with `/`, gets a file for each input.
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
-    /// How work is shared.
+    /// Options for parallel work.
     #[command(flatten)]
     pub jobs: JobArgs,
-    /// Disassemble this kernel of a cubin only; may be given several times.
+    /// Disassemble only this kernel of a cubin; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub kernel: Vec<String>,
-    /// How control codes are written.
+    /// How to write control codes.
     #[arg(long, value_enum, default_value_t)]
     pub control: Control,
 }
@@ -471,12 +493,12 @@ pub struct CompletionsArgs {
 /// `ptxc man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Write a file for each page into this folder (default: all pages to standard output).
+    /// Write one file per page into this folder (default: all pages to standard output).
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 }
 
-/// What executes a kernel.
+/// The engine that executes a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
     /// The SSA IR, simplified.
@@ -484,7 +506,7 @@ pub enum Engine {
     /// The final SASS program.
     #[default]
     Sass,
-    /// One after the other; they must agree.
+    /// Both in turn; their results must agree.
     Both,
 }
 
@@ -501,85 +523,92 @@ impl std::fmt::Display for Engine {
 /// Which of the possible latencies instructions of variable latency have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Latencies {
-    /// The least.
+    /// The shortest.
     Best,
-    /// The usual.
+    /// The typical.
     #[default]
     Typical,
-    /// The greatest.
+    /// The longest.
     Worst,
-    /// Any, by the seed.
+    /// Random, by the seed.
     Drawn,
 }
 
-/// How a run's numbers are printed.
+/// How to print the numbers of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StatsFormat {
-    /// One JSON object on standard output, in place of everything else there.
+    /// One JSON object on standard output instead of everything else there.
     Json,
 }
 
-/// How many elements of a buffer are printed, unless told otherwise.
+/// The default number of printed elements per buffer.
 pub const PRINTED: usize = 8;
 
 /// `ptxc run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// A case (CASE.json): kernel, launch, inputs and expected outputs; or a kernel as PTX or SASS text
-    /// (FILE.sass).
+    /// A case (CASE.json), or a kernel as PTX or SASS text (FILE.sass).
+    ///
+    /// A case contains the kernel, the launch, the inputs and the expected outputs.
     pub input: String,
-    /// What executes it.
+    /// The engine to run on.
     #[arg(long, value_enum, default_value_t)]
     pub engine: Engine,
-    /// Run a case on the SASS text of this file in place of what its PTX compiles to.
+    /// Run a case on the SASS text in this file instead of compiling its PTX.
     #[arg(long, value_name = "FILE", conflicts_with = "cubin")]
     pub sass: Option<String>,
-    /// Run a case on the kernel of this cubin, of ours or another compiler's.
+    /// Run a case on its kernel in this cubin, from ptxc or another compiler.
     #[arg(long, value_name = "FILE")]
     pub cubin: Option<String>,
-    /// Take SASS text without control codes: each instruction waits for all before it.
+    /// Accept SASS text without control codes: each instruction waits for all earlier ones.
     #[arg(long)]
     pub without_control: bool,
-    /// The kernel of a file with several.
+    /// The kernel to run, if the file has several.
     #[arg(long, value_name = "NAME", help_heading = "Launch of a kernel")]
     pub entry: Option<String>,
     /// CTAs in the grid (default: 1).
     #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch of a kernel")]
     pub grid: Option<String>,
-    /// Threads in a CTA (default: 1).
+    /// Threads per CTA (default: 1).
     #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch of a kernel")]
     pub block: Option<String>,
-    /// Dynamic shared memory, in bytes.
+    /// Dynamic shared memory in bytes.
     #[arg(long, value_name = "BYTES", help_heading = "Launch of a kernel")]
     pub smem: Option<u32>,
-    /// An argument, in the order of the parameters: TYPE:VALUE, or buf:TYPE:COUNT:INIT for a buffer, where INIT
-    /// is zero, iota, rand, rand:SEED, a number or @FILE.
+    /// An argument, in the order of the parameters: TYPE:VALUE, or buf:TYPE:COUNT:INIT for a
+    /// buffer.
+    ///
+    /// INIT is zero, iota, rand, rand:SEED, a number or @FILE.
     #[arg(long, value_name = "ARG", help_heading = "Launch of a kernel")]
     pub arg: Vec<String>,
-    /// How many elements of each changed buffer are printed.
+    /// The number of elements to print of each changed buffer.
     #[arg(long, value_name = "N", default_value_t = PRINTED, help_heading = "Launch of a kernel")]
     pub print: usize,
-    /// Let control codes count: who reads a result before they guarantee that it is there gets a random value, and
-    /// is reported (SASS).
+    /// Respect control codes, and report instructions that read a result too early (SASS).
+    ///
+    /// Such an instruction gets a random value.
     #[arg(long, help_heading = "Time")]
     pub hazards: bool,
-    /// Run on the model of one SM, and print its cycles and what warps waited for; with --hazards (SASS).
+    /// Run on the model of one SM, and print its cycles and the reasons for waits (SASS).
+    ///
+    /// It includes --hazards.
     #[arg(long, help_heading = "Time")]
     pub timing: bool,
-    /// The latencies of loads and the like: the best, the typical, the worst, or drawn from in between.
+    /// The latencies of loads and similar instructions: best, typical, worst, or random.
     #[arg(long, value_enum, default_value_t, help_heading = "Time")]
     pub latencies: Latencies,
-    /// Write what every warp did in every cycle, with --timing: FILE.json for Perfetto, FILE.html for a browser, any
-    /// other name for Konata; may be given several times.
+    /// Write the activity of every warp in every cycle, with --timing; may be repeated.
+    ///
+    /// FILE.json is for Perfetto, FILE.html for a browser, and any other name for Konata.
     #[arg(long, value_name = "FILE", help_heading = "Time")]
     pub trace: Vec<PathBuf>,
     /// Print one JSON object about the run.
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub stats: Option<StatsFormat>,
-    /// Options of the code.
+    /// Options for code generation.
     #[command(flatten)]
     pub code: CodeArgs,
-    /// Seed of the order in which warps take turns.
+    /// The seed for the order in which warps take turns.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
 }

@@ -1,4 +1,4 @@
-//! `ptxc completions`: what a shell needs to complete command lines.
+//! `ptxc completions`: scripts for a shell to complete command lines.
 
 use clap::CommandFactory;
 

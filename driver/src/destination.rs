@@ -6,24 +6,25 @@ use rustc_hash::FxHashMap;
 
 use crate::output::check_overwrites;
 
-/// What `--output` says.
+/// The destination that `--output` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
     /// To standard output, one after the other.
     Stream,
-    /// Beside each input, or to standard output what comes from standard input.
+    /// Next to each input; for standard input, to standard output.
     Beside,
-    /// Into a folder, which is made if need be.
+    /// Into a folder, which is created if necessary.
     Folder(PathBuf),
     /// Into this file.
     File(PathBuf),
 }
 
 impl Destination {
-    /// What an option means for so many inputs: an existing folder, or a path that ends like one, is a folder.
+    /// The destination for `inputs` inputs. An existing folder, or a path that ends with a
+    /// separator, is a folder.
     ///
     /// # Errors
-    /// Several inputs can't go into one file.
+    /// Several inputs cannot go into one file.
     pub(crate) fn new(output: Option<&Path>, inputs: usize) -> Result<Destination, String> {
         let Some(output) = output else { return Ok(Destination::Beside) };
         if output == Path::new("-") {
@@ -36,14 +37,14 @@ impl Destination {
         }
         if inputs > 1 {
             return Err(format!(
-                "with several files, --output is `-` or a folder; to make one, write `{}/`",
+                "with several files, --output must be `-` or a folder; to create a folder, write `{}/`",
                 output.display()
             ));
         }
         Ok(Destination::File(output.to_path_buf()))
     }
 
-    /// The file for each input, where those that are named after it get this extension.
+    /// The output file for each input. A file that is named after its input gets this extension.
     ///
     /// # Errors
     /// Two inputs would be written to one file, or an output is an input.
@@ -55,7 +56,7 @@ impl Destination {
             if target == Path::new("-") {
                 continue;
             }
-            // The same file has one folder, whatever the way to it.
+            // Two paths to the same file have the same canonical folder.
             let folder = target.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
             let folder = folders
                 .entry(folder)
@@ -87,10 +88,10 @@ impl Destination {
         }
     }
 
-    /// Makes the folder, where there is to be one.
+    /// Creates the folder, if the destination is one.
     ///
     /// # Errors
-    /// It can't be made.
+    /// The folder cannot be created.
     pub(crate) fn prepare(&self) -> Result<(), String> {
         match self {
             Destination::Folder(folder) => {

@@ -49,8 +49,9 @@ fn disassembled(
         disassemble(&bytes, &args.kernel, &style)
     } else {
         let Some(arch) = arch else {
-            return streams
-                .usage(format!("{path} is no cubin; for bare instructions, --arch says of what machine"));
+            return streams.usage(format!(
+                "{path} is not a cubin; for bare instructions, give the architecture with --arch"
+            ));
         };
         disassemble_words(bytes, &name_of(path), arch, &style)
     };

@@ -8,7 +8,8 @@ use ptxc_sass::{Control, Op, Program};
 
 use crate::sass_text::{count, span};
 
-/// Hazards that differ in their registers alone, together: those of a tuple lack the same.
+/// Groups hazards that differ only in their registers: the registers of a tuple have the same
+/// hazard.
 pub(crate) fn group(hazards: &[Hazard]) -> impl Iterator<Item = &[Hazard]> {
     hazards.chunk_by(|a, b| Hazard { reg: a.reg, ..b.clone() } == *a)
 }
@@ -34,47 +35,50 @@ fn code(kind: HazardKind) -> &'static str {
     }
 }
 
-/// A barrier and what follows it too soon, or a barrier that itself follows `CGAERRBAR` too soon.
+/// Messages for an instruction too soon after a barrier, or for a barrier too soon after
+/// `CGAERRBAR`. They are the message, the label of the later instruction and the label of the
+/// earlier one.
 fn after_barrier(program: &Program, hazard: &Hazard) -> (String, String, String) {
     let op = |index: u32| program.insts.get(index as usize).map(|coded| coded.inst.op);
     let (message, here, there) = match op(hazard.producer) {
         Some(Op::CGAERRBAR) => (
             "a barrier follows `CGAERRBAR` too soon".to_string(),
-            "the barrier comes",
+            "the barrier runs",
             "waits for errors of the whole cluster, which a barrier of the CTA or the cluster must not overtake",
         ),
-        _ => ("an instruction follows a CTA barrier too soon".to_string(), "comes", "the barrier"),
+        _ => ("an instruction follows a CTA barrier too soon".to_string(), "runs", "the barrier"),
     };
     (message, here.to_string(), there.to_string())
 }
 
-/// Hazards that differ in their registers alone in words, at the instruction that comes too soon.
+/// One diagnostic for hazards that differ only in their registers, located at the instruction that
+/// comes too soon.
 pub(crate) fn located(kernel: &Kernel, hazards: &[Hazard]) -> Located {
     let program = &kernel.program;
     let hazard = &hazards[0];
     let regs: Vec<String> =
         hazards.iter().filter_map(|hazard| hazard.reg).map(|reg| reg.to_string()).collect();
     let regs = match &regs[..] {
-        [] => "what it needs".to_string(),
+        [] => "a needed register".to_string(),
         [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
         [reg, ..] => reg.clone(),
     };
-    let (is, it, has, keeps) = if hazards.len() > 1 {
-        ("are", "they", "have", "values are")
+    let (is, it, has, finished) = if hazards.len() > 1 {
+        ("are", "they", "have", "writes have finished")
     } else {
-        ("is", "it", "has", "value is")
+        ("is", "it", "has", "write has finished")
     };
     let place = |index: u32| kernel.spans.get(index as usize).map_or(span(&(0..0)), span);
     let (message, here, there) = match hazard.kind {
         HazardKind::Raw => (
-            format!("{regs} {is} read before {it} {is} there"),
+            format!("{regs} {is} read before {it} {is} written"),
             format!("reads {regs}"),
             format!("writes {regs}"),
         ),
         HazardKind::Waw => (
-            format!("{regs} {is} overwritten before the first {keeps} there"),
+            format!("{regs} {is} overwritten before the first {finished}"),
             format!("overwrites {regs}"),
-            format!("writes {regs}, perhaps later"),
+            format!("writes {regs}, possibly later"),
         ),
         HazardKind::War => (
             format!("{regs} {is} overwritten before {it} {has} been read"),
@@ -83,7 +87,7 @@ pub(crate) fn located(kernel: &Kernel, hazards: &[Hazard]) -> Located {
         ),
         HazardKind::AfterBarrier => after_barrier(program, hazard),
         HazardKind::AfterResult => (
-            "a CTA barrier follows the reading of a barrier result too soon".to_string(),
+            "a CTA barrier follows the read of a barrier result too soon".to_string(),
             "may replace the result".to_string(),
             "reads the result".to_string(),
         ),
@@ -92,13 +96,15 @@ pub(crate) fn located(kernel: &Kernel, hazards: &[Hazard]) -> Located {
             format!("overwrites {regs}"),
             String::new(),
         ),
-        HazardKind::Format => {
-            ("the control field is illegal".to_string(), "this instruction's".to_string(), String::new())
-        }
+        HazardKind::Format => (
+            "the control field is illegal".to_string(),
+            "has an illegal control field".to_string(),
+            String::new(),
+        ),
         HazardKind::Boundary => (
-            format!("{regs} {is} under way where the function is left"),
+            format!("{regs} {is} still in flight at the end of the function"),
             "leaves the function".to_string(),
-            format!("{regs} {is} not settled here"),
+            format!("starts the access to {regs}"),
         ),
         HazardKind::FallsOff => (
             "control runs past the last instruction".to_string(),
@@ -106,29 +112,29 @@ pub(crate) fn located(kernel: &Kernel, hazards: &[Hazard]) -> Located {
             String::new(),
         ),
         HazardKind::LostResult => (
-            "a barrier result is read that may be lost".to_string(),
+            "a barrier result may be lost before it is read".to_string(),
             "reads the result of the warp's last reduction".to_string(),
             "the result is lost here".to_string(),
         ),
         HazardKind::Parted => (
-            "an instruction of the warp may see a part of its lanes".to_string(),
-            "exchanges with the lanes that are here".to_string(),
+            "a warp-wide instruction may see only some of the lanes".to_string(),
+            "exchanges data with the lanes that are here".to_string(),
             "lanes may return one by one from this call".to_string(),
         ),
         HazardKind::LostGroup => (
-            "a wait for asynchronous copies does not know of all of them".to_string(),
-            "waits until a scoreboard counts no more".to_string(),
-            "makes a group of copies".to_string(),
+            "a wait for asynchronous copies does not cover all of them".to_string(),
+            "waits until the count of a scoreboard is low enough".to_string(),
+            "commits a group of copies".to_string(),
         ),
         HazardKind::UnawaitedFence => (
-            "a fence of the asynchronous view of memory is not awaited".to_string(),
+            "nothing waits for a fence of the asynchronous view of memory".to_string(),
             "relies on the fence".to_string(),
             "the fence".to_string(),
         ),
         HazardKind::UnfencedExchange => (
-            "an mbarrier is made behind an access to shared memory without a fence".to_string(),
-            "its unit may not see what was there".to_string(),
-            "accesses shared memory, or may".to_string(),
+            "an mbarrier is initialized after an access to shared memory without a fence".to_string(),
+            "its unit may not see the earlier access".to_string(),
+            "accesses shared memory, or may do so".to_string(),
         ),
         HazardKind::TrapMode if program.trap_handler => (
             "a CTA barrier in a trap handler is unpredictable".to_string(),
@@ -136,16 +142,16 @@ pub(crate) fn located(kernel: &Kernel, hazards: &[Hazard]) -> Located {
             String::new(),
         ),
         HazardKind::TrapMode => (
-            "`BAR.SYNCALL` outside of a trap handler is an illegal instruction".to_string(),
+            "`BAR.SYNCALL` outside a trap handler is an illegal instruction".to_string(),
             "runs in user mode".to_string(),
             String::new(),
         ),
     };
     let lack = match hazard.lack {
-        Lack::Cycles { need, have } => format!(" after {}, {need} are needed", cycles(have)),
-        Lack::Wait(0) => ", and nothing says when it may".to_string(),
+        Lack::Cycles { need, have } => format!(" after {}, but {need} are needed", cycles(have)),
+        Lack::Wait(0) => ", but nothing signals when this is safe".to_string(),
         Lack::Wait(mask) if waits(program, hazard.consumer) & mask != 0 => {
-            format!(" and waits for {} too early to see it", names(mask))
+            format!(", but waits for {} too early to see the signal", names(mask))
         }
         Lack::Wait(mask) => format!(" without waiting for {}", names(mask)),
         Lack::Rule => String::new(),
@@ -183,68 +189,70 @@ fn names(mask: u8) -> String {
     names.join(" or ")
 }
 
-/// What would repair it.
+/// The change that repairs the hazard.
 fn help(program: &Program, hazard: &Hazard) -> Option<String> {
     let stall_of = |index: u32| program.insts.get(index as usize).map(|coded| coded.control.stall);
     Some(match hazard.lack {
         Lack::Cycles { need, have } => {
             let missing = need.saturating_sub(have);
-            // What is left waits too before the first instruction behind it issues.
+            // At the end of a function, the stall of the last instruction also counts.
             let before = match hazard.kind {
                 HazardKind::Boundary => hazard.consumer,
                 _ => hazard.consumer.checked_sub(1)?,
             };
             let stall = stall_of(before)?;
             let place = before * Program::INST_BYTES;
-            let is_behind = hazard.producer <= before;
-            if is_behind && stall + missing <= Control::MAX_STALL {
+            let is_between = hazard.producer <= before;
+            if is_between && stall + missing <= Control::MAX_STALL {
                 let yields =
                     if stall + missing > Control::MAX_STALL_WITHOUT_YIELD { " with yield" } else { "" };
                 format!(
-                    "a stall of {}{yields} at /*{place:04x}*/, where it is {stall}, would do",
+                    "raise the stall at /*{place:04x}*/ from {stall} to {}{yields}",
                     stall + missing
                 )
             } else {
                 format!(
-                    "{} more between the two would do, such as a stall of {missing} at a NOP",
+                    "put {} more between the two, such as a NOP with a stall of {missing}",
                     cycles(missing)
                 )
             }
         }
         Lack::Wait(0) if hazard.kind == HazardKind::War => {
-            "a read scoreboard at the one and a wait for it at the other would do".to_string()
+            "set a read scoreboard at the earlier instruction, and wait for it at the later one".to_string()
         }
-        Lack::Wait(0) => "a write scoreboard at the one and a wait for it at the other would do".to_string(),
+        Lack::Wait(0) => {
+            "set a write scoreboard at the earlier instruction, and wait for it at the later one".to_string()
+        }
         Lack::Wait(mask) if waits(program, hazard.consumer) & mask != 0 => {
             let place = hazard.producer * Program::INST_BYTES;
             format!(
-                "a scoreboard counts an instruction from the second cycle on: a stall of 2 at /*{place:04x}*/ would do"
+                "a scoreboard is taken in the second cycle after its instruction: set a stall of 2 at /*{place:04x}*/"
             )
         }
         Lack::Wait(mask) => {
             let scoreboard = mask.trailing_zeros();
             let place = hazard.consumer * Program::INST_BYTES;
-            format!("a wait for SB{scoreboard} at /*{place:04x}*/ would do")
+            format!("wait for SB{scoreboard} at /*{place:04x}*/")
         }
         Lack::Rule => match hazard.kind {
-            HazardKind::Parted => "bring the lanes together: `BSSY` before the call and `BSYNC` behind it, or \
+            HazardKind::Parted => "bring the lanes together: `BSSY` before the call and `BSYNC` after it, or \
                                    `WARPSYNC.ALL` here"
                 .to_string(),
-            HazardKind::StaleReuse => "the instruction without that `.reuse` would do".to_string(),
+            HazardKind::StaleReuse => "remove that `.reuse` from the instruction".to_string(),
             HazardKind::LostResult => {
-                "a warp has one barrier result: B2R before the next BAR would do".to_string()
+                "a warp has one barrier result: put the `B2R` before the next `BAR`".to_string()
             }
             HazardKind::LostGroup => {
-                "`LDGDEPBAR` as writer, or `UTMACMDFLUSH` as reader, of the scoreboard that the wait names would do".to_string()
+                "make `LDGDEPBAR` the writer, or `UTMACMDFLUSH` the reader, of the scoreboard that the wait names".to_string()
             }
-            HazardKind::UnfencedExchange => "`FENCE.VIEW.ASYNC.S` in between would do".to_string(),
+            HazardKind::UnfencedExchange => "put `FENCE.VIEW.ASYNC.S` between them".to_string(),
             HazardKind::TrapMode if program.trap_handler => {
                 "`BAR.SYNCALL` waits for all warps of the CTA that are alive".to_string()
             }
             HazardKind::TrapMode => {
-                "a line `.trap_handler` in front of `.text` says that the code runs in trap mode".to_string()
+                "if the code runs in trap mode, write a line `.trap_handler` before `.text`".to_string()
             }
-            HazardKind::FallsOff => "EXIT or a branch as the last instruction would do".to_string(),
+            HazardKind::FallsOff => "end the function with `EXIT` or a branch".to_string(),
             _ => return None,
         },
     })

@@ -29,7 +29,7 @@ use std::io::{Read, Write};
 use cli::{Cli, Color, Command, WhenProgress};
 use surroundings::Surroundings;
 
-/// What a command comes to; the numbers are the exit codes.
+/// The outcome of a command; its number is the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     /// Done.
@@ -45,11 +45,11 @@ struct Streams<'a> {
     stdin: &'a mut dyn Read,
     out: &'a mut dyn Write,
     err: &'a mut dyn Write,
-    /// What the streams are.
+    /// The properties of the streams.
     surroundings: Surroundings,
-    /// When there are colours.
+    /// When output has colours.
     color: Color,
-    /// Whether the user sees on `err` how far long work is.
+    /// Whether the user sees the progress of long work on `err`.
     shows_progress: bool,
 }
 
@@ -64,27 +64,27 @@ impl Streams<'_> {
         self.surroundings.has_colors(self.color, self.surroundings.err_is_terminal)
     }
 
-    /// Says that the command was used wrongly.
+    /// Reports that the command was used wrongly.
     fn usage(&mut self, message: impl std::fmt::Display) -> Outcome {
-        // There is nowhere to report that reports can't be written.
+        // A failure to write messages cannot be reported anywhere.
         let _ = writeln!(self.err, "error: {message}");
         Outcome::Usage
     }
 
-    /// Says that something outside of the program went wrong.
+    /// Reports a failure outside the program.
     fn failed(&mut self, message: impl std::fmt::Display) -> Outcome {
         let _ = writeln!(self.err, "error: {message}");
         Outcome::Failed
     }
 }
 
-/// Runs a command line (the first word is the program's name); the exit code: 0 done, 1 errors in the
-/// input, 2 wrong usage.
+/// Runs a command line, of which the first word is the name of the program. The exit code is 0 for
+/// success, 1 for errors in the input and 2 for wrong usage.
 pub fn run(args: &[String], stdin: &mut dyn Read, out: &mut dyn Write, err: &mut dyn Write) -> i32 {
     run_in(&Surroundings::default(), args, stdin, out, err)
 }
 
-/// The same for a caller who knows what the streams are.
+/// The same for a caller that knows the properties of the streams.
 pub fn run_in(
     surroundings: &Surroundings,
     args: &[String],
@@ -101,7 +101,7 @@ pub fn run_in(
                 false => (out, surroundings.out_is_terminal),
             };
             let colored = surroundings.has_colors(surroundings::choice(args), is_terminal);
-            // There is nowhere to report that reports can't be written.
+            // A failure to write messages cannot be reported anywhere.
             let _ = if colored { write!(stream, "{}", text.ansi()) } else { write!(stream, "{text}") };
             return error.exit_code();
         }

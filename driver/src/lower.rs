@@ -29,12 +29,14 @@ use crate::output::{read, write_with};
 use crate::passes::{Watch, Watcher, known_passes, time_table};
 use crate::{Outcome, Streams, batch, watch};
 
-/// Makes the compiler's options from the command line's; the message says what is wrong with them.
+/// Makes the compiler's options from those of the command line. The error says what is wrong with
+/// them.
 pub(crate) fn options(db: &Database, args: &CodeArgs) -> Result<Options, String> {
     settings(args, false, Abi::default()).map(|settings| settings.options(db))
 }
 
-/// The architecture that the options name; the message says what is wrong with that or with the heuristic.
+/// The architecture that the options name. The error says what is wrong with the architecture or
+/// the heuristic.
 fn arch_and_heuristic(args: &CodeArgs) -> Result<Option<Arch>, String> {
     let arch = crate::sass_text::arch(args.arch.as_deref())?;
     match heuristic_by_name(&args.heuristic) {
@@ -43,7 +45,7 @@ fn arch_and_heuristic(args: &CodeArgs) -> Result<Option<Arch>, String> {
     }
 }
 
-/// What the options say, with what decides how a cubin is written.
+/// The settings of the options, and those that decide how a cubin is written.
 pub(crate) fn settings(args: &CodeArgs, line_info: bool, abi: Abi) -> Result<Settings, String> {
     Ok(Settings {
         arch: arch_and_heuristic(args)?,
@@ -76,10 +78,10 @@ pub(crate) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
             Emit::Json => "JSON",
             _ => "a graph",
         };
-        return streams.usage(format!("{what} can't be written together with anything else"));
+        return streams.usage(format!("{what} cannot be written together with another form"));
     }
     if watch_passes.is_needed() && emits.iter().any(|emit| stands_alone(*emit)) {
-        return streams.usage("passes are watched while they make SASS text; write nothing else");
+        return streams.usage("options that print passes work only with SASS output");
     }
     if let Err(message) = arch_and_heuristic(&args.code) {
         return streams.usage(message);
@@ -113,7 +115,7 @@ pub(crate) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
     })
 }
 
-/// What is to be done with a file.
+/// The work to do with a file.
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'a> {
     pub(crate) path: &'a str,
@@ -138,7 +140,8 @@ fn lower_file(job: Job<'_>, workers: &Workers, streams: &mut Streams<'_>) -> Out
     let options = settings.options(&db);
     let outcome = lower_in(&db, file, options, job, workers, streams);
     if streams.surroundings.ends_with_command && args.files.len() == 1 {
-        // The system takes back the memory of a process in a fraction of the time that it takes to free what is in it.
+        // The system reclaims the memory of a process in a fraction of the time that it takes to
+        // free its objects.
         std::mem::forget(db);
     }
     outcome
@@ -168,7 +171,7 @@ fn lower_in(
     write_out(db, file, options, diagnostics(db, file, options), job, streams)
 }
 
-/// Says what was found in a file, and writes what is to be written of it unless there are errors.
+/// Reports the findings in a file, and writes its outputs unless there are errors.
 pub(crate) fn write_out(
     db: &Database,
     file: SourceFile,
@@ -201,7 +204,8 @@ pub(crate) fn write_out(
     finish(job, &text, streams)
 }
 
-/// What to write: what the command line says, else what the name of the output says.
+/// The forms to write: those that the command line names, else the form that the extension of the
+/// output implies.
 fn emits(args: &LowerArgs) -> Vec<Emit> {
     if !args.emit.is_empty() {
         return args.emit.clone();
@@ -216,12 +220,12 @@ fn emits(args: &LowerArgs) -> Vec<Emit> {
     vec![emit]
 }
 
-/// Whether a form is a file by itself, not a part of a text.
+/// Whether a form is a file of its own, not a part of a text.
 fn stands_alone(emit: Emit) -> bool {
     matches!(emit, Emit::Cubin | Emit::Json | Emit::Dot)
 }
 
-/// What files with that content are called.
+/// The extension of files with these forms.
 fn extension(emits: &[Emit]) -> &'static str {
     match emits {
         [Emit::Cubin] => "cubin",
@@ -257,7 +261,7 @@ fn emit_cubin(
     }
 }
 
-/// The chosen kernels, with their code where they have it.
+/// The chosen kernels, with their code if they have any.
 fn wanted_kernels<'db>(
     db: &'db Database,
     file: SourceFile,
@@ -276,7 +280,7 @@ fn has_kernel(db: &Database, file: SourceFile, name: &str) -> bool {
     functions.any(|func| func.kind(db) == ItemKind::Entry && func.name(db) == name)
 }
 
-/// The findings that stand in the way: all, or those in the chosen kernels and outside of functions.
+/// The findings that prevent the output: all, or those in the chosen kernels and outside functions.
 fn relevant(db: &Database, file: SourceFile, mut found: Vec<Located>, args: &LowerArgs) -> Vec<Located> {
     if !args.kernel.is_empty() {
         let others: Vec<_> = items(db, file)
@@ -290,7 +294,7 @@ fn relevant(db: &Database, file: SourceFile, mut found: Vec<Located>, args: &Low
     found
 }
 
-/// The style that the options ask for.
+/// The text style that the options ask for.
 pub(crate) fn style(control: Control) -> Style {
     let control = match control {
         Control::Cuasm => Notation::Bracket,
@@ -305,7 +309,7 @@ fn emitted(db: &Database, file: SourceFile, options: Options, args: &LowerArgs, 
     let style = style(args.control);
     let mut parts = Vec::new();
     let kernels: Vec<_> = wanted_kernels(db, file, options, args).collect();
-    // The kernels and what they call, in the order of the file.
+    // The kernels and the functions that they call, in the order of the file.
     let mut named: FxHashSet<Func> = kernels.iter().map(|&(func, _)| func).collect();
     named.extend(kernels.iter().flat_map(|&(func, _)| device_callees(db, func)).copied());
     let functions = || items(db, file).functions.iter().copied().filter(|func| named.contains(func));
@@ -318,7 +322,7 @@ fn emitted(db: &Database, file: SourceFile, options: Options, args: &LowerArgs, 
                 Some(ssa.to_string())
             })),
             Emit::Mir => parts.extend(functions().filter_map(|func| text_of(&mir(db, func, options).value))),
-            // They are written by themselves.
+            // These forms are written separately.
             Emit::Cubin | Emit::Json | Emit::Dot => {}
             Emit::Sass => {
                 let codes = || kernels.iter().filter_map(|(_, code)| *code);
@@ -359,7 +363,7 @@ fn finish_with(
     }
 }
 
-/// A line for each kernel: what it needs.
+/// A line for each kernel with the resources that it needs.
 fn resources(db: &Database, file: SourceFile, options: Options, args: &LowerArgs) -> String {
     let mut text = String::new();
     for (func, code) in kernels(db, file, options) {
@@ -380,7 +384,7 @@ fn resources(db: &Database, file: SourceFile, options: Options, args: &LowerArgs
     text
 }
 
-/// Runs the passes in the open, one kernel after another, with an observer.
+/// Runs the passes outside the queries, one kernel after another, with an observer.
 fn watched(
     db: &Database,
     file: SourceFile,
@@ -431,7 +435,7 @@ fn watched(
     }
     let text = parts.join("\n");
     if stopped && args.output.is_none() {
-        // What is no SASS does not go where SASS is expected.
+        // Text that is not SASS must not go to a file for SASS.
         return match streams.out.write_all(text.as_bytes()) {
             Ok(()) => Outcome::Done,
             Err(error) => streams.failed(error),
@@ -440,7 +444,7 @@ fn watched(
     finish(job, &text, streams)
 }
 
-/// All passes of a function; `None` if its text is damaged, which is reported elsewhere.
+/// Runs all passes on a function. `None` if its text is damaged, which is reported elsewhere.
 fn passes(
     db: &Database,
     func: Func,
@@ -455,7 +459,8 @@ fn passes(
     if !unsuited.is_empty() {
         return Err(unsuited);
     }
-    // Filled in before the first pass, so that every form that is printed says all that the later passes need.
+    // The lanes are filled in before the first pass, so that every printed form has all the facts
+    // that later passes need.
     fill_lanes(db, func, &mut start, options);
     let (fmad, aggregate) = (options.fmad(db), options.aggregate(db));
     let settings = CodeSettings { fmad, aggregate, ..code_settings(db, func, options) };

@@ -1,4 +1,4 @@
-//! `ptxc man`: the manual, a page for the program and one for each of its commands.
+//! `ptxc man`: the manual, with a page for the program and one for each of its commands.
 
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
@@ -8,7 +8,7 @@ use crate::output::write;
 use crate::{Outcome, Streams};
 
 pub(crate) fn run(args: &ManArgs, streams: &mut Streams<'_>) -> Outcome {
-    // Names such as `ptxc-lower` are there when the command is built; `help` has no page.
+    // Names such as `ptxc-lower` exist once the command is built. `help` has no page.
     let mut root = Cli::command().disable_help_subcommand(true);
     root.build();
     let folder = args.output.as_deref().filter(|folder| folder.as_os_str() != "-");

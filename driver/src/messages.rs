@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 use crate::cli::MessageFormat;
 use crate::{Outcome, Streams};
 
-/// Prints the findings in a file and a line that sums them up; [`Outcome::Failed`] if one is an error.
+/// Prints the findings in a file and a summary line. Returns [`Outcome::Failed`] if one of them is
+/// an error.
 pub(crate) fn report(
     path: &str,
     text: &str,
@@ -30,15 +31,15 @@ pub(crate) fn report(
     Outcome::Failed
 }
 
-/// Prints the line that sums findings up, for people.
+/// Prints the summary line, for people.
 pub(crate) fn sum(line: &str, format: MessageFormat, streams: &mut Streams<'_>) {
     if format == MessageFormat::Human {
-        // There is nowhere to report that reports can't be written.
+        // A failure to write messages cannot be reported anywhere.
         let _ = writeln!(streams.err, "{line}");
     }
 }
 
-/// Prints the findings in a file; [`Outcome::Failed`] if that is not possible.
+/// Prints the findings in a file. Returns [`Outcome::Failed`] if they cannot be printed.
 pub(crate) fn print(
     path: &str,
     text: &str,
@@ -46,7 +47,8 @@ pub(crate) fn print(
     format: MessageFormat,
     streams: &mut Streams<'_>,
 ) -> Outcome {
-    // Most files are in order, and to count the lines of a large one takes a tenth of the time of parsing it.
+    // Most files have no findings, and counting the lines of a large file takes a tenth of the time
+    // of parsing it.
     if found.is_empty() {
         return Outcome::Done;
     }
@@ -79,7 +81,7 @@ pub(crate) fn print(
     if written.is_err() { Outcome::Failed } else { Outcome::Done }
 }
 
-/// A place and what is said about it.
+/// A location and its label.
 fn place(lines: &Lines<'_>, span: Span, label: &str) -> Map<String, Value> {
     let (line, column) = lines.line_column(span.start);
     let parts = [

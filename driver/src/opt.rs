@@ -1,7 +1,8 @@
-//! `ptxc opt`: passes alone, on the text of any form.
+//! `ptxc opt`: runs chosen passes on the text of any form.
 //!
-//! The text holds functions as SSA, machine IR or laid-out code, or SASS. Each goes through the passes that are named, with
-//! the verifiers after each of them, and is printed in the form that the last pass leaves.
+//! The text holds functions as SSA, machine IR, laid-out code or SASS. Each function goes through
+//! the named passes, with the verifiers after each of them, and is printed in the form that the
+//! last pass leaves.
 
 use std::fmt::Display;
 use std::ops::Range;
@@ -25,19 +26,19 @@ use crate::output::{check_overwrites, read, write};
 use crate::sass_text::{arch, located, span};
 use crate::{Outcome, Streams};
 
-/// The code of a line that the reader of a form rejects.
+/// The code for a line that the reader of a form rejects.
 const UNREADABLE: &str = "E0950";
 
 /// The verifiers of SSA, which `--passes` names like passes.
 const VERIFIERS: [(&str, Level); 3] =
     [("verify", Level::Built), ("verify-legal", Level::Legal), ("verify-converged", Level::Converged)];
 
-/// What `--passes` names.
+/// A request of `--passes`.
 #[derive(Clone)]
 enum Request {
     Pass(Pass),
     Verify(&'static str, Level),
-    /// All passes that the text is before.
+    /// All passes that the text has not been through yet.
     Rest,
 }
 
@@ -87,7 +88,8 @@ pub(crate) fn run(args: &OptArgs, streams: &mut Streams<'_>) -> Outcome {
     }
 }
 
-/// The passes that a part of `--passes` names. A pass that is named runs at every optimization level.
+/// The passes that one part of `--passes` names. A pass that is named itself runs at every
+/// optimization level.
 fn request(name: &str, opt: u8) -> Result<Vec<Request>, String> {
     if name == ".." {
         return Ok(vec![Request::Rest]);
@@ -115,7 +117,7 @@ fn request(name: &str, opt: u8) -> Result<Vec<Request>, String> {
     })
 }
 
-/// The functions of a text, in the form that its first word shows.
+/// The functions of a text, in the form that its first word indicates.
 fn forms(text: &str, arch: Arch) -> Result<Vec<Form>, Vec<Located>> {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("//"));
     let word = first.and_then(|line| line.split_whitespace().next()).unwrap_or("func");
@@ -141,7 +143,7 @@ fn forms(text: &str, arch: Arch) -> Result<Vec<Form>, Vec<Located>> {
             let code = |program| FuncCode { program, explain: Default::default(), summary: None };
             Ok(kernels.into_iter().map(|kernel| Form::from(code(kernel.program))).collect())
         }
-        // SSA, and any other text: the reader of SSA reports what it expected.
+        // For SSA and any other text: the reader of SSA reports what it expected.
         _ => Ok(ptxc_ir::text::parse(text).map_err(unreadable)?.into_iter().map(Form::from).collect()),
     }
 }
@@ -168,14 +170,14 @@ fn through(forms: Vec<Form>, requests: &[Request], settings: &CodeSettings) -> R
     let mut forms = forms;
     let mut rest = requests;
     while !rest.is_empty() {
-        // Verifiers part the passes: what is between two of them goes through a module together.
+        // Verifiers separate the passes: the passes between two verifiers run on a module together.
         let passes: Vec<&Request> =
             rest.iter().take_while(|request| !matches!(request, Request::Verify(..))).collect();
         if let Some(Request::Verify(name, level)) = rest.first() {
             for form in &forms {
                 let Form::Ssa(func) = form else {
                     return Err(format!(
-                        "@{}: {name}: the verifier takes SSA IR, not {}",
+                        "@{}: {name}: the verifier accepts SSA IR, not {}",
                         form.name(),
                         form.stage()
                     ));
@@ -205,18 +207,22 @@ fn through(forms: Vec<Form>, requests: &[Request], settings: &CodeSettings) -> R
     Ok(forms.iter().map(Form::to_string).collect())
 }
 
-/// Checks that each pass takes what the pass before it leaves.
+/// Checks that each pass accepts the form that the pass before it leaves.
 fn check_order(form: &Form, passes: &[Pass]) -> Result<(), String> {
     let name = form.name();
     let mut stage = form.stage();
     let mut is_converged = matches!(form, Form::Ssa(func) if level_of(func) == Level::Converged);
     for pass in passes {
         if pass.step.takes() != stage {
-            return Err(format!("@{name}: {}: the pass takes {}, not {stage}", pass.name, pass.step.takes()));
+            return Err(format!(
+                "@{name}: {}: the pass accepts {}, not {stage}",
+                pass.name,
+                pass.step.takes()
+            ));
         }
         stage = pass.step.leaves();
         if stage == Stage::Ssa && is_converged && pass.leaves != Level::Converged {
-            let message = "the pass comes before `converge`, and the function has convergence barriers";
+            let message = "the pass must run before `converge`, but the function has convergence barriers";
             return Err(format!("@{name}: {}: {message}", pass.name));
         }
         is_converged |= stage == Stage::Ssa && pass.leaves == Level::Converged;
@@ -224,7 +230,7 @@ fn check_order(form: &Form, passes: &[Pass]) -> Result<(), String> {
     Ok(())
 }
 
-/// The passes of a request, for a text of that stage.
+/// The passes of a request, for a text of this stage.
 fn listed(request: &Request, stage: Stage, settings: &CodeSettings) -> Vec<Pass> {
     match request {
         Request::Pass(pass) => vec![*pass],
@@ -236,7 +242,7 @@ fn listed(request: &Request, stage: Stage, settings: &CodeSettings) -> Vec<Pass>
     }
 }
 
-/// Checks a form that was read from a text, which may be anything, or that is about to be printed.
+/// Checks a form that was read from arbitrary text, or that is about to be printed.
 fn check(form: &Form) -> Result<(), String> {
     match form {
         Form::Ssa(func) => verify(func, level_of(func)).map_err(errors),
@@ -247,7 +253,7 @@ fn check(form: &Form) -> Result<(), String> {
     }
 }
 
-/// How far the SSA of a text has come.
+/// The level that the SSA of a text has reached.
 fn level_of(func: &Function) -> Level {
     let brackets =
         func.insts.values().any(|inst| matches!(inst.op, Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_)));

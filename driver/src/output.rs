@@ -1,17 +1,17 @@
-//! Writing results: all or nothing.
+//! Writes results: completely or not at all.
 
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 
 use rustc_hash::FxHashMap;
 
-/// Reads a file, or standard input for `-`. Bytes that are no UTF-8 become replacement characters, which
-/// the lexer reports where they stand.
+/// Reads a file, or standard input for `-`. Bytes that are not UTF-8 become replacement characters,
+/// which the lexer reports where they occur.
 pub fn read(path: &str, stdin: &mut dyn Read) -> std::io::Result<String> {
     read_bytes(path, stdin).map(text_of)
 }
 
-/// Bytes as text, those that are no UTF-8 replaced.
+/// Bytes as text, with replacement characters for those that are not UTF-8.
 pub fn text_of(bytes: Vec<u8>) -> String {
     match String::from_utf8(bytes) {
         Ok(text) => text,
@@ -19,10 +19,10 @@ pub fn text_of(bytes: Vec<u8>) -> String {
     }
 }
 
-/// So many bytes are read from a stream: a pipe or a device may have no end.
+/// The most bytes that are read from a stream: a pipe or a device may have no end.
 const MOST_OF_STREAM: u64 = 1 << 27;
 
-/// Reads a file, or standard input for `-`, as it is.
+/// Reads a file, or standard input for `-`, as bytes.
 pub fn read_bytes(path: &str, stdin: &mut dyn Read) -> std::io::Result<Vec<u8>> {
     if path == "-" {
         return read_stream(stdin);
@@ -40,13 +40,13 @@ fn read_stream(stream: &mut dyn Read) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     stream.take(MOST_OF_STREAM + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST_OF_STREAM {
-        let what = format!("more than {MOST_OF_STREAM} bytes, and no file that has an end");
+        let what = format!("more than {MOST_OF_STREAM} bytes from a pipe or device, which may have no end");
         return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, what));
     }
     Ok(bytes)
 }
 
-/// Refuses outputs that are files which are read, whatever the way to them.
+/// Refuses outputs that are also inputs, whatever their paths.
 ///
 /// # Errors
 /// The first such output.
@@ -73,11 +73,11 @@ pub fn check_overwrites<'a>(
     Ok(())
 }
 
-/// What tells one file from another.
+/// A value that distinguishes files.
 #[cfg(unix)]
 type Identity = (u64, u64);
 
-/// The identity of a file that is there, through links; none of what is no plain file.
+/// The identity of an existing file, through links. `None` for anything that is not a regular file.
 #[cfg(unix)]
 fn identity(path: &Path) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt;
@@ -85,11 +85,12 @@ fn identity(path: &Path) -> Option<Identity> {
     Some((there.dev(), there.ino()))
 }
 
-/// What tells one file from another.
+/// A value that distinguishes files.
 #[cfg(not(unix))]
 type Identity = std::path::PathBuf;
 
-/// The identity of a file that is there, through symbolic links; none of what is no plain file.
+/// The identity of an existing file, through symbolic links. `None` for anything that is not a
+/// regular file.
 #[cfg(not(unix))]
 fn identity(path: &Path) -> Option<Identity> {
     std::fs::metadata(path).ok().filter(|there| there.is_file())?;
@@ -101,8 +102,9 @@ pub fn write(path: &Path, content: impl AsRef<[u8]>, out: &mut dyn Write) -> std
     write_with(path, out, |file| file.write_all(content.as_ref()))
 }
 
-/// Writes a file by a temporary one beside it and a rename, so that a failed run leaves the old file
-/// whole; a link stays a link. `-` goes to standard output, and what is no plain file is written directly.
+/// Writes a temporary file next to the target and renames it, so that a failed run leaves the old
+/// file intact. A link stays a link. `-` is standard output, and anything that is not a regular
+/// file is written directly.
 pub fn write_with(
     path: &Path,
     out: &mut dyn Write,
@@ -140,7 +142,7 @@ pub fn write_with(
     Ok(())
 }
 
-/// What a newly created file usually gets; a temporary file is its owner's alone.
+/// The permissions that a new file usually gets; a temporary file is private to its owner.
 #[cfg(unix)]
 fn default_permissions() -> Option<std::fs::Permissions> {
     use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Looking at the code between passes: printing, timing, stopping.
+//! Observes the code between passes: printing, timing, stopping.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use ptxc_passes::{Observer, Pass};
 
-/// What is to be seen.
+/// The observations to make.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch {
-    /// Print before these, or `all`.
+    /// The passes to print the code before, or `all`.
     pub(crate) before: Vec<String>,
-    /// Print after these, or `all`.
+    /// The passes to print the code after, or `all`.
     pub(crate) after: Vec<String>,
-    /// Stop after this one.
+    /// The pass to stop after.
     pub(crate) stop: Option<String>,
-    /// Time the passes.
+    /// Whether to time the passes.
     pub(crate) time: bool,
 }
 
@@ -25,7 +25,7 @@ impl Watch {
         !self.before.is_empty() || !self.after.is_empty() || self.stop.is_some() || self.time
     }
 
-    /// A name that is no pass, if there is one.
+    /// A name that is not a pass, if there is one.
     pub(crate) fn unknown(&self) -> Option<&str> {
         let names = self.before.iter().chain(&self.after).chain(&self.stop);
         names.map(String::as_str).find(|name| *name != "all" && Pass::named(name).is_none())
@@ -37,12 +37,12 @@ pub(crate) fn known_passes() -> String {
     Pass::names().collect::<Vec<_>>().join(", ")
 }
 
-/// An observer that does what a [`Watch`] says.
+/// An observer that makes the observations of a [`Watch`].
 pub(crate) struct Watcher<'a> {
     watch: &'a Watch,
     kernel: String,
     started: Instant,
-    /// What was printed.
+    /// The printed code.
     pub(crate) text: String,
     /// The time of each pass.
     pub(crate) times: BTreeMap<&'static str, Duration>,
@@ -91,7 +91,7 @@ impl Observer for Watcher<'_> {
     }
 }
 
-/// A table of the time that each pass took, in the order of the passes.
+/// A table of the time of each pass, in the order of the passes.
 pub(crate) fn time_table(times: &BTreeMap<&'static str, Duration>) -> String {
     let total: Duration = times.values().sum();
     let mut text = String::from("   time [us]  share  pass\n");

@@ -1,7 +1,8 @@
-//! A bar on standard error that tells how far long work is.
+//! A progress bar on standard error.
 //!
-//! It is drawn on a terminal only, not before the work has taken [`DELAY`], and only when a piece of the work is done: no thread
-//! keeps it moving. What else goes to the terminal is written [above](Above) it.
+//! It is drawn only on a terminal, only after the work has taken [`DELAY`], and only when a piece
+//! of the work is done: no thread animates it. Other output to the terminal is written
+//! [above](Above) it.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How long work takes before a bar is drawn.
+/// The time that work takes before a bar is drawn.
 pub(crate) const DELAY: Duration = Duration::from_millis(500);
 
-/// How far work is; nothing at all where nobody sees it.
+/// The progress of the work; empty if nobody sees it.
 pub(crate) struct Progress {
     bar: Option<Bar>,
 }
@@ -26,19 +27,19 @@ struct Bar {
 }
 
 impl Progress {
-    /// Of so many pieces, called `noun`; only where it `is_seen`.
-    pub(crate) fn new(is_seen: bool, pieces: usize, noun: &'static str) -> Progress {
-        Progress::on(is_seen, pieces, noun, DELAY, ProgressDrawTarget::stderr)
+    /// The progress of `pieces` pieces of work, called `noun`. It is shown only if `is_shown`.
+    pub(crate) fn new(is_shown: bool, pieces: usize, noun: &'static str) -> Progress {
+        Progress::on(is_shown, pieces, noun, DELAY, ProgressDrawTarget::stderr)
     }
 
     fn on(
-        is_seen: bool,
+        is_shown: bool,
         pieces: usize,
         noun: &'static str,
         delay: Duration,
         target: fn() -> ProgressDrawTarget,
     ) -> Progress {
-        if !is_seen || pieces < 2 {
+        if !is_shown || pieces < 2 {
             return Progress { bar: None };
         }
         let bar = ProgressBar::with_draw_target(Some(pieces as u64), ProgressDrawTarget::hidden());
@@ -49,7 +50,7 @@ impl Progress {
         }
     }
 
-    /// A piece is done.
+    /// Reports that a piece is done.
     pub(crate) fn step(&self) {
         let Some(bar) = &self.bar else { return };
         if bar.start.elapsed() >= bar.delay && !bar.drawn.swap(true, Ordering::Relaxed) {
@@ -58,7 +59,7 @@ impl Progress {
         bar.bar.inc(1);
     }
 
-    /// Does something that writes to the terminal.
+    /// Runs a closure that writes to the terminal, with the bar hidden.
     pub(crate) fn above<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.bar {
             Some(bar) if bar.drawn.load(Ordering::Relaxed) => bar.bar.suspend(write),
@@ -75,7 +76,7 @@ impl Drop for Progress {
     }
 }
 
-/// A stream that is written above the bar.
+/// A stream whose output appears above the bar.
 pub(crate) struct Above<'a> {
     /// The bar.
     pub(crate) progress: &'a Progress,
@@ -102,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// What the terminals of all tests show; each test looks for words of its own.
+    /// The output to the terminals of all tests; each test looks for words of its own.
     static SHOWN: Mutex<String> = Mutex::new(String::new());
 
     #[derive(Debug)]
@@ -153,8 +154,8 @@ mod tests {
 
     #[test]
     fn a_bar_is_drawn_when_work_is_long_and_somebody_sees_it() {
-        let work = |is_seen, pieces, noun, delay| {
-            let progress = Progress::on(is_seen, pieces, noun, delay, terminal);
+        let work = |is_shown, pieces, noun, delay| {
+            let progress = Progress::on(is_shown, pieces, noun, delay, terminal);
             (0..pieces).for_each(|_| progress.step());
             shown(noun)
         };

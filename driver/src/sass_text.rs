@@ -1,4 +1,4 @@
-//! SASS text from files, or cubins: its kernels, or rendered errors.
+//! SASS text from files or cubins: its kernels, or printed errors.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub(crate) struct SassFile {
     pub(crate) kernels: Vec<Kernel>,
 }
 
-/// Reads a file of text, or a cubin, of which the text is its disassembly; what is wrong with it is printed.
+/// Reads a file of text, or a cubin, whose disassembly becomes the text. Errors are printed.
 pub(crate) fn load(
     path: &str,
     options: &ReadOptions,
@@ -66,7 +66,7 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A place in a text.
+/// A span of a text.
 pub(crate) fn span(range: &Range<usize>) -> Span {
     let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
     Span { start: place(range.start), end: place(range.end) }

@@ -1,34 +1,36 @@
-//! What a program runs in: where its output goes, and what the environment says of colours.
+//! The environment of the program: the destination of its output, and the environment variables
+//! about colours.
 //!
 //! | in this order | colours |
 //! |---|---|
-//! | `--color always`, `--color never` | as it says |
+//! | `--color always`, `--color never` | as the option says |
 //! | `NO_COLOR`, not empty | never |
 //! | `CLICOLOR_FORCE`, not empty and not `0` | always |
 //! | `CLICOLOR=0`, `TERM=dumb` | never |
-//! | else | on a terminal: standard error's state decides for diagnostics, standard output's for tables and help |
+//! | otherwise | on a terminal: standard error's state decides for diagnostics, standard output's for tables and help |
 
 use std::ffi::OsStr;
 use std::io::IsTerminal;
 
 use crate::cli::Color;
 
-/// What a program knows of its streams and environment. The default is that of a library: no terminal anywhere, and an empty
-/// environment.
+/// The properties of the streams and the environment. The default is for use as a library: no
+/// terminal, and an empty environment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Surroundings {
     /// Whether standard output is a terminal.
     pub out_is_terminal: bool,
     /// Whether standard error is a terminal.
     pub err_is_terminal: bool,
-    /// What the environment says of colours, where it says anything.
+    /// Whether the environment asks for colours, if it says anything about them.
     pub environment: Option<bool>,
-    /// Whether the process ends with the command, so that memory which lasts that long need not be given back.
+    /// Whether the process ends with the command. If so, memory that lives until then need not be
+    /// freed.
     pub ends_with_command: bool,
 }
 
 impl Surroundings {
-    /// Those of this process.
+    /// The surroundings of this process.
     pub fn of_process() -> Surroundings {
         Surroundings {
             out_is_terminal: std::io::stdout().is_terminal(),
@@ -48,7 +50,7 @@ impl Surroundings {
     }
 }
 
-/// What environment variables say of colours.
+/// Whether environment variables ask for colours.
 pub fn environment<S: AsRef<OsStr>>(variable: impl Fn(&str) -> Option<S>) -> Option<bool> {
     let is = |name: &str, test: fn(&OsStr) -> bool| variable(name).is_some_and(|value| test(value.as_ref()));
     if is("NO_COLOR", |value| !value.is_empty()) {
@@ -60,7 +62,8 @@ pub fn environment<S: AsRef<OsStr>>(variable: impl Fn(&str) -> Option<S>) -> Opt
     (is("CLICOLOR", |value| value == "0") || is("TERM", |value| value == "dumb")).then_some(false)
 }
 
-/// The choice that a command line makes, also one that can't be read otherwise: errors and help have colours, too.
+/// The choice of a command line, even of one that cannot be parsed otherwise: errors and help have
+/// colours too.
 pub(crate) fn choice(args: &[String]) -> Color {
     let words = args.iter().take_while(|word| *word != "--").map(String::as_str);
     let mut next = false;

@@ -1,4 +1,4 @@
-//! `ptxc lower --watch`: a file is lowered again whenever it is saved.
+//! `ptxc lower --watch`: lowers a file again whenever it is saved.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,8 @@ use crate::output::{read_bytes, text_of};
 use crate::passes::Watch;
 use crate::{Outcome, Streams};
 
-/// Between two looks at the file: short against the time that a person or a compilation takes, long against a look.
+/// The time between two checks of the file: short compared with the time of a person or a
+/// compilation, long compared with a check.
 const LOOK: Duration = Duration::from_millis(15);
 
 /// The stages of a compilation, in order, by the names of their queries.
@@ -28,15 +29,15 @@ const STAGES: [(&str, &str); 6] = [
 /// Why a file can't be watched.
 pub(crate) fn refusal(args: &LowerArgs, passes: &Watch, emits_tree: bool) -> Option<&'static str> {
     match &args.files[..] {
-        [path] if path == "-" => Some("standard input can't be watched"),
-        [_] if passes.is_needed() => Some("--watch shows no passes"),
-        [_] if emits_tree => Some("--watch writes no tree"),
+        [path] if path == "-" => Some("--watch cannot watch standard input"),
+        [_] if passes.is_needed() => Some("--watch cannot print passes"),
+        [_] if emits_tree => Some("--watch cannot write the syntax tree"),
         [_] => None,
-        _ => Some("--watch watches one file"),
+        _ => Some("--watch accepts only one file"),
     }
 }
 
-/// Lowers a file again and again, until the program is ended; an outcome only if it can't begin.
+/// Lowers a file again and again until the program is ended. Returns only if it cannot start.
 pub(crate) fn run(job: Job<'_>, streams: &mut Streams<'_>) -> Outcome {
     let args = job.args;
     let settings = match settings(&args.code, args.lineinfo, args.cubin_abi.into()) {
@@ -76,14 +77,15 @@ pub(crate) fn run(job: Job<'_>, streams: &mut Streams<'_>) -> Outcome {
             say(job.path, &update, start.elapsed(), streams);
             let found = session.diagnostics();
             write_out(session.db(), session.source(), session.options(), found, job, streams);
-            // There is nowhere to report that reports can't be written.
+            // A failure to write messages cannot be reported anywhere.
             let _ = streams.out.flush().and(streams.err.flush());
         }
         let mut last = stamp;
         loop {
             std::thread::sleep(LOOK);
             let now = Stamp::of(job.path);
-            // Some editors empty a file before they write it: it is read once it has been left alone for a moment.
+            // Some editors empty a file before they write it, so it is read only after it has
+            // stayed unchanged for a moment.
             if now != stamp && now == last {
                 break;
             }
@@ -92,7 +94,7 @@ pub(crate) fn run(job: Job<'_>, streams: &mut Streams<'_>) -> Outcome {
     }
 }
 
-/// Brings a session up to date, unless the file is saved again meanwhile.
+/// Updates a session, unless the file is saved again meanwhile.
 fn until_saved(
     session: &mut Session,
     path: &str,
@@ -116,7 +118,7 @@ fn until_saved(
     })
 }
 
-/// What tells that a file is another than before.
+/// A value that changes when the file changes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     modified: Option<SystemTime>,
@@ -130,7 +132,7 @@ impl Stamp {
     }
 }
 
-/// Says what was compiled again.
+/// Reports which kernels were recompiled.
 fn say(path: &str, update: &Update, time: Duration, streams: &mut Streams<'_>) {
     let what = match (&update.lowered[..], update.kernels) {
         ([], _) => "nothing to lower".to_string(),
@@ -138,7 +140,7 @@ fn say(path: &str, update: &Update, time: Duration, streams: &mut Streams<'_>) {
         (list, all) if list.len() > 3 => format!("lowered {} of {all} kernels", list.len()),
         (list, all) => format!("lowered {} ({} of {all})", list.join(", "), list.len()),
     };
-    // There is nowhere to report that reports can't be written.
+    // A failure to write messages cannot be reported anywhere.
     let _ = writeln!(
         streams.err,
         "{path}: {what} in {:.1} ms; {}",
@@ -147,7 +149,7 @@ fn say(path: &str, update: &Update, time: Duration, streams: &mut Streams<'_>) {
     );
 }
 
-/// How often each stage ran.
+/// The number of runs of each stage.
 fn stages(queries: &BTreeMap<String, usize>) -> String {
     let ran = STAGES.iter().filter_map(|(query, name)| Some(format!("{name} {}", queries.get(*query)?)));
     let ran: Vec<String> = ran.collect();

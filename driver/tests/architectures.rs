@@ -1,15 +1,15 @@
-//! Nothing outside of `machine/` compares architectures by name: a new architecture must not take a
+//! Nothing outside `machine/` compares architectures by name: a new architecture must not get a
 //! default by accident.
 //!
-//! The sources of the compiler, the assembler, the simulator and the command are read, without
-//! their tests.
+//! The test reads the sources of the compiler, the assembler, the simulator and the command,
+//! without their tests.
 
 use std::path::{Path, PathBuf};
 
-/// The folders whose sources ask for features and facts.
+/// The folders whose sources must ask for features and facts.
 const FOLDERS: [&str; 5] = ["object/src", "sass/src", "compiler", "sim/src", "driver/src"];
 
-/// The Rust files below a folder, without the folders of tests, benchmarks and examples.
+/// The Rust files below a folder, except for folders of tests, benchmarks and examples.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("the folder is there").flatten() {
         let path = entry.path();
@@ -24,8 +24,8 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The lines of a source that are neither comments nor in a module of tests, with their numbers.
-/// rustfmt puts the end of a module at the start of a line.
+/// The numbered lines of a source that are neither comments nor in a test module. rustfmt puts the
+/// end of a module at the start of a line.
 fn code(text: &str) -> Vec<(usize, &str)> {
     let mut lines = Vec::new();
     let mut in_tests = false;

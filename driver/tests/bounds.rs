@@ -1,8 +1,8 @@
-//! What is too large is refused with an error that says so, and what there is too much of is not listed.
+//! Inputs that are too large are refused with a clear error, and long lists of errors are cut off.
 
 const HEADER: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
-/// Exit code and messages of a command that reads a text.
+/// Runs a command that reads a text, and returns its exit code and messages.
 fn ptxc(words: &[&str], text: &str) -> (i32, String) {
     let words: Vec<String> = ["ptxc"].iter().chain(words).map(ToString::to_string).collect();
     let (mut out, mut err) = (Vec::new(), Vec::new());

@@ -1,4 +1,5 @@
-//! Which output has colours: the option decides, then the environment, then whether the stream is a terminal.
+//! Which output has colours is decided by the option, then by the environment, then by whether the
+//! stream is a terminal.
 
 use ptxc::surroundings::Surroundings;
 
@@ -34,12 +35,12 @@ fn the_option_wins_everywhere_on_the_command_line() {
     assert!(colors(silent, &["check", "-", "--color", "always"], BROKEN).1);
     assert!(colors(silent, &["--color=always", "check", "-"], BROKEN).1);
     assert!(!colors(terminals(true, true), &["check", "-", "--color=never"], BROKEN).1);
-    // What a program reads has none, whatever is asked for.
+    // Machine-readable output has no colours, whatever the option says.
     assert!(!colors(silent, &["check", "-", "--message-format=json", "--color=always"], BROKEN).1);
 }
 
 #[test]
-fn help_and_wrong_usage_do_likewise() {
+fn help_and_wrong_usage_follow_the_same_rules() {
     assert_eq!(colors(terminals(true, false), &["lower", "--help"], ""), (true, false));
     assert_eq!(colors(terminals(false, true), &["lower", "--help"], ""), (false, false));
     assert_eq!(colors(terminals(true, true), &["--color=never", "--help"], ""), (false, false));

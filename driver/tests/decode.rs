@@ -1,4 +1,5 @@
-//! `ptxc decode`: every format says the same; data frames are opened by pandas and polars, the page by a browser.
+//! `ptxc decode`: every format has the same content, pandas and polars open the data frames, and a
+//! browser opens the page.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -6,7 +7,7 @@ use std::process::Command;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
-/// Where the files are that hold the same kernel.
+/// The path of a file that holds the kernel.
 fn file(name: &str) -> String {
     format!("{}/../tests/decode/{name}", env!("CARGO_MANIFEST_DIR"))
 }
@@ -22,7 +23,7 @@ fn text(words: &[&str]) -> String {
     String::from_utf8(run(words).0).expect("the format is text")
 }
 
-/// The harness hides what `eprintln!` writes.
+/// Prints to standard error directly, because the test harness hides the output of `eprintln!`.
 fn skipped(what: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED: {what}");
 }
@@ -31,7 +32,7 @@ fn scratch(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// The rows of the kernel for sm_90 without what says where they come from.
+/// The rows of the kernel for sm_90, without the fields that name their file.
 fn rows(name: &str) -> Vec<serde_json::Value> {
     let json = text(&[&file(name), "--arch", "sm_90", "--format", "json"]);
     let read = |line: &str| {
@@ -59,7 +60,7 @@ fn every_container_shows_the_same_rows() {
     ] {
         assert_eq!(rows(name), expected, "{name}");
     }
-    // An object, and one to be linked, for which the kernel is compiled a little otherwise.
+    // An object and a relocatable object, in which the kernel is compiled slightly differently.
     let both = rows("scale.a");
     assert_eq!(both[..32], expected);
     assert_eq!(both.len(), 64);
@@ -177,7 +178,7 @@ assert len(frame) == 48 and frame.stall.sum() == int(sys.argv[2]), frame
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A browser that can be run without a screen.
+/// A browser that runs without a screen.
 fn browser() -> Option<String> {
     let names = std::env::var("PTXC_BROWSER").into_iter();
     let known = ["chromium", "chromium-browser", "google-chrome", "chrome"].map(str::to_string);
@@ -186,7 +187,7 @@ fn browser() -> Option<String> {
         .find(|name| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success()))
 }
 
-/// Appended to the page: does what a reader does, and leaves what it saw in the document.
+/// A script appended to the page: acts as a reader would, and records the results in the document.
 const READER: &str = "<script>{
   const seen = {};
   const over = (row) => row.dispatchEvent(new MouseEvent('mouseover', {bubbles: true, clientX: 200, clientY: 100}));

@@ -1,4 +1,5 @@
-//! The forms that other programs read: JSON says what the text says, graphs are well-formed, and the page about them is current.
+//! The machine-readable forms: the JSON agrees with the text, the graphs are well-formed, and their
+//! documentation is current.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// What a command writes, or what it says where it fails.
+/// The output of a command, or its messages if it fails.
 fn tried(words: &[&str]) -> Result<String, String> {
     let words: Vec<String> = std::iter::once("ptxc").chain(words.iter().copied()).map(String::from).collect();
     let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -22,7 +23,7 @@ fn ptxc(words: &[&str]) -> String {
     tried(words).unwrap_or_else(|why| panic!("{words:?}: {why}"))
 }
 
-/// The kernels that tests lower, by their paths.
+/// The paths of the kernels that tests lower.
 fn kernels() -> Vec<String> {
     let folder = root().join("tests/lit/kernels");
     let entries = std::fs::read_dir(folder).expect("the kernels are there");
@@ -35,14 +36,14 @@ fn kernels() -> Vec<String> {
 }
 
 fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
-    value[name].as_array().unwrap_or_else(|| panic!("`{name}` is no list"))
+    value[name].as_array().unwrap_or_else(|| panic!("`{name}` is not a list"))
 }
 
 fn number(value: &Value, name: &str) -> u64 {
-    value[name].as_u64().unwrap_or_else(|| panic!("`{name}` is no number in {value}"))
+    value[name].as_u64().unwrap_or_else(|| panic!("`{name}` is not a number in {value}"))
 }
 
-/// What a line of text says, from its JSON.
+/// The line of text that the JSON of an instruction describes.
 fn line(instruction: &Value) -> String {
     let explanations: Vec<&str> =
         list(instruction, "explanations").iter().filter_map(|one| one["text"].as_str()).collect();
@@ -83,7 +84,7 @@ fn json_says_what_the_text_says() {
     }
 }
 
-/// What must hold in any kernel.
+/// Checks the properties that hold in any kernel.
 fn consistent(kernel: &Value, path: &str) {
     let (blocks, instructions) = (list(kernel, "blocks"), list(kernel, "instructions"));
     let mut next = 0;
@@ -125,7 +126,7 @@ fn consistent(kernel: &Value, path: &str) {
                 let board = &dependence["scoreboard"];
                 assert!(sets["read"] == *board || sets["write"] == *board, "{path}: {dependence}");
             }
-            // Nothing of a register is left to the order of the instructions alone.
+            // The order of the instructions alone never protects a register.
             other => assert_eq!(
                 (other, &dependence["kind"]),
                 (Some("order"), &"memory".into()),
@@ -135,12 +136,12 @@ fn consistent(kernel: &Value, path: &str) {
     }
 }
 
-/// The names of a graph's nodes, and of those that its edges go between, after a look at its syntax.
+/// The names of a graph's nodes, and of the end points of its edges, after a check of the syntax.
 fn parse_graph(text: &str) -> (BTreeSet<String>, BTreeSet<String>) {
     let (mut nodes, mut ends) = (BTreeSet::new(), BTreeSet::new());
     let mut depth = 0;
     for line in text.lines().map(str::trim) {
-        // Strings hold no brace, bracket or arrow that counts.
+        // Braces, brackets and arrows inside strings do not count.
         let mut bare = String::new();
         let (mut quoted, mut escaped) = (false, false);
         for c in line.chars() {
@@ -204,12 +205,12 @@ fn the_page_about_json_is_current() {
     } else {
         assert_eq!(written, current, "PTXC_BLESS=1 rewrites the example");
     }
-    // Each field of the example is told of.
+    // The page describes each field of the example.
     let document: Value = serde_json::from_str(&example).expect("it is JSON");
     let mut names = BTreeSet::new();
     field_names(&document, &mut names);
     for name in names {
-        assert!(front.contains(&format!("`{name}`")), "docs/json.md does not tell of `{name}`");
+        assert!(front.contains(&format!("`{name}`")), "docs/json.md does not describe `{name}`");
     }
 }
 

@@ -1,4 +1,4 @@
-//! No command overwrites a file that it reads, and none reads without end.
+//! No command overwrites a file that it reads, and no command reads without end.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 const KERNEL: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n";
 
-/// The exit code and what was said.
+/// Runs a command, and returns its exit code and messages.
 fn ptxc(words: &[&str]) -> (i32, String) {
     let words: Vec<String> = std::iter::once("ptxc").chain(words.iter().copied()).map(String::from).collect();
     let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -97,7 +97,7 @@ fn a_launch_has_no_more_memory_than_a_gpu() {
     for engine in ["ssa", "sass"] {
         let (code, said) = ptxc(&["run", &case, "--engine", engine]);
         assert!(
-            code == 1 && said.contains("of shared memory for a CTA: 233472 are the most"),
+            code == 1 && said.contains("of shared memory for a CTA: the maximum is 233472"),
             "{code} {said}"
         );
     }

@@ -1,5 +1,5 @@
-//! The kernels and functions of the tests, whole and cut off, go through those targets of `fuzz/` that read programs, in every
-//! run of the tests and without a nightly compiler.
+//! The kernels and functions of the tests, complete and cut off, go through the targets of `fuzz/`
+//! that read programs. So they run in every test run, without a nightly compiler.
 
 #[path = "../../fuzz/src/programs.rs"]
 mod programs;
@@ -8,7 +8,7 @@ mod ways;
 
 use std::path::{Path, PathBuf};
 
-/// The files with that extension below a folder of `tests/lit`.
+/// The files with an extension below a folder of `tests/lit`.
 fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/lit").join(folder)];
@@ -26,7 +26,7 @@ fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Runs a target on files, and on their beginnings; there must be as many as that.
+/// Runs a target on files and on their beginnings; there must be at least `at_least` files.
 fn replay(files: &[PathBuf], at_least: usize, target: impl Fn(&[u8])) {
     assert!(files.len() >= at_least, "{} files", files.len());
     for file in files {

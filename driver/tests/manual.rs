@@ -1,4 +1,4 @@
-//! The version, the completions and the manual: well-formed, and complete.
+//! The version, the completions and the manual are well-formed and complete.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

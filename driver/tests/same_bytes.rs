@@ -1,5 +1,5 @@
-//! The output is the same bytes with any number of jobs, twice in a row, from any directory, from the first compilation and from
-//! one after edits.
+//! The output has the same bytes with any number of jobs, in a second run, from any directory, and
+//! from the first compilation or one after edits.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,8 @@ use std::process::Command;
 use ptxc_compiler::{Session, Settings};
 use ptxc_sass::text::Style;
 
-/// A module with kernels of several kinds: loops, calls, divisions, shared memory, constants, a warning.
+/// A module with kernels of several kinds: loops, calls, divisions, shared memory, constants, a
+/// warning.
 fn module() -> String {
     let mut text = String::from(
         ".version 8.0\n.target sm_90\n.address_size 64\n.global .align 4 .u32 counter = 5;\n.const .align 4 .f32 table[4] = {1.0, 2.0, 3.0, 4.0};\n\
@@ -31,7 +32,7 @@ fn module() -> String {
     text
 }
 
-/// What the program writes, started in a folder.
+/// The output of the program, started in a folder.
 fn written(folder: &Path, words: &[&str]) -> Vec<u8> {
     let out = folder.join("out");
     let mut command = Command::new(env!("CARGO_BIN_EXE_ptxc"));
@@ -65,21 +66,21 @@ fn jobs_places_and_times_do_not_matter() {
 }
 
 #[test]
-fn what_was_compiled_before_does_not_matter() {
+fn earlier_compilations_do_not_matter() {
     let text = module();
     let sass = |session: &Session| session.sass(&Style::default());
     let mut cold = Session::new("k.ptx", text.as_str(), Settings::default());
-    cold.update().expect("nobody stops it");
-    // Another text, kernel by kernel the one that is wanted.
+    cold.update().expect("the compilation is not cancelled");
+    // Another text, which the edits turn into the wanted text, kernel by kernel.
     let mut warm =
         Session::new("k.ptx", text.replace("mov.u32 %r2, ", "mov.u32 %r2, 7"), Settings::default());
-    warm.update().expect("nobody stops it");
+    warm.update().expect("the compilation is not cancelled");
     for number in (0..24).rev() {
         let wrong = format!("mov.u32 %r2, 7{number};");
         let at = warm.text().find(&wrong).expect("it is there");
         warm.edit(at..at + wrong.len(), &format!("mov.u32 %r2, {number};"));
         if number % 3 == 0 {
-            warm.update().expect("nobody stops it");
+            warm.update().expect("the compilation is not cancelled");
         }
     }
     assert_eq!(warm.text(), text);

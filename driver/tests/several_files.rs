@@ -1,5 +1,5 @@
-//! Several files in one call: what is written and said does not depend on the number of jobs, and one file's error does not
-//! keep the others from being done.
+//! Several files in one call: the output does not depend on the number of jobs, and after an error
+//! in one file the others are still done.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 const GOOD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
-/// A file with so many kernels, each of which differs from the others.
+/// A file with `count` kernels, each of which differs from the others.
 fn kernels(count: usize, seed: usize) -> String {
     let kernel = |index: usize| {
         format!(
@@ -37,7 +37,7 @@ fn path(folder: &TempDir, name: &str) -> String {
     folder.path().join(name).to_string_lossy().into_owned()
 }
 
-/// A folder with some dozens of files, of which two have errors; their paths.
+/// The paths of some dozens of files in a folder, two of which have errors.
 fn files(folder: &TempDir) -> Vec<String> {
     let write = |index: usize| {
         let name = path(folder, &format!("f{index}.ptx"));
@@ -81,7 +81,7 @@ fn the_number_of_jobs_changes_nothing() {
     assert_eq!(written.len(), 28);
     assert!(written.iter().all(|(name, text)| name.ends_with(".sass") && text.contains(".text.k0:")));
     assert_eq!(said.matches("nothing written").count(), 2);
-    let place = |name: &str| said.find(name).unwrap_or_else(|| panic!("nothing is said of {name}"));
+    let place = |name: &str| said.find(name).unwrap_or_else(|| panic!("no message names {name}"));
     assert!(place("f3.ptx") < place("f17.ptx"));
     for jobs in ["2", "5", "64"] {
         assert_eq!(lowered(jobs, &format!("jobs{jobs}/")), (said.clone(), written.clone()), "--jobs {jobs}");
@@ -129,7 +129,7 @@ fn every_command_takes_several_files() {
 }
 
 #[test]
-fn what_can_not_be_is_said_before_anything_is_written() {
+fn impossible_outputs_are_refused_before_anything_is_written() {
     let folder = TempDir::new().expect("a folder");
     let [one, two] = ["x.ptx", "x.v"].map(|name| path(&folder, name));
     std::fs::write(&one, kernels(1, 1)).expect("a file is written");

@@ -1,19 +1,19 @@
-//! NVIDIA's tools and `readelf` take the cubins that are compiled here without complaint, and find the resources in them that the text
-//! of the program names.
+//! NVIDIA's tools and `readelf` accept ptxc's cubins without complaint, and find in them the
+//! resources that the text of the program names.
 //!
-//! Needs ptxas, nvdisasm and cuobjdump: `ORACLE` names their folder, else `~/.cache/ptxc-oracle` is looked at. Without them
-//! the test says so and checks nothing.
+//! The test needs ptxas, nvdisasm and cuobjdump, in the folder that `ORACLE` names, or else in
+//! `~/.cache/ptxc-oracle`. Without them the test reports that it was skipped, and checks nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Bytes of shared memory that the system keeps on sm_90, where a kernel has any.
+/// Bytes of shared memory that the system reserves on sm_90 in a kernel that uses any.
 const RESERVED_SHARED: u64 = 1024;
-/// Where parameters begin in constant bank 0 of sm_90.
+/// The start of the parameters in constant bank 0 of sm_90.
 const PARAMETERS: u64 = 0x210;
-/// Registers that are announced beyond those that the code names.
+/// The number of registers that are announced beyond those that the code names.
 const EXTRA_REGISTERS: u64 = 2;
 
 fn oracle() -> Option<PathBuf> {
@@ -41,7 +41,7 @@ fn ran(tool: &Path, words: &[&str], file: &Path) -> Output {
     Command::new(tool).args(words).arg(file).output().expect("the tool runs")
 }
 
-/// What a tool prints of a file that it takes without complaint.
+/// The output of a tool on a file that it accepts without complaint.
 fn printed(tool: &Path, words: &[&str], file: &Path) -> String {
     let output = ran(tool, words, file);
     let said = String::from_utf8_lossy(&output.stderr);
@@ -49,7 +49,7 @@ fn printed(tool: &Path, words: &[&str], file: &Path) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The warnings of `readelf`, without numbers: those of sections differ.
+/// The warnings of `readelf` without numbers, because section numbers differ.
 fn warnings(file: &Path) -> BTreeSet<String> {
     let output = ran(Path::new("readelf"), &["-aW"], file);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -57,10 +57,10 @@ fn warnings(file: &Path) -> BTreeSet<String> {
     text.lines().filter(|line| !line.trim().is_empty()).map(plain).collect()
 }
 
-/// What a kernel needs: registers, stack, shared memory, constant bank 0.
+/// The resources of each kernel: registers, stack, shared memory, constant bank 0.
 type Needs = BTreeMap<String, [u64; 4]>;
 
-/// Of each kernel what `cuobjdump -res-usage` prints.
+/// The resources of each kernel according to `cuobjdump -res-usage`.
 fn found(text: &str) -> Needs {
     let mut list = Needs::new();
     let mut kernel = String::new();
@@ -79,7 +79,7 @@ fn found(text: &str) -> Needs {
     list
 }
 
-/// The same of the text that is printed of the programs.
+/// The resources of each kernel according to ptxc's text.
 fn said(text: &str) -> Needs {
     let mut list = Needs::new();
     let (mut resources, mut end) = ([0; 3], 0);
@@ -104,7 +104,7 @@ fn said(text: &str) -> Needs {
     list
 }
 
-/// Where `name b64 +8` or `name b8[12] +8` ends.
+/// The end of the parameter `name b64 +8` or `name b8[12] +8`.
 fn parameter_end(text: &str) -> u64 {
     let words: Vec<&str> = text.split_whitespace().collect();
     let [_, kind, offset] = words[..] else { panic!("a parameter: {text}") };
@@ -126,7 +126,7 @@ fn tools_take_our_cubins() {
     };
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tools");
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    // What must be in the text, lest a file loses what it is for.
+    // Each file must still contain the text that it is meant to test.
     for (name, arch, must, kernels) in [
         ("accelerated", "sm_90a", ".target sm_90a", 1),
         ("switch", "sm_90", "BRANCH_TARGETS", 1),

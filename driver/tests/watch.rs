@@ -1,4 +1,4 @@
-//! `ptxc lower --watch` lowers what was saved, and says what it compiled again.
+//! `ptxc lower --watch` lowers a file when it is saved, and reports what it recompiled.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::time::Duration;
 const TEXT: &str =
     ".version 8.0\n.target sm_90\n.entry a() { bar.sync 1; ret; }\n.entry b() { bar.sync 2; ret; }\n";
 
-/// The program at work; killed when it goes out of scope.
+/// The running program; killed when it goes out of scope.
 struct Watching(Child, Receiver<String>);
 
 impl Drop for Watching {
@@ -34,7 +34,7 @@ impl Watching {
         Watching(child, receiver)
     }
 
-    /// The next line that says what was lowered, without its time.
+    /// The next line that reports what was lowered, without its time.
     fn said(&self) -> String {
         loop {
             let line = self.1.recv_timeout(Duration::from_secs(60)).expect("it says something");
@@ -48,16 +48,17 @@ impl Watching {
 }
 
 #[test]
-fn what_is_saved_is_lowered() {
+fn a_saved_file_is_lowered_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let (path, result) = (folder.path().join("k.ptx"), folder.path().join("k.sass"));
-    // At once: a half-written file would be lowered, too, if it stays so for a moment.
+    // The file is replaced atomically: a half-written file would be lowered too, if it stayed
+    // unchanged for a moment.
     let save = |text: &str| {
         let new = folder.path().join("new");
         std::fs::write(&new, text).expect("it is written");
         std::fs::rename(&new, &path).expect("it takes the place of the old one");
     };
-    // What is said comes before what is written.
+    // The report comes before the output is written.
     let written = |expected: &str| {
         let holds = || std::fs::read_to_string(&result).is_ok_and(|text| text.contains(expected));
         (0..600).any(|_| {
@@ -92,7 +93,7 @@ fn what_is_saved_is_lowered() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_refused() {
+fn files_that_cannot_be_watched_are_refused() {
     let refused = |words: &[&str], message: &str| {
         let all: Vec<String> =
             ["ptxc", "lower", "--watch"].iter().chain(words).map(ToString::to_string).collect();
@@ -100,8 +101,8 @@ fn what_cannot_be_watched_is_refused() {
         let code = ptxc::run(&all, &mut std::io::empty(), &mut std::io::sink(), &mut err);
         assert_eq!((code, String::from_utf8_lossy(&err).contains(message)), (2, true), "{words:?}");
     };
-    refused(&["-"], "standard input can't be watched");
-    refused(&["a.ptx", "b.ptx", "-o", "out/"], "--watch watches one file");
-    refused(&["a.ptx", "--time-passes"], "--watch shows no passes");
-    refused(&["a.ptx", "--emit=ast"], "--watch writes no tree");
+    refused(&["-"], "--watch cannot watch standard input");
+    refused(&["a.ptx", "b.ptx", "-o", "out/"], "--watch accepts only one file");
+    refused(&["a.ptx", "--time-passes"], "--watch cannot print passes");
+    refused(&["a.ptx", "--emit=ast"], "--watch cannot write the syntax tree");
 }

@@ -1,11 +1,12 @@
-//! How many warp instructions a second the engines execute, without time, on one core.
+//! Measures how many warp instructions per second the engines execute, without the model of time,
+//! on one core.
 //!
 //! ```text
 //! cargo bench -p ptxc-sim --bench functional
 //! ```
 //!
-//! criterion's elements are warp instructions. Making the machine (registers, shared memory) is included. What the
-//! kernels do is told where they are.
+//! criterion's elements are warp instructions. The time to make the machine (registers, shared
+//! memory) is included. The `kernels` module describes the kernels.
 
 mod kernels;
 
@@ -61,7 +62,7 @@ block2:
 }
 ";
 
-/// Runs a kernel once, for the number of its instructions, and then as often as criterion wants.
+/// Runs a kernel once to count its instructions, and then as often as criterion wants.
 fn measure(c: &mut Criterion, engine: &str, name: &str, run: impl Fn() -> Result<Report, SimError>) {
     let report = run().unwrap_or_else(|error| panic!("{name}: {error}"));
     let mut group = c.benchmark_group(engine);

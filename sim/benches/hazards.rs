@@ -1,11 +1,12 @@
-//! How many warp instructions a second run with control codes that count, without time and in time.
+//! Measures how many warp instructions per second run when control codes count, with and without
+//! the model of time.
 //!
 //! ```text
 //! cargo bench -p ptxc-sim --bench hazards
 //! ```
 //!
-//! criterion's elements are warp instructions. The kernels are those of the other benchmarks, with control codes that
-//! protect every dependence: hazards are looked for, and none is found.
+//! criterion's elements are warp instructions. The kernels are those of the other benchmarks, with
+//! control codes that protect every dependence: the run checks for hazards and finds none.
 
 mod kernels;
 
@@ -15,7 +16,8 @@ use ptxc_sass::{Completion, Control, Program, Register};
 use ptxc_sim::timing::{TimingOptions, run_timed};
 use ptxc_sim::{Options, Report, SimError, run_sass};
 
-/// Lets every instruction wait for all before it that take scoreboards, and stall for whatever may follow.
+/// Makes every instruction wait for all earlier ones that take scoreboards, and stall long enough
+/// for any later one.
 fn protect(mut program: Program) -> Program {
     for coded in &mut program.insts {
         let (inst, arch) = (&coded.inst, program.arch);

@@ -1,11 +1,12 @@
-//! How many warp instructions a second the model of time executes, on one core.
+//! Measures how many warp instructions per second the model of time executes, on one core.
 //!
 //! ```text
 //! cargo bench -p ptxc-sim --bench timed
 //! ```
 //!
-//! criterion's elements are warp instructions. The kernels are those of the functional benchmark with control codes
-//! that wait for everything, so that warps take turns and time passes in which nobody issues.
+//! criterion's elements are warp instructions. The kernels are those of the functional benchmark,
+//! with control codes that wait for everything, so that warps take turns and there are cycles in
+//! which no warp issues.
 
 mod kernels;
 
@@ -17,7 +18,7 @@ use ptxc_sim::timing::{TimingOptions, run_timed};
 
 use kernels::{launch, programs};
 
-/// Control codes that wait for every result right behind its instruction.
+/// Control codes that make every instruction wait for the result of the one before it.
 fn serial(mut program: Program) -> Program {
     for coded in &mut program.insts {
         let row = coded.inst.row();

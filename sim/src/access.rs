@@ -1,47 +1,49 @@
-//! What an instruction touches in memory, for models of time.
+//! The memory accesses of an instruction, for models of time.
 //!
-//! In: for each memory instruction its kind, space and the address of each lane. Out: [`Access`]es, one for
-//! each space that the lanes touch: generic addresses are told apart here. Nothing is recorded, and nothing
-//! costs time, unless a scheduler hands a log to [`Grid::execute`](crate::grid::Grid::execute).
+//! In: the kind, the space and the address of each lane of each memory instruction. Out:
+//! [`Access`]es, one for each space that the lanes touch; generic addresses are resolved here.
+//! Accesses are recorded, and take time, only if a scheduler passes a log to
+//! [`Grid::execute`](crate::grid::Grid::execute).
 
 use crate::memory::{Space, resolve};
 use crate::warp::{LANES, lanes_of};
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AccessKind {
-    /// It reads.
+    /// A read.
     Read,
-    /// It writes.
+    /// A write.
     Write,
-    /// It reads and writes at once.
+    /// A read and a write in one.
     Atomic,
 }
 
-/// What the lanes of one instruction touch in one space.
+/// The bytes that the lanes of one instruction touch in one space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Access {
-    /// What it does.
+    /// The kind of the access.
     pub kind: AccessKind,
     /// The space; never [`Space::Generic`].
     pub space: Space,
-    /// Bytes that each lane touches.
+    /// The number of bytes that each lane touches.
     pub bytes: u32,
-    /// The lanes that touch this space, a bit each.
+    /// The lanes that touch this space, one bit each.
     pub lanes: u32,
-    /// The address of each of these lanes in that space; those of other lanes mean nothing.
+    /// The address of each of these lanes in that space; the addresses of other lanes are
+    /// meaningless.
     pub addresses: [u64; LANES],
 }
 
 /// The accesses of one instruction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AccessLog {
-    /// They, in the order in which the instruction makes them.
+    /// The accesses, in the order in which the instruction makes them.
     pub accesses: Vec<Access>,
 }
 
 impl AccessLog {
-    /// Adds what `lanes` touch.
+    /// Adds an access by `lanes`.
     pub fn record(
         &mut self,
         kind: AccessKind,

@@ -1,13 +1,14 @@
-//! Asynchronous copies of a CTA: what has been asked for and not been done yet.
+//! Asynchronous copies of a CTA: those that were requested and not made yet.
 //!
-//! A copy takes effect at some time between the instruction that asks for it and the one that waits for it. Here
-//! that is as late as can be, but for chance: whenever a thread of the CTA waits or asks an mbarrier, each copy under way is made
-//! with a probability of one in four; a wait makes those that it waits for. So a program that forgets to wait finds
-//! what was in memory before, under most seeds. What nobody waits for is never made.
+//! A copy takes effect at some time between the instruction that requests it and the one that waits
+//! for it. The simulator makes copies as late as possible, with one exception: whenever a thread of
+//! the CTA waits or tests an mbarrier, each outstanding copy is made with a probability of one in
+//! four. A wait makes the copies that it waits for. So a program that forgets to wait finds the old
+//! content of memory under most seeds. A copy that nothing waits for is never made.
 //!
 //! ```text
 //! async_copy …; async_commit; async_copy …; async_commit
-//! async_wait 1        // the first copy has been made, the second perhaps
+//! async_wait 1        // the first copy has been made, the second may have been made
 //! ```
 
 use crate::access::AccessKind;
@@ -16,43 +17,44 @@ use crate::mbarrier::Mbarrier;
 use crate::memory::{Memory, Space, read_le, write_le};
 use crate::random::Random;
 
-/// Bulk copies and their addresses are multiples of this many bytes.
+/// Bulk copies and their addresses are multiples of this number of bytes.
 const BULK: u64 = 16;
 
-/// The kinds of copies; each is committed and awaited by itself.
+/// The kinds of copies; each kind is committed and awaited separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Of 4 to 16 bytes, to shared memory.
+    /// A copy of 4 to 16 bytes to shared memory.
     Element,
-    /// From shared memory.
+    /// A bulk copy from shared memory.
     BulkStore,
-    /// To shared memory of the cluster: an mbarrier tells when.
+    /// A bulk copy to shared memory of the cluster; an mbarrier signals its end.
     BulkLoad,
 }
 
-/// What is to be done.
+/// The effect of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Effect {
     /// Copies bytes.
     Copy {
-        /// From where.
+        /// The source.
         from: (Space, u64),
-        /// To where.
+        /// The destination.
         to: (Space, u64),
-        /// How many.
+        /// The number of bytes.
         bytes: u32,
-        /// How many zeros follow.
+        /// The number of zeros after them.
         zeros: u32,
-        /// The mbarrier that learns of the bytes, in shared memory.
+        /// The mbarrier, in shared memory, that counts the bytes.
         tell: Option<u64>,
     },
-    /// Arrives at an mbarrier in shared memory, after the element copies that the thread asked for earlier.
+    /// Arrives at an mbarrier in shared memory, after the element copies that the thread requested
+    /// earlier.
     Arrive(u64),
-    /// Tells an mbarrier of one byte, after the same copies.
+    /// Reports one byte to an mbarrier, after the same copies.
     Complete(u64),
 }
 
-/// Something that has been asked for.
+/// A request that was made.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     thread: u32,
@@ -62,27 +64,27 @@ struct Request {
     effect: Effect,
 }
 
-/// The copies that are under way in a CTA.
+/// The outstanding copies of a CTA.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Copies {
-    /// In the order of the asking.
+    /// The requests in the order in which they were made.
     requests: Vec<Request>,
-    /// For each thread and kind that has committed, the number of groups.
+    /// The number of groups of each thread and kind that has committed.
     groups: Vec<(u32, Kind, u32)>,
 }
 
 impl Copies {
-    /// Asks for something.
+    /// Adds a request.
     pub fn ask(&mut self, thread: u32, kind: Kind, effect: Effect) {
         self.requests.push(Request { thread, kind, group: None, effect });
     }
 
-    /// Whether nothing is under way.
+    /// Whether nothing is outstanding.
     pub fn is_idle(&self) -> bool {
         self.requests.is_empty()
     }
 
-    /// Makes a group of what a thread has asked for since its last one.
+    /// Commits the requests of a thread since its last commit as a group.
     pub fn commit(&mut self, thread: u32, kind: Kind) {
         let known = self.groups.iter().position(|group| (group.0, group.1) == (thread, kind));
         let index = known.unwrap_or_else(|| {
@@ -98,7 +100,8 @@ impl Copies {
         }
     }
 
-    /// Does what a thread waits for: all groups but the last `most`, or without a number everything of the kind.
+    /// Makes the copies that a thread waits for: all groups except the last `most`, or without a
+    /// number everything of the kind.
     pub fn wait(
         &mut self,
         memory: &mut Memory<'_>,
@@ -117,12 +120,12 @@ impl Copies {
         })
     }
 
-    /// Does some of what is under way.
+    /// Makes some of the outstanding copies.
     pub fn tick(&mut self, memory: &mut Memory<'_>, lane: u32, random: &mut Random) -> Result<(), Fault> {
         self.finish(memory, lane, |_| random.below(4) == 0)
     }
 
-    /// Does what is chosen, unless it has to come after something that is not.
+    /// Makes the chosen copies, except those that must come after a copy that was not chosen.
     fn finish(
         &mut self,
         memory: &mut Memory<'_>,
@@ -166,17 +169,18 @@ fn perform(memory: &mut Memory<'_>, lane: u32, effect: Effect) -> Result<(), Fau
     }
 }
 
-/// Where the element of a copy lies and how many of its bytes are read, given the address that the instruction has: with `zfill`,
-/// as many bytes above that of the element as there are zeros.
+/// The address of the element of a copy and the number of bytes to read, given the address in the
+/// instruction. With `zfill`, that address is above the address of the element by the number of
+/// zeros.
 pub(crate) fn filled(at: u64, size: u32, zfill: bool, copies: bool) -> (u64, u32) {
     let zeros = if zfill { at % u64::from(size) } else { 0 };
     (at - zeros, if copies { size - zeros as u32 } else { 0 })
 }
 
-/// Asks for the copy of an element of `size` bytes, of which `bytes` are read.
+/// Requests the copy of an element of `size` bytes, of which `bytes` are read.
 ///
 /// # Errors
-/// A bad address, which is the fault of the one who gives it; more bytes than there are.
+/// A bad address, which is a fault of the thread that gives it, or a `bytes` larger than `size`.
 pub(crate) fn copy_element(
     memory: &mut Memory<'_>,
     (thread, lane): (u32, u32),
@@ -197,23 +201,24 @@ pub(crate) fn copy_element(
     Ok(())
 }
 
-/// A copy in bulk.
+/// A bulk copy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bulk {
-    /// From where.
+    /// The source.
     pub from: (Space, u64),
-    /// To where.
+    /// The destination.
     pub to: (Space, u64),
-    /// How many.
+    /// The number of bytes.
     pub bytes: u32,
-    /// The mbarrier that learns of the bytes, in shared memory of the cluster.
+    /// The mbarrier, in shared memory of the cluster, that counts the bytes.
     pub tell: Option<u64>,
 }
 
-/// Asks for a copy in bulk.
+/// Requests a bulk copy.
 ///
 /// # Errors
-/// A bad address, which is the fault of the one who gives it; what is no multiple of 16 bytes.
+/// A bad address, which is a fault of the thread that gives it, or a size or address that is not a
+/// multiple of 16 bytes.
 pub(crate) fn copy_in_bulk(
     memory: &mut Memory<'_>,
     (thread, lane): (u32, u32),
@@ -234,7 +239,7 @@ pub(crate) fn copy_in_bulk(
     Ok(())
 }
 
-/// Changes an mbarrier in shared memory; gives what `f` gives and the state before.
+/// Changes an mbarrier in shared memory. Returns the result of `f` and the state before.
 pub(crate) fn change<T>(
     memory: &mut Memory<'_>,
     lane: u32,

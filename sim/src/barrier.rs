@@ -1,26 +1,27 @@
-//! CTA barriers: sixteen a CTA, each with a count of threads to come.
+//! CTA barriers: sixteen per CTA, each with the number of threads that it waits for.
 //!
-//! Arrivals are noted by thread, as the hardware does since Volta, so that parts of a warp may arrive one after
-//! another, from different places of the program. What counts are warps: one has arrived when all of its threads
-//! that have not exited have (PTX ISA, `barrier`: the executing thread waits for all non-exited threads from its
-//! warp, and marks the warp's arrival), and is then worth 32 threads, whole or not. Without a count the barrier
-//! waits for all warps of the CTA that have not exited. When it is complete, all who wait go on, and the next
-//! phase begins.
+//! Arrivals are recorded per thread, as the hardware has done since Volta, so parts of a warp may
+//! arrive one after another, from different places in the program. But the barrier counts warps: a
+//! warp has arrived when all of its threads that have not exited have arrived (PTX ISA, `barrier`:
+//! the executing thread waits for all non-exited threads from its warp, and marks the warp's
+//! arrival). The warp then counts as 32 threads, whole or not. Without a count the barrier waits
+//! for all warps of the CTA that have not exited. When the barrier is complete, all waiting threads
+//! continue, and the next phase begins.
 
 use crate::error::Fault;
 
-/// What is wrong with an arrival that does not say how many threads are awaited: PTX demands it.
+/// The fault of an arrival that does not give the number of awaited threads, which PTX requires.
 pub(crate) const ARRIVES_WITHOUT_COUNT: &str =
     "arrives at a barrier without the count of the threads that it awaits";
 
-/// What a reduction barrier computes.
+/// The operation of a reduction barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reduction {
     /// The number of threads whose predicate holds.
     Popc,
-    /// Whether all hold.
+    /// Whether all predicates hold.
     And,
-    /// Whether one holds.
+    /// Whether a predicate holds.
     Or,
 }
 
@@ -31,13 +32,13 @@ pub(crate) struct Arrival {
     pub warp: u32,
     /// The lanes.
     pub lanes: u32,
-    /// The awaited number of threads; `None`: all.
+    /// The number of awaited threads; `None` means all.
     pub count: Option<u32>,
     /// The reduction, and the lanes whose predicate holds.
     pub reduction: Option<(Reduction, u32)>,
 }
 
-/// How many of the warps that are missing a report names.
+/// The number of missing warps that a report names.
 const SHOWN: usize = 4;
 
 /// One barrier.
@@ -48,12 +49,12 @@ pub(crate) struct Barrier {
     /// The count of this phase, given by its first arrival.
     count: Option<u32>,
     reduction: Option<Reduction>,
-    /// Of the arrivals with a predicate: how many, and how many hold.
+    /// The number of arrivals with a predicate, and the number of those whose predicate holds.
     votes: (u32, u32),
 }
 
 impl Barrier {
-    /// Lets lanes arrive.
+    /// Records the arrival of lanes.
     pub fn arrive(&mut self, arrival: Arrival, warps: usize) -> Result<(), Fault> {
         let lane = arrival.lanes.trailing_zeros();
         if let Some(count) = arrival.count
@@ -69,7 +70,7 @@ impl Barrier {
         } else if self.count != arrival.count {
             let threads = |count: Option<u32>| count.map_or("all".to_string(), |count| count.to_string());
             let (own, others) = (threads(arrival.count), threads(self.count));
-            let what = format!("awaits {own} threads where others await {others}");
+            let what = format!("awaits {own} threads, but others await {others}");
             return Err(Fault::new(lane, what));
         }
         let before = &mut self.arrived[arrival.warp as usize];
@@ -86,7 +87,7 @@ impl Barrier {
         Ok(())
     }
 
-    /// Whether somebody has arrived and the phase can end, given the live lanes of each warp.
+    /// Whether any thread has arrived and the phase can end, given the live lanes of each warp.
     pub fn is_complete(&self, live: impl Iterator<Item = u32>) -> bool {
         let (mut total, mut all, mut some) = (0, true, false);
         for (arrived, live) in self.arrived.iter().zip(live) {
@@ -98,7 +99,8 @@ impl Barrier {
         some && self.count.map_or(all, |count| total >= count)
     }
 
-    /// Ends the phase; the result of its reduction as the hardware gives it: a count, or all ones or zeros.
+    /// Ends the phase. Returns the result of its reduction as the hardware gives it: a count, or
+    /// all ones or zeros.
     pub fn finish(&mut self) -> Option<u32> {
         let (voters, holds) = self.votes;
         let result = self.reduction.map(|reduction| match reduction {
@@ -125,7 +127,7 @@ impl Barrier {
         result
     }
 
-    /// How far it is, given the live lanes of each warp, for a report.
+    /// The state of the phase for a report, given the live lanes of each warp.
     pub fn describe(&self, live: impl Iterator<Item = u32>) -> String {
         let arrived: u32 = self.arrived.iter().map(|lanes| lanes.count_ones()).sum();
         match self.count {
@@ -143,7 +145,7 @@ impl Barrier {
                     0 => String::new(),
                     more => format!(" and {more} more warps"),
                 };
-                format!("{arrived} threads have arrived, missing are {}{more}", shown.join(", "))
+                format!("{arrived} threads have arrived, missing: {}{more}", shown.join(", "))
             }
         }
     }

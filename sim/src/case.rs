@@ -1,4 +1,4 @@
-//! Execution cases: a launch with its buffers and the content that they must have afterwards.
+//! Execution cases: a launch, with its buffers and their expected content.
 //!
 //! In: a JSON file such as
 //!
@@ -10,9 +10,9 @@
 //!      "expect": {"hex": "0000803f…"}, "tolerance": "exact"} ] }
 //! ```
 //!
-//! Arguments stand in the order of the kernel's parameters: a scalar by its value, a buffer by the address
-//! of device memory. `expect` is null where nothing is promised. `ptx` is relative to the corpus, the parent
-//! of the folder that holds the case.
+//! The arguments are in the order of the kernel's parameters. A scalar is passed by value, a buffer
+//! by its address in device memory. `expect` is null if nothing is expected. `ptx` is relative to
+//! the corpus, the parent of the folder that contains the case.
 
 use std::path::{Path, PathBuf};
 
@@ -52,7 +52,7 @@ pub enum Elem {
 }
 
 impl Elem {
-    /// Every type, small ones first.
+    /// Every type, smaller ones first.
     pub const ALL: [Elem; 12] = [
         Elem::U8,
         Elem::S8,
@@ -102,10 +102,11 @@ impl Elem {
     }
 }
 
-/// When a result is right.
+/// The condition under which a result is right.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
-    /// Equal: floats as values, so that -0 equals +0 and any NaN any NaN.
+    /// The values are equal: floats are compared as values, so -0 equals +0, and any NaN equals any
+    /// other NaN.
     Exact,
     /// `|got - expected| <= abs + rel * |expected|`.
     Near {
@@ -139,13 +140,13 @@ pub struct Buffer {
     pub elem: Elem,
     /// Content before the launch.
     pub init: Vec<u8>,
-    /// Content after it, if any is promised; as long as `init`.
+    /// The expected content after the launch, if any; as long as `init`.
     pub expect: Option<Vec<u8>>,
-    /// When an element is right.
+    /// The condition under which an element is right.
     pub tolerance: Tolerance,
 }
 
-/// A launch and what it must do.
+/// A launch and its expected results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     /// The PTX file.
@@ -169,20 +170,20 @@ impl Case {
         let named = |what: String| SimError::Case(format!("{}: {what}", path.display()));
         let is_file = std::fs::metadata(path).map_err(|error| named(error.to_string()))?.is_file();
         if !is_file {
-            return Err(named("is no file".to_string()));
+            return Err(named("is not a regular file".to_string()));
         }
         let text = std::fs::read_to_string(path).map_err(|error| named(error.to_string()))?;
         let corpus = path.parent().and_then(Path::parent).unwrap_or(Path::new(""));
         Case::parse(&text, corpus).map_err(named)
     }
 
-    /// Reads a case from its text; its PTX path is relative to `corpus`.
+    /// Parses a case; its PTX path is relative to `corpus`.
     pub fn parse(text: &str, corpus: &Path) -> Result<Case, String> {
         let raw: RawCase = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let threads = raw.block.iter().try_fold(1u32, |product, &n| product.checked_mul(n));
         let ctas = raw.grid.iter().try_fold(1u32, |product, &n| product.checked_mul(n));
         if !matches!(threads, Some(1..=1024)) || !matches!(ctas, Some(1..=65536)) {
-            return Err("a grid has 1 to 65536 CTAs here, a CTA 1 to 1024 threads".to_string());
+            return Err("a grid must have 1 to 65536 CTAs here, and a CTA 1 to 1024 threads".to_string());
         }
         Ok(Case {
             ptx: corpus.join(raw.ptx),
@@ -202,8 +203,8 @@ impl Case {
         })
     }
 
-    /// Places the buffers in global memory and the arguments in the parameter block, whose parameters are
-    /// given by name, size and offset in bytes.
+    /// Places the buffers in global memory and the arguments in the parameter block. The parameters
+    /// are given by name, size, and offset in bytes.
     pub(crate) fn place<'a>(
         &self,
         params: impl ExactSizeIterator<Item = (&'a str, u32, u32)>,
@@ -211,7 +212,7 @@ impl Case {
         let mut memory = GridMemory::default();
         if params.len() != self.args.len() {
             let (params, args) = (params.len(), self.args.len());
-            let what = format!("{} has {params} parameters, the case {args} arguments", self.entry);
+            let what = format!("{} has {params} parameters, but the case has {args} arguments", self.entry);
             return Err(SimError::Case(what));
         }
         for (arg, (name, size, offset)) in self.args.iter().zip(params) {
@@ -220,7 +221,7 @@ impl Case {
                 Argument::Buffer(buffer) => (memory.global.allocate(&buffer.name, buffer.init.clone()), 8),
             };
             if size != bytes {
-                let what = format!("parameter {name} has {size} bytes, its argument {bytes}");
+                let what = format!("parameter {name} has {size} bytes, but its argument has {bytes}");
                 return Err(SimError::Case(what));
             }
             let end = (offset + size) as usize;
@@ -265,7 +266,7 @@ enum RawTolerance {
     Near { abs: f64, rel: f64 },
 }
 
-/// Bytes of all buffers of a case at most.
+/// The most bytes that all buffers of a case may have.
 const MOST_BYTES: usize = 1 << 31;
 
 fn checked(args: Vec<RawArg>) -> Result<Vec<Argument>, String> {
@@ -289,7 +290,7 @@ impl RawArg {
         match self {
             RawArg::Scalar { elem, value } => {
                 let bits = scalar_bits(elem, &value).ok_or_else(|| {
-                    format!("{value} is no {} that an argument can have", format!("{elem:?}").to_lowercase())
+                    format!("{value} is not a valid {} argument", format!("{elem:?}").to_lowercase())
                 })?;
                 Ok(Argument::Scalar { elem, bits })
             }
@@ -300,11 +301,11 @@ impl RawArg {
                 if !init.len().is_multiple_of(elem.bytes() as usize)
                     || expect.as_ref().is_some_and(|expect| expect.len() != init.len())
                 {
-                    return Err(format!("buffer {name}: the lengths of type, init and expect don't match"));
+                    return Err(format!("buffer {name}: the lengths of type, init and expect do not match"));
                 }
                 let tolerance = match tolerance {
                     RawTolerance::Word(word) if word == "exact" => Tolerance::Exact,
-                    RawTolerance::Word(word) => return Err(format!("there is no tolerance {word:?}")),
+                    RawTolerance::Word(word) => return Err(format!("unknown tolerance {word:?}")),
                     RawTolerance::Near { abs, rel } => Tolerance::Near { abs, rel },
                 };
                 Ok(Argument::Buffer(Buffer { name, elem, init, expect, tolerance }))
@@ -313,7 +314,7 @@ impl RawArg {
     }
 }
 
-/// The bits of a scalar, if the number is one of that type.
+/// The bits of a scalar, if the type can hold the number.
 fn scalar_bits(elem: Elem, value: &serde_json::Number) -> Option<u64> {
     match elem {
         Elem::F32 => value.as_f64().map(|value| u64::from((value as f32).to_bits())),
@@ -339,7 +340,7 @@ impl Content {
                 .map(|pair| {
                     match std::str::from_utf8(pair).map(|pair| (pair.len(), u8::from_str_radix(pair, 16))) {
                         Ok((2, Ok(byte))) => Ok(byte),
-                        _ => Err(format!("{:?} is no byte in hexadecimal", String::from_utf8_lossy(pair))),
+                        _ => Err(format!("{:?} is not a hexadecimal byte", String::from_utf8_lossy(pair))),
                     }
                 })
                 .collect(),

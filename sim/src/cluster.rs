@@ -1,24 +1,25 @@
 //! The barrier of a cluster: threads of several CTAs arrive, and later wait for all others.
 //!
-//! Each thread arrives once a phase and waits once for it; what it does in between may run while others have not
-//! come. A phase is complete when all threads of the cluster that have not exited have arrived.
+//! Each thread arrives once per phase and waits once for the phase. Between the two it may run
+//! while other threads have not arrived yet. A phase is complete when all threads of the cluster
+//! that have not exited have arrived.
 //!
 //! ```text
 //! cluster_arrive.release; …; cluster_wait.acquire
 //! ```
 //!
-//! The state of a thread is a bit in its warp ([`ClusterArrivals`](crate::warp::ClusterArrivals)), so that a look whether
-//! a phase is complete costs the warps of the cluster.
+//! The state of a thread is a bit in its warp ([`ClusterArrivals`](crate::warp::ClusterArrivals)).
+//! To check whether a phase is complete takes time linear in the warps of the cluster.
 
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::grid::Cta;
 use crate::warp::{Flow, Wait};
 
-/// Lets lanes arrive.
+/// Records the arrival of lanes.
 ///
 /// # Errors
-/// A lane that has arrived already.
+/// A lane has arrived already.
 pub(crate) fn arrive(step: &mut Step<'_>) -> Result<Flow, Fault> {
     let cluster = &mut step.control.cluster;
     let again = step.lanes & (cluster.arrived | cluster.passed);
@@ -31,10 +32,10 @@ pub(crate) fn arrive(step: &mut Step<'_>) -> Result<Flow, Fault> {
     Ok(Flow::Next)
 }
 
-/// Lets lanes wait for the others.
+/// Makes lanes wait for the others.
 ///
 /// # Errors
-/// A lane that has not arrived.
+/// A lane has not arrived.
 pub(crate) fn wait(step: &mut Step<'_>) -> Result<Flow, Fault> {
     let cluster = &mut step.control.cluster;
     let absent = step.lanes & !(cluster.arrived | cluster.passed);
@@ -47,7 +48,7 @@ pub(crate) fn wait(step: &mut Step<'_>) -> Result<Flow, Fault> {
     Ok(if waiting == 0 { Flow::Next } else { Flow::Wait(waiting, Wait::Cluster) })
 }
 
-/// Ends the phase of a cluster of `size` CTAs if all threads of it have arrived.
+/// Ends the phase of a cluster of `size` CTAs if all of its threads have arrived.
 pub(crate) fn complete<R>(cluster: &mut [Cta<R>], size: usize) {
     let mut controls = cluster.iter().flat_map(|cta| &cta.warps).map(|warp| &warp.control);
     let came = controls.clone().any(|control| control.cluster.arrived != 0);
@@ -59,7 +60,7 @@ pub(crate) fn complete<R>(cluster: &mut [Cta<R>], size: usize) {
     }
 }
 
-/// How far the barrier is, for a report.
+/// The state of the barrier, for a report.
 pub(crate) fn describe<R>(cluster: &[Cta<R>]) -> String {
     let mut missing = Vec::new();
     for cta in cluster {
@@ -72,5 +73,5 @@ pub(crate) fn describe<R>(cluster: &[Cta<R>]) -> String {
             missing.push(format!("{threads} threads of CTA {}", cta.rank));
         }
     }
-    format!("the barrier of the cluster: missing are {}", missing.join(", "))
+    format!("the barrier of the cluster: missing: {}", missing.join(", "))
 }

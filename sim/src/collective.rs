@@ -1,6 +1,7 @@
-//! What lanes compute together, for both engines: matches and reductions.
+//! Operations that lanes perform together, for both engines: matches and reductions.
 //!
-//! In: the values of all lanes, and the set of lanes that take part. Values of others are ignored.
+//! In: the values of all lanes, and the set of participating lanes. The values of other lanes are
+//! ignored.
 //!
 //! ```text
 //! reduce(ReduxOp::Add, &[1, 2, 3, …], 0b101) == 4
@@ -11,7 +12,7 @@ use ptxc_ir::op::ReduxOp;
 
 use crate::warp::{LANES, lanes_of};
 
-/// For each of the lanes, the set of those with the same value.
+/// For each lane of `lanes`, the set of lanes with the same value.
 pub(crate) fn matching(values: &[u64; LANES], lanes: u32) -> [u32; LANES] {
     let mut found = [0; LANES];
     for lane in lanes_of(lanes) {

@@ -1,8 +1,8 @@
-//! What an engine is: a program and what its instructions do to one warp.
+//! An engine: a program, and the effect of its instructions on one warp.
 //!
-//! The machine around it ([`grid`](crate::grid)) hands it a [`Step`]: where the warp stands, which lanes take
-//! part, and everything that an instruction may see or change besides registers. The engine changes registers
-//! and memory and says where the lanes go.
+//! The machine ([`grid`](crate::grid)) passes a [`Step`] to the engine: the position of the warp,
+//! the participating lanes, and everything except registers that an instruction may read or change.
+//! The engine changes registers and memory, and returns where the lanes go.
 
 use crate::access::{AccessKind, AccessLog};
 use crate::barrier::{Arrival, Barrier, Reduction};
@@ -12,18 +12,18 @@ use crate::memory::{GridMemory, Memory, Space};
 use crate::random::Random;
 use crate::warp::{Control, Flow, Joining, LANES};
 
-/// Number of CTA barriers.
+/// The number of CTA barriers.
 pub(crate) const CTA_BARRIERS: usize = 16;
 
-/// Executes instructions; knows a program.
+/// Executes the instructions of a program.
 pub(crate) trait Engine {
     /// The registers of one warp.
     type Registers;
 
-    /// What joins lanes that went apart.
+    /// How lanes that diverged reconverge.
     const JOINING: Joining;
 
-    /// The registers of a warp at its start.
+    /// The initial registers of a warp.
     fn registers(&self, random: &mut Random) -> Self::Registers;
 
     /// Executes the instruction at `step.pc` for the lanes `step.lanes`.
@@ -33,16 +33,17 @@ pub(crate) trait Engine {
     fn describe(&self, pc: u32) -> String;
 }
 
-/// Decides whose turn it is.
+/// Decides which warp executes next.
 pub(crate) trait Scheduler {
-    /// Runs all threads of a grid to their end; the number of warp instructions executed.
+    /// Runs all threads of a grid to their end, and returns the number of warp instructions
+    /// executed.
     ///
     /// # Errors
-    /// A fault of the program, a deadlock, more instructions than allowed.
+    /// A fault of the program, a deadlock, or more instructions than allowed.
     fn run<E: Engine>(self, engine: &E, shape: &Shape, memory: &mut GridMemory) -> Result<u64, SimError>;
 }
 
-/// What an instruction sees besides registers.
+/// The state that an instruction can access, except registers.
 pub(crate) struct Step<'a> {
     /// The instruction.
     pub pc: u32,
@@ -56,25 +57,25 @@ pub(crate) struct Step<'a> {
     pub rank: u32,
     /// The warp in the CTA.
     pub warp: u32,
-    /// The clock, in whatever unit the scheduler counts.
+    /// The clock, in the unit of the scheduler.
     pub clock: u64,
     /// Memory.
     pub memory: Memory<'a>,
     /// The warp's control state.
     pub control: &'a mut Control,
-    /// Who wants to know which memory the instruction touches.
+    /// Records the memory that the instruction touches, if a scheduler asks for it.
     pub log: Option<&'a mut AccessLog>,
     /// The barriers of the CTA.
     pub(crate) barriers: &'a mut [Barrier; CTA_BARRIERS],
-    /// Number of warps of the CTA.
+    /// The number of warps of the CTA.
     pub(crate) warps: usize,
     /// Set when lanes arrive at a CTA barrier, which may end its phase.
     pub(crate) arrived: bool,
     /// Set when lanes arrive at the barrier of the cluster.
     pub(crate) arrived_at_cluster: bool,
-    /// Set when an mbarrier has changed, which somebody may wait for.
+    /// Set when an mbarrier that some thread may wait for has changed.
     pub(crate) changed_mbarrier: bool,
-    /// Whether a wait for an mbarrier suspends the lanes rather than fail.
+    /// Whether a wait for an mbarrier suspends the lanes instead of failing.
     pub(crate) suspends: bool,
 }
 
@@ -84,7 +85,8 @@ impl Step<'_> {
         self.shape.tid(self.memory.first_thread + lane)
     }
 
-    /// Tells who asked that the executing lanes touch `bytes` bytes each at these addresses, as memory counts.
+    /// Records in the log, if there is one, that the executing lanes touch `bytes` bytes each at
+    /// these addresses, in memory's numbering.
     #[inline]
     pub fn log_access(&mut self, kind: AccessKind, space: Space, bytes: u32, addresses: &[u64; LANES]) {
         if let Some(log) = &mut self.log {
@@ -92,12 +94,12 @@ impl Step<'_> {
         }
     }
 
-    /// Whether the instruction concerns more than its own lanes.
+    /// Whether the instruction affects other lanes than its own.
     pub(crate) fn concerns_others(&self) -> bool {
         self.arrived || self.arrived_at_cluster || self.changed_mbarrier
     }
 
-    /// Lets lanes arrive at a CTA barrier. The caller then lets them wait, or not.
+    /// Records the arrival of lanes at a CTA barrier. The caller decides whether they also wait.
     pub fn arrive(
         &mut self,
         barrier: u32,

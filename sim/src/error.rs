@@ -1,4 +1,4 @@
-//! What can go wrong while a program runs, and where.
+//! The errors of a running program, and their locations.
 
 use std::fmt;
 
@@ -20,18 +20,18 @@ impl fmt::Display for Thread {
     }
 }
 
-/// A part of a warp that can't go on, for the report of a deadlock.
+/// A part of a warp that cannot continue, for the report of a deadlock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
     /// The CTA.
     pub cta: [u32; 3],
     /// The warp in the CTA.
     pub warp: u32,
-    /// Its lanes, a bit each.
+    /// Its lanes, one bit each.
     pub lanes: u32,
-    /// The instruction at which they stand, as text.
+    /// The instruction where they wait, as text.
     pub at: String,
-    /// What they wait for.
+    /// The event that they wait for.
     pub on: String,
 }
 
@@ -46,41 +46,42 @@ impl fmt::Display for Waiting {
     }
 }
 
-/// Why a run gave no result.
+/// The reason why a run gave no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SimError {
-    /// The case can't be read or doesn't fit the kernel.
+    /// The case cannot be read or does not fit the kernel.
     Case(String),
-    /// The program has something that the engine doesn't know.
+    /// The program uses something that the engine does not support.
     Unsupported {
         /// The instruction, as text.
         at: String,
-        /// What is not known about it.
+        /// The unsupported part.
         what: String,
     },
-    /// A thread did something that ends the grid: a bad address, a trap, a read of nothing.
+    /// A thread did something that ends the grid, such as an access to a bad address, a trap, or a
+    /// read of unwritten memory.
     Fault {
         /// The thread.
         thread: Thread,
         /// The instruction, as text.
         at: String,
-        /// What it did.
+        /// The fault.
         what: String,
     },
-    /// No thread can go on.
+    /// No thread can continue.
     Deadlock(Vec<Waiting>),
     /// More instructions ran than the limit allows.
     StepLimit {
         /// The limit, in warp instructions.
         limit: u64,
-        /// Where everybody was.
+        /// The positions of all threads.
         waiting: Vec<Waiting>,
     },
-    /// The run failed after instructions had come too early by the control codes, which may be why.
+    /// The run failed after hazards, which may be the reason.
     AfterHazards {
-        /// What came too early.
+        /// The hazards.
         hazards: Vec<Hazard>,
-        /// What happened then.
+        /// The error that followed.
         error: Box<SimError>,
     },
 }
@@ -95,7 +96,7 @@ impl fmt::Display for SimError {
             SimError::Unsupported { at, what } => write!(f, "`{at}` is not supported: {what}"),
             SimError::Fault { thread, at, what } => write!(f, "{thread} at `{at}`: {what}"),
             SimError::Deadlock(waiting) => {
-                f.write_str("deadlock: no thread can go on")?;
+                f.write_str("deadlock: no thread can continue")?;
                 list(f, waiting)
             }
             SimError::StepLimit { limit, waiting } => {
@@ -112,12 +113,12 @@ impl fmt::Display for SimError {
 
 impl std::error::Error for SimError {}
 
-/// A fault of one lane, before the grid adds where it happened.
+/// A fault of one lane, before the grid adds its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// The lane.
     pub lane: u32,
-    /// What it did.
+    /// The fault.
     pub what: String,
 }
 
@@ -127,7 +128,7 @@ impl Fault {
         Fault { lane, what: what.into() }
     }
 
-    /// A trap, or a breakpoint without a debugger, which the lowest of these lanes reports.
+    /// A trap, or a breakpoint without a debugger, reported for the lowest of these lanes.
     pub fn trap(lanes: u32) -> Fault {
         Fault::new(lanes.trailing_zeros(), "a trap ends the grid")
     }

@@ -1,23 +1,25 @@
-//! Generic addresses: in which memory one lies, and which atomic updates are done there.
+//! Generic addresses: the memory that an address lies in, and the atomic updates that this memory
+//! can do.
 //!
-//! In: the memory, the update, its size. Out: whether the memory does it; the machine says so in a predicate, and
-//! the program goes another way where it is false.
+//! In: the memory, the update, its size. Out: whether the memory does it. The machine returns the
+//! answer in a predicate, and the program takes another path where it is false.
 //!
-//! | memory | does |
+//! | memory | supported updates |
 //! |---|---|
-//! | global | everything |
-//! | shared | exchange and compare-and-swap of any size; on 32 bits what integers and bits have |
-//! | local | on 32 bits what integers and bits have, exchange and compare-and-swap; nothing on 64 bits, no float |
+//! | global | all |
+//! | shared | exchange and compare-and-swap of any size; on 32 bits, integer and bit operations |
+//! | local | on 32 bits, integer and bit operations, exchange and compare-and-swap; nothing on 64 bits, no float |
 //!
-//! The source is what ptxas has behind each `ATOM`: where the predicate is not read, every memory does it; where it
-//! is read, the code for the others follows. Of the shared memory of another CTA of the cluster ptxas holds that it does
-//! integers on 64 bits; here it does not, which asks more of a program.
+//! The source is the code of ptxas after each `ATOM`: if the predicate is not read, every memory
+//! supports the update; if it is read, the code for the other memories follows. ptxas assumes that
+//! the shared memory of another CTA of the cluster supports integers of 64 bits. The simulator does
+//! not, which is stricter.
 
 use ptxc_ir::AtomicOp;
 
 use crate::memory::{self, Memory, RANK_SHIFT, Space};
 
-/// What kind of update it is.
+/// The kind of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Update {
     /// Exchange, compare-and-swap, compare-and-store.
@@ -41,7 +43,7 @@ impl Update {
     }
 }
 
-/// Whether the memory that an address lies in does an update of so many bytes.
+/// Whether the memory that an address lies in supports an update of `bytes` bytes.
 pub(crate) fn is_done(space: Space, update: Update, bytes: u32) -> bool {
     match (space, update) {
         (Space::Shared | Space::Cluster, Update::Swap) => true,
@@ -52,7 +54,7 @@ pub(crate) fn is_done(space: Space, update: Update, bytes: u32) -> bool {
     }
 }
 
-/// Whether a generic address lies in a space: shared memory is that of the accessing thread's CTA.
+/// Whether a generic address lies in a space. Shared memory is that of the accessing thread's CTA.
 pub(crate) fn lies_in(memory: &Memory<'_>, space: Space, address: u64) -> bool {
     match (memory::resolve(Space::Generic, address), space) {
         ((Space::Shared, offset), Space::Shared) => offset >> RANK_SHIFT == memory.rank as u64,
@@ -61,5 +63,5 @@ pub(crate) fn lies_in(memory: &Memory<'_>, space: Space, address: u64) -> bool {
     }
 }
 
-/// What a thread finds in the registers of an update that was not done: nothing that a program could use.
+/// The value in the result registers of an update that was not done: useless for a program.
 pub(crate) const NOT_DONE: u64 = 0xdead_0a70_dead_0a70;

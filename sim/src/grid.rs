@@ -1,16 +1,18 @@
-//! The state of a grid, and the one function that changes it: executing an instruction of a group of lanes.
+//! The state of a grid, and the only function that changes it, which executes an instruction of a
+//! group of lanes.
 //!
-//! The engine says what one instruction does to the lanes of one group; this module carries it out: it moves
-//! the group, ends the phases of CTA barriers, and says what happened. Whose turn it is, and when, is not
-//! decided here: [`interleave`](crate::interleave) does so for a run without time.
+//! The engine determines the effect of one instruction on the lanes of one group. This module
+//! applies it: it moves the group, ends the phases of CTA barriers, and returns the outcome. It
+//! does not decide which group executes, or when; in a run without time,
+//! [`interleave`](crate::interleave) decides.
 //!
 //! ```text
 //! let mut grid = Grid::new(&engine, &shape, &mut memory);
-//! grid.start(0, &mut random);                        // a CTA enters; grid.ctas[0]
+//! grid.start(0, &mut random);                        // starts a CTA: grid.ctas[0]
 //! let executed = grid.execute(0, warp, group, clock, None)?;
 //! ```
 //!
-//! Cost: constant time an instruction beyond its own work, and no allocation.
+//! Cost: constant time per instruction in addition to its own work, and no allocation.
 
 use std::ops::Range;
 
@@ -38,44 +40,49 @@ pub(crate) struct Cta<R> {
 
 /// A warp.
 pub(crate) struct Warp<R> {
-    /// Where its lanes are.
+    /// The positions of its lanes.
     pub control: Control,
     registers: R,
 }
 
-/// What became of the lanes that executed an instruction.
+/// The outcome for the lanes that executed an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// They all go on with the next instruction.
+    /// All continue with the next instruction.
     Next,
-    /// They went elsewhere, or some of them.
+    /// All or some of them jumped elsewhere.
     Jumped,
-    /// They wait, or some of them; some may wait no more already, since they were the last to come.
+    /// All or some of them wait; some may have been released already, if they were the last to
+    /// arrive.
     Waited,
-    /// They ended, or some of them.
+    /// All or some of them exited.
     Exited,
 }
 
-/// An instruction has been executed.
+/// An executed instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Executed {
-    /// The lanes that did: those of the group whose guard holds. None: it had no effect.
+    /// The lanes that executed it: those of the group whose guard holds. If there is none, the
+    /// instruction had no effect.
     pub lanes: u32,
-    /// What became of them.
+    /// The outcome for them.
     pub outcome: Outcome,
-    /// The index of the group that goes straight on with the same lanes, if there is one and it did not yield.
+    /// The index of the group that continues straight on with the same lanes, if there is one and
+    /// it did not yield.
     pub group: Option<usize>,
 }
 
 /// A grid.
 pub(crate) struct Grid<'a, E: Engine> {
-    /// The CTAs that have started and not been removed; those of a cluster stand together, by rank.
+    /// The CTAs that have started and not been removed; those of a cluster are adjacent, ordered by
+    /// rank.
     pub ctas: Vec<Cta<E::Registers>>,
-    /// Warp instructions executed.
+    /// The number of warp instructions executed.
     pub steps: u64,
-    /// Whether waits for mbarriers suspend threads, which [`Grid::wake`] ends; else they fail at once.
+    /// Whether waits for mbarriers suspend threads until [`Grid::wake`]; otherwise such waits fail
+    /// at once.
     pub suspends: bool,
-    /// How often an mbarrier has changed.
+    /// The number of changes of mbarriers.
     pub mbarrier_changes: u64,
     /// The memory of each CTA.
     memories: Vec<CtaMemory>,
@@ -85,19 +92,19 @@ pub(crate) struct Grid<'a, E: Engine> {
 }
 
 impl<'a, E: Engine> Grid<'a, E> {
-    /// A grid of which nothing has started.
+    /// A grid without started CTAs.
     pub fn new(engine: &'a E, shape: &'a Shape, memory: &'a mut GridMemory) -> Grid<'a, E> {
         let (ctas, memories) = (Vec::new(), Vec::new());
         Grid { ctas, memories, steps: 0, suspends: false, mbarrier_changes: 0, engine, shape, memory }
     }
 
-    /// Removes a CTA of a cluster of one; the last one takes its place.
+    /// Removes a CTA of a cluster of one CTA; the last CTA takes its place.
     pub fn swap_remove(&mut self, cta: usize) {
         self.ctas.swap_remove(cta);
         self.memories.swap_remove(cta);
     }
 
-    /// Removes the clusters whose threads have all ended; the number of CTAs that went.
+    /// Removes the clusters whose threads have all ended, and returns the number of removed CTAs.
     pub fn remove_ended_clusters(&mut self) -> usize {
         let size = self.shape.cluster_size() as usize;
         let is_alive = |cta: &Cta<E::Registers>| cta.warps.iter().any(|warp| warp.control.live != 0);
@@ -110,7 +117,7 @@ impl<'a, E: Engine> Grid<'a, E> {
         before - self.ctas.len()
     }
 
-    /// Starts the CTA that comes as that one. Registers, shared and local memory hold anything.
+    /// Starts the CTA with number `cta`. Registers, shared and local memory hold arbitrary values.
     pub fn start(&mut self, cta: u32, random: &mut Random) {
         let threads = self.shape.threads();
         let warps = (0..threads.div_ceil(LANES as u32))
@@ -140,8 +147,9 @@ impl<'a, E: Engine> Grid<'a, E> {
         self.ctas.push(Cta { id, rank, barriers: Default::default(), warps });
     }
 
-    /// Executes the next instruction of a group that is ready. `cta`, `warp` and `group` are indices into
-    /// [`Grid::ctas`], its warps and their groups; `clock` is what the program sees as time.
+    /// Executes the next instruction of a group that is ready. `cta`, `warp` and `group` are
+    /// indices into [`Grid::ctas`], its warps and their groups. `clock` is the time that the
+    /// program sees.
     ///
     /// # Errors
     /// A fault of the program.
@@ -156,9 +164,10 @@ impl<'a, E: Engine> Grid<'a, E> {
         self.run(cta, warp, group, clock, 1, log)
     }
 
-    /// Executes instructions of a group until it may no longer be alone in its place in the warp, or something
-    /// else than its own lanes is concerned, or it has executed `most`, at least one. The clock ticks with each.
-    /// What is returned is about the last one.
+    /// Executes at least one and at most `most` instructions of a group. It stops when other lanes
+    /// of the warp may be at the same instruction, or when an instruction affects other lanes than
+    /// its own. The clock advances by one per instruction. The result is that of the last
+    /// instruction.
     ///
     /// # Errors
     /// A fault of the program.
@@ -258,7 +267,7 @@ impl<'a, E: Engine> Grid<'a, E> {
             Flow::Exit(_) => Outcome::Exited,
             Flow::Wait(..) | Flow::Meet(..) => Outcome::Waited,
         };
-        // BREAK may have regrouped the others; this group is still the one with its lanes.
+        // BREAK may have regrouped the other lanes; this group is still the one with its lanes.
         let same = |control: &Control| {
             let is_same = |other: &Group| other.lanes == lanes;
             match control.groups.get(group) {
@@ -288,14 +297,14 @@ impl<'a, E: Engine> Grid<'a, E> {
         Ok(Executed { lanes: executing, outcome, group })
     }
 
-    /// The places of the CTAs of a cluster that have started, given one of them.
+    /// The indices of the started CTAs of a cluster, given one of them.
     fn cluster_of(&self, cta: usize) -> Range<usize> {
         let first = cta - self.ctas[cta].rank as usize;
         first..(first + self.shape.cluster_size() as usize).min(self.ctas.len())
     }
 
-    /// Lets threads of some CTAs that wait for an mbarrier look at it again; with `expired` they then go on whatever
-    /// they see. Says whether there are any.
+    /// Lets threads of some CTAs that wait for an mbarrier test it again. With `expired` they then
+    /// continue in any case. Returns whether there are any such threads.
     fn wake(&mut self, ctas: Range<usize>, expired: bool) -> bool {
         let mut woken = false;
         for warp in self.ctas[ctas].iter_mut().flat_map(|cta| &mut cta.warps) {
@@ -304,8 +313,9 @@ impl<'a, E: Engine> Grid<'a, E> {
         woken
     }
 
-    /// Nobody can execute: lets time pass for those who wait for mbarriers. Asynchronous copies are made, if any are
-    /// under way; else waits end. Says whether somebody can go on.
+    /// Lets time pass for threads that wait for mbarriers, when no thread can execute. If
+    /// asynchronous copies are outstanding, some are made; otherwise waits end. Returns whether any
+    /// thread can continue.
     ///
     /// # Errors
     /// A fault of a copy.
@@ -317,7 +327,7 @@ impl<'a, E: Engine> Grid<'a, E> {
         Ok(self.wake(0..self.ctas.len(), true))
     }
 
-    /// Makes a part of the asynchronous copies that are under way; whether there are any.
+    /// Makes some of the outstanding asynchronous copies, and returns whether there were any.
     fn let_copies_pass(&mut self, random: &mut Random) -> Result<bool, SimError> {
         let mut found = false;
         for index in 0..self.ctas.len() {
@@ -348,7 +358,7 @@ impl<'a, E: Engine> Grid<'a, E> {
         )
     }
 
-    /// Where everybody is and who waits on what.
+    /// The positions of all threads, and what they wait for.
     pub fn waiting(&self) -> Vec<Waiting> {
         let mut list = Vec::new();
         for (index, cta) in self.ctas.iter().enumerate() {
@@ -356,7 +366,7 @@ impl<'a, E: Engine> Grid<'a, E> {
                 for group in &state.control.groups {
                     let missing = state.control.missing(group);
                     let (pc, on) = match group.wait {
-                        Wait::Ready => (group.pc, "nothing, it runs".to_string()),
+                        Wait::Ready => (group.pc, "nothing: it runs".to_string()),
                         Wait::Converge(barrier) => {
                             (group.pc - 1, format!("lanes {missing:#010x} at convergence barrier B{barrier}"))
                         }
@@ -386,7 +396,7 @@ impl<'a, E: Engine> Grid<'a, E> {
     }
 }
 
-/// Ends the phases that have all their threads, also by threads that have exited.
+/// Ends the phases that have all their threads, including those that ended because threads exited.
 fn complete_barriers<R>(cta: &mut Cta<R>) {
     for (name, barrier) in cta.barriers.iter_mut().enumerate() {
         if barrier.is_complete(cta.warps.iter().map(|warp| warp.control.live)) {

@@ -1,16 +1,18 @@
-//! The order of a run without time: all warps of the CTAs that are there make progress.
+//! The order of a run without time: all warps of the resident CTAs make progress.
 //!
-//! As many CTAs are there at once as the largest GPU has room for; the others come when one of these has ended.
-//! Warps take turns in a fixed order; each turn has a random length, and some are skipped, so that different
-//! seeds give different interleavings and equal seeds the same. Since every warp gets a turn again and
-//! again, and every ready group of a warp its share, spinning threads can't starve others.
+//! As many CTAs are resident as the largest GPU has room for; others start when a resident CTA
+//! ends. Warps take turns in a fixed order. Each turn has a random length, and some are skipped, so
+//! different seeds give different interleavings, and equal seeds the same one. Every warp gets
+//! turns repeatedly, and every ready group of a warp gets its share, so spinning threads cannot
+//! starve others.
 //!
 //! ```text
 //! loop: for each warp: maybe skip it; else choose a ready group, execute 1 to 256 instructions of it
 //! ```
 //!
-//! A round in which nobody was ready lets time pass for those who wait for mbarriers; without any it is a deadlock, and
-//! so is time that passes in vain again and again. The report says who waits for what.
+//! A round in which no thread was ready lets time pass for threads that wait for mbarriers. If
+//! there are none, it is a deadlock. If time passes without effect too often in a row, it is also a
+//! deadlock. The report lists what each thread waits for.
 
 use crate::engine::{Engine, Scheduler};
 use crate::error::SimError;
@@ -20,22 +22,23 @@ use crate::memory::GridMemory;
 use crate::random::Random;
 use crate::warp::{Control, Group, Joining, LANES, Wait};
 
-/// A turn has at most 2 to this power instructions.
+/// The binary logarithm of the largest number of instructions in a turn.
 const TURN_BITS: u32 = 8;
 
-/// Warps that are there at once, unless one CTA has more: as many as an H100 has places for (132 SMs of 64).
+/// The number of resident warps, unless one CTA has more: an H100 has places for as many (132 SMs
+/// of 64).
 const RESIDENT_WARPS: u32 = 132 * 64;
 
-/// Bytes of shared and local memory of all CTAs that are there at once, unless one cluster has more.
+/// Bytes of shared and local memory of all resident CTAs, unless one cluster has more.
 const MOST_MEMORY: u64 = 1 << 30;
 
-/// How often in a row the time of all that wait for mbarriers, while nobody else can execute, may end before they count as
-/// waiting for ever.
+/// The number of times in a row that the waits for mbarriers may time out, while nothing else can
+/// execute, before they count as endless.
 const MOST_IN_VAIN: u32 = 64;
 
 /// The scheduler of a run without time.
 pub(crate) struct Interleaved<'a> {
-    /// The seed, and when to give up.
+    /// The seed and the limits.
     pub options: &'a Options,
 }
 
@@ -45,7 +48,8 @@ impl Scheduler for Interleaved<'_> {
         let mut random = Random::new(options.seed);
         let mut grid = Grid::new(engine, shape, memory);
         grid.suspends = true;
-        // Ends of waits since an mbarrier has changed, and how often one had.
+        // The number of waits that ended since the last change of an mbarrier, and the number of
+        // changes.
         let (mut in_vain, mut changes) = (0, 0);
         let size = shape.cluster_size();
         let mut to_come = 0..shape.grid.iter().product();
@@ -104,7 +108,8 @@ fn turn<E: Engine>(
     warp: usize,
     random: &mut Random,
 ) -> Result<(), SimError> {
-    // Most turns are short, so that all orders of close instructions occur; most instructions are in long ones.
+    // Most turns are short, so that all orders of nearby instructions occur; most instructions are
+    // in long ones.
     let longest = 2 << random.below(TURN_BITS);
     let end = grid.steps + 1 + u64::from(random.below(longest));
     let mut next = choose(&grid.ctas[cta].warps[warp].control, E::JOINING, random);
@@ -117,12 +122,12 @@ fn turn<E: Engine>(
     Ok(())
 }
 
-/// A ready group of the warp. Lanes that should meet again do so soonest if those that are behind go first,
-/// which is mostly what happens where meeting is left to chance.
+/// A ready group of the warp. If reconvergence is left to chance, the groups that are furthest
+/// behind in the program mostly go first, because lanes then meet soonest.
 fn choose(control: &Control, joining: Joining, random: &mut Random) -> Option<usize> {
     let first = control.first();
     let is_ready = |group: &Group| group.wait == Wait::Ready;
-    // Lanes that wait need no turn.
+    // Waiting lanes need no turn.
     let goes_first = |group: &Group| is_ready(group) && group.lanes & first != 0;
     let first = if control.groups.iter().any(goes_first) { first } else { u32::MAX };
     let may_go = move |group: &Group| is_ready(group) && group.lanes & first != 0;

@@ -1,38 +1,39 @@
-//! What is launched and how: the options of a run and the shape of its grid.
+//! The options of a run, and the shape of its grid.
 
 use ptxc_sass::verify::Order;
 
 use crate::error::SimError;
 
-/// CTAs in a cluster at most, of any GPU.
+/// The most CTAs that a cluster may have on any GPU.
 const MOST_CTAS: u32 = 16;
 
-/// How a run chooses and when it gives up.
+/// The choices and limits of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The seed of all choices: interleaving of warps, content of registers that nobody has written.
+    /// The seed of all choices: interleaving of warps, content of unwritten registers.
     pub seed: u64,
     /// The number of warp instructions after which a run counts as endless.
     pub step_limit: u64,
-    /// Whether it is a fault to read what nobody has written: bytes of shared and local memory, and registers in
-    /// the lane that reads them (SASS only). Without it such places hold a pattern that depends on the seed.
-    /// Global memory and constants count as written.
+    /// Whether it is a fault to read unwritten bytes of shared and local memory, and registers that
+    /// are unwritten in the reading lane (SASS only). Without it they hold a pattern that depends
+    /// on the seed. Global memory and constants count as written.
     pub check_uninitialised: bool,
     /// The module's constant variables as the linker lays them out in constant bank 3.
     pub constants: Vec<u8>,
-    /// By how many units in the last place a result of `MUFU.RCP`, `RSQ`, `SQRT`, `RCP64H` or `RSQ64H` may be off,
-    /// in a direction and by an amount chosen at random. The hardware's last bits are not known; code that wants
-    /// exact results must not depend on them.
+    /// The largest error of a result of `MUFU.RCP`, `RSQ`, `SQRT`, `RCP64H` or `RSQ64H`, in units
+    /// in the last place. The direction and the amount are random. The last bits of the hardware
+    /// are not known, so code for exact results must not depend on them.
     pub mufu_error: u8,
-    /// Whether control codes count (SASS only): an instruction that reads a register before they guarantee that it may
-    /// gets a random value, and the [report](crate::Report::hazards) says so.
+    /// Whether control codes count (SASS only): an instruction that reads a register before they
+    /// guarantee its value gets a random value, and the [report](crate::Report::hazards) lists it.
     pub hazards: bool,
-    /// Which waits the code counts on (SASS only, with [`hazards`](Options::hazards)).
+    /// The waits that the code relies on (SASS only, with [`hazards`](Options::hazards)).
     pub order: Order,
-    /// Whether a group of lanes that has written a uniform register keeps the warp to itself, across branches too, until it
-    /// waits, yields or exits (SASS only). If a branch parts the lanes, one part goes on first, then the others. NVIDIA's
-    /// compiler counts on it: both arms of a divergent branch use one uniform register. Ours does not, and without the
-    /// option a program that did would show.
+    /// Whether a group of lanes that has written a uniform register keeps the warp to itself, even
+    /// across branches, until it waits, yields or exits (SASS only). If a branch splits the lanes,
+    /// one part continues first, then the others. NVIDIA's compiler relies on this: both arms of a
+    /// divergent branch use one uniform register. ptxc does not rely on it, and without the option
+    /// the simulator reveals a program that does.
     pub holds_uniform: bool,
 }
 
@@ -60,18 +61,18 @@ pub(crate) struct Shape {
     pub cluster: Option<[u32; 3]>,
     /// Threads in a CTA.
     pub block: [u32; 3],
-    /// Bytes of shared memory a CTA.
+    /// Bytes of shared memory per CTA.
     pub shared_bytes: u32,
-    /// Bytes of local memory a thread.
+    /// Bytes of local memory per thread.
     pub local_bytes: u32,
-    /// Whether reading shared or local memory that nobody has written is a fault.
+    /// Whether reading unwritten shared or local memory is a fault.
     pub check_uninitialised: bool,
 }
 
-/// Bytes of shared memory of a multiprocessor: a CTA of no GPU has more.
+/// The most bytes of shared memory that a CTA may have on any GPU: those of a multiprocessor.
 const MOST_SHARED: u32 = 228 << 10;
 
-/// Bytes of local memory that a thread has at most.
+/// The most bytes of local memory that a thread may have.
 const MOST_LOCAL: u32 = 512 << 10;
 
 impl Shape {
@@ -90,7 +91,7 @@ impl Shape {
         self.cluster_shape().iter().product()
     }
 
-    /// The cluster, in CTAs: without clusters, each CTA is one.
+    /// The shape of the cluster in CTAs: without clusters, each CTA is one.
     pub fn cluster_shape(&self) -> [u32; 3] {
         self.cluster.unwrap_or([1; 3])
     }
@@ -101,7 +102,8 @@ impl Shape {
         std::array::from_fn(|n| self.grid[n] / shape[n])
     }
 
-    /// The CTA that starts as the n-th one, and its rank in its cluster: clusters start one after another, whole.
+    /// The CTA that starts as number `n`, and its rank in its cluster: clusters start one after
+    /// another, as a whole.
     pub fn nth_cta(&self, n: u32) -> ([u32; 3], u32) {
         let (cluster, rank) = (n / self.cluster_size(), n % self.cluster_size());
         let shape = self.cluster_shape();
@@ -109,11 +111,11 @@ impl Shape {
         (std::array::from_fn(|n| outer[n] * shape[n] + inner[n]), rank)
     }
 
-    /// Refuses clusters that do not fill the grid, those that are larger than any GPU's, and more memory than a CTA or thread
-    /// of any GPU has.
+    /// Refuses clusters that do not fill the grid or are larger than on any GPU, and more memory
+    /// than a CTA or thread has on any GPU.
     ///
     /// # Errors
-    /// Says which.
+    /// The limit that is exceeded.
     pub fn check(&self) -> Result<(), SimError> {
         let memory = [
             ("a CTA", "shared", self.shared_bytes, MOST_SHARED),
@@ -121,29 +123,29 @@ impl Shape {
         ];
         for (whose, space, bytes, most) in memory {
             if bytes > most {
-                let what = format!("{bytes} bytes of {space} memory for {whose}: {most} are the most");
+                let what = format!("{bytes} bytes of {space} memory for {whose}: the maximum is {most}");
                 return Err(SimError::Case(what));
             }
         }
 
         let shape = self.cluster_shape();
         if (0..3).any(|n| shape[n] == 0 || !self.grid[n].is_multiple_of(shape[n])) {
-            let what = format!("a grid of {:?} CTAs is not made of clusters of {shape:?}", self.grid);
+            let what = format!("a grid of {:?} CTAs cannot be divided into clusters of {shape:?}", self.grid);
             return Err(SimError::Case(what));
         }
         match self.cluster_size() {
             1..=MOST_CTAS => Ok(()),
-            size => Err(SimError::Case(format!("a cluster of {size} CTAs: {MOST_CTAS} are the most"))),
+            size => Err(SimError::Case(format!("a cluster of {size} CTAs: the maximum is {MOST_CTAS}"))),
         }
     }
 
-    /// The index of a thread of the CTA.
+    /// The index of a thread in the CTA.
     pub fn tid(&self, thread: u32) -> [u32; 3] {
         unflatten(thread, self.block)
     }
 }
 
-/// The coordinates of the n-th element of a box, the first coordinate fastest.
+/// The coordinates of element `index` of a box, where the first coordinate varies fastest.
 pub(crate) fn unflatten(index: u32, [x, y, _]: [u32; 3]) -> [u32; 3] {
     [index % x, index / x % y, index / x / y]
 }

@@ -1,10 +1,10 @@
-//! Runs SASS programs and SSA functions on the CPU and compares what they leave in memory with what they
-//! should.
+//! Runs SASS programs and SSA functions on the CPU and compares the content that they leave in
+//! memory with the expected content.
 //!
-//! Two engines execute instructions over one model of the machine: a grid of CTAs, warps of 32 lanes that
-//! diverge and meet again, CTA barriers, and the memory spaces. [`run_ssa`] executes a function of the SSA
-//! IR with PTX's meaning; [`run_sass`] executes the final program with the hardware's. Given the same
-//! [`Case`] both must leave the same values.
+//! Two engines execute instructions on one model of the machine: a grid of CTAs, warps of 32 lanes
+//! that diverge and reconverge, CTA barriers, and the memory spaces. [`run_ssa`] executes a
+//! function of the SSA IR with the semantics of PTX; [`run_sass`] executes the final program with
+//! the semantics of the hardware. For the same [`Case`] both must leave the same values.
 //!
 //! ```no_run
 //! use ptxc_sim::{Case, Options, run_ssa};
@@ -16,15 +16,17 @@
 //! # Ok::<(), ptxc_sim::SimError>(())
 //! ```
 //!
-//! The engines are functional: an instruction takes effect before the next one starts, whatever its control
-//! codes say. With [`Options::hazards`] one that its control codes let come too early sees poison instead, and the
-//! report lists it: see [`hazard`]. Equal seeds give equal runs; other seeds interleave warps in other ways and fill what nobody
-//! has written with other garbage.
+//! The engines are functional: an instruction takes effect before the next one starts, whatever its
+//! control codes. With [`Options::hazards`], an instruction that reads a result earlier than the
+//! control codes allow sees a random value instead, and the report lists it: see [`hazard`]. Equal
+//! seeds give equal runs; other seeds interleave warps differently and fill unwritten places with
+//! other values.
 //!
-//! The rooms: [`case`] and [`report`] are the outside; `launch` says what runs, `grid` has the state of
-//! all threads and executes one instruction, `interleave` decides whose turn it is, `warp` keeps control flow,
-//! `barrier` counts threads, [`memory`] has their data, `access` says which of it an instruction touches;
-//! `engine` is what `ssa` and `sass` have in common, who know instructions.
+//! The modules: [`case`] and [`report`] are the interface. `launch` has the options of a run,
+//! `grid` has the state of all threads and executes one instruction, `interleave` decides which
+//! warp executes next, `warp` keeps the control flow, `barrier` counts threads, [`memory`] has the
+//! data, and `access` records which data an instruction touches. `engine` is the common part of
+//! `ssa` and `sass`, which execute instructions.
 
 mod access;
 mod asynchronous;

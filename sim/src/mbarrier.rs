@@ -1,15 +1,16 @@
 //! An mbarrier: a counter of arrivals and of bytes, with phases, in 8 bytes of shared memory.
 //!
-//! A phase is complete when nobody is awaited any more and as many bytes have come as were expected; then the next
-//! one begins, with as many arrivals as were asked for when the barrier was made, less those that dropped out. PTX
-//! leaves open how it lies in memory. Machine code makes one and takes states apart itself, so that the SASS engine has
-//! the layout of the architecture; that of the SSA engine has a mark, by which it knows one.
+//! A phase is complete when it awaits no more arrivals and as many bytes have arrived as were
+//! expected. Then the next phase begins. It awaits the number of arrivals given at initialization,
+//! minus those that dropped out. PTX does not define the layout in memory. Machine code makes
+//! mbarriers and extracts states itself, so the SASS engine uses the layout of the architecture.
+//! The layout of the SSA engine has a mark by which the engine recognizes an mbarrier.
 //!
 //! | | SSA | two words | the `SYNCS` unit |
 //! |---|---|---|---|
 //! | arrivals that this phase awaits | 0 to 19 | 32 to 62, negated | 43 to 62, negated |
 //! | arrivals that the next phase awaits | 20 to 39 | 0 to 30, less than 2^30 | 1 to 20, negated |
-//! | bytes expected less bytes that came, signed | 40 to 60 | | 21 to 42 |
+//! | bytes expected minus bytes that arrived, signed | 40 to 60 | | 21 to 42 |
 //! | parity of the phase | 61 | 63 | 63 |
 //! | a mark, 2 | 62, 63 | | |
 //!
@@ -20,7 +21,8 @@
 
 use ptxc_machine::MbarrierLayout;
 
-/// The most arrivals, and the most bytes under way, in either direction (PTX ISA, "Contents of the mbarrier object").
+/// The most arrivals, and the most outstanding bytes, in either direction (PTX ISA, "Contents of
+/// the mbarrier object").
 const MOST: u32 = (1 << 20) - 1;
 
 /// The state of an mbarrier.
@@ -30,20 +32,20 @@ pub(crate) struct Mbarrier {
     pending: u32,
     /// Arrivals that the next phase awaits.
     expected: u32,
-    /// Bytes expected less those that came.
+    /// Bytes expected minus bytes that arrived.
     bytes: i32,
     /// Whether the number of the phase is odd.
     odd: bool,
 }
 
-/// What the upper bits of a marked mbarrier are.
+/// The upper bits of a marked mbarrier.
 const MARK: u64 = 2;
 
-/// What the programmer is told.
+/// A message to the programmer.
 type Misuse = String;
 
 impl Mbarrier {
-    /// One that awaits so many arrivals a phase.
+    /// An mbarrier that awaits `count` arrivals per phase.
     pub fn new(count: u32) -> Result<Mbarrier, Misuse> {
         match count {
             1..=MOST => Ok(Mbarrier { pending: count, expected: count, bytes: 0, odd: false }),
@@ -51,12 +53,13 @@ impl Mbarrier {
         }
     }
 
-    /// Arrivals that the phase awaits.
+    /// The arrivals that the phase still awaits.
     pub fn pending(self) -> u32 {
         self.pending
     }
 
-    /// Whether the number of the phase is odd: once it is not so, the phase of this state is complete.
+    /// Whether the number of the phase is odd: when this changes, the phase of this state is
+    /// complete.
     pub fn is_odd(self) -> bool {
         self.odd
     }
@@ -66,12 +69,12 @@ impl Mbarrier {
         self.odd != odd
     }
 
-    /// So many more bytes are expected in this phase.
+    /// Adds to the bytes that are expected in this phase.
     pub fn expect(&mut self, bytes: u32) -> Result<(), Misuse> {
         self.count_bytes(i64::from(bytes))
     }
 
-    /// So many bytes have come.
+    /// Subtracts bytes that arrived.
     pub fn complete(&mut self, bytes: u32) -> Result<(), Misuse> {
         self.count_bytes(-i64::from(bytes))?;
         self.settle();
@@ -81,13 +84,13 @@ impl Mbarrier {
     fn count_bytes(&mut self, more: i64) -> Result<(), Misuse> {
         let bytes = i64::from(self.bytes) + more;
         if bytes.unsigned_abs() > u64::from(MOST) {
-            return Err(format!("{bytes} bytes are under way to an mbarrier, more than {MOST}"));
+            return Err(format!("{bytes} bytes are outstanding at an mbarrier, more than {MOST}"));
         }
         self.bytes = bytes as i32;
         Ok(())
     }
 
-    /// One arrival more is awaited in this phase.
+    /// Adds an arrival that this phase awaits.
     pub fn await_one_more(&mut self) -> Result<(), Misuse> {
         if self.pending == MOST {
             return Err(format!("an mbarrier awaits more than {MOST} arrivals"));
@@ -96,7 +99,7 @@ impl Mbarrier {
         Ok(())
     }
 
-    /// So many arrivals; says whether they completed the phase.
+    /// Counts arrivals, and returns whether they completed the phase.
     pub fn arrive(&mut self, count: u32) -> Result<bool, Misuse> {
         if count == 0 || count > self.pending {
             return Err(format!("{count} arrivals at an mbarrier that awaits {}", self.pending));
@@ -105,7 +108,8 @@ impl Mbarrier {
         Ok(self.settle())
     }
 
-    /// So many arrivals that later phases do not await; says whether they completed the phase.
+    /// Counts arrivals that later phases do not await, and returns whether they completed the
+    /// phase.
     pub fn drop_out(&mut self, count: u32) -> Result<bool, Misuse> {
         if count > self.expected {
             return Err(format!("{count} drop out of an mbarrier that expects {}", self.expected));
@@ -125,21 +129,22 @@ impl Mbarrier {
     }
 }
 
-/// How an mbarrier lies in memory.
+/// The layout of an mbarrier in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// Of the SSA engine: what programs must not look at carries a mark.
+    /// The layout of the SSA engine, with a mark in the part that programs must not read.
     #[default]
     Marked,
-    /// Of machines on which shared atomics make it (found by what ptxas emits).
+    /// The layout of architectures on which shared atomics implement it (found from the output of
+    /// ptxas).
     Words,
-    /// Of the `SYNCS` unit (found by what ptxas emits, except the place of the bytes, on which no
-    /// code depends).
+    /// The layout of the `SYNCS` unit (found from the output of ptxas, except for the position of
+    /// the bytes, on which no code depends).
     Unit,
 }
 
 impl Layout {
-    /// That of a machine.
+    /// The layout of an architecture.
     pub fn of_machine(layout: MbarrierLayout) -> Layout {
         match layout {
             MbarrierLayout::Words => Layout::Words,
@@ -147,7 +152,7 @@ impl Layout {
         }
     }
 
-    /// As it lies in memory.
+    /// The bits in memory.
     pub fn bits(self, barrier: Mbarrier) -> u64 {
         let Mbarrier { pending, expected, bytes, odd } = barrier;
         let (pending, expected, odd) = (u64::from(pending), u64::from(expected), u64::from(odd));
@@ -156,7 +161,8 @@ impl Layout {
                 pending | expected << 20 | (bytes as u64 & 0x1f_ffff) << 40 | odd << 61 | MARK << 62
             }
             Layout::Words => {
-                // Of nobody expected the first is a bit longer, of nobody awaited there is none.
+                // With 0 expected arrivals the first field is one bit longer; with 0 pending
+                // arrivals there is no such bit.
                 ((1 << 30) - expected) | (((1 << 31) - pending) << 32) | (odd << 63)
             }
             Layout::Unit => {
@@ -166,7 +172,7 @@ impl Layout {
         }
     }
 
-    /// What lies in memory; an error if that is no mbarrier.
+    /// The mbarrier with these bits, or an error if they are not an mbarrier.
     pub fn read(self, bits: u64) -> Result<Mbarrier, Misuse> {
         let field = |lo: u32, len: u32| bits >> lo & ((1 << len) - 1);
         let negated = |lo: u32, len: u32| (field(lo, len).wrapping_neg() & ((1 << len) - 1)) as u32;
@@ -195,11 +201,12 @@ impl Layout {
             Layout::Words => field(31, 1) == 0 && field(0, 31) <= 1 << 30,
             Layout::Unit => field(0, 1) == 0,
         };
-        // Those that have dropped out are expected no more, so that nobody may be left.
+        // Threads that have dropped out are not expected any more, so the number of arrivals may be
+        // 0.
         let likely = barrier.pending <= MOST && barrier.expected <= MOST && bits != 0;
         match made && likely {
             true => Ok(barrier),
-            false => Err("there is no mbarrier that has been initialised".to_string()),
+            false => Err("there is no initialized mbarrier".to_string()),
         }
     }
 }
@@ -240,14 +247,14 @@ mod tests {
         assert!(!barrier.is_past_parity(false));
         barrier.complete(48).unwrap();
         assert!(barrier.is_past_parity(false));
-        // The bytes come before they are expected.
+        // The bytes arrive before they are expected.
         barrier.complete(8).unwrap();
         barrier.expect(8).unwrap();
         assert_eq!(barrier.arrive(1), Ok(true));
     }
 
     #[test]
-    fn who_drops_out_is_not_awaited_again() {
+    fn a_thread_that_drops_out_is_not_awaited_again() {
         let mut barrier = Mbarrier::new(2).unwrap();
         assert_eq!(barrier.drop_out(1), Ok(false));
         assert_eq!(barrier.arrive(1), Ok(true));
@@ -284,7 +291,7 @@ mod tests {
         }
     }
 
-    /// What ptxas writes to memory for `mbarrier.init` with 5 arrivals.
+    /// The bits that ptxas writes to memory for `mbarrier.init` with 5 arrivals.
     #[test]
     fn words_are_those_of_the_machine() {
         let barrier = Mbarrier::new(5).unwrap();

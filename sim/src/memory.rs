@@ -1,6 +1,6 @@
-//! The memory of the machine: what every address means.
+//! The memory of the machine: the meaning of every address.
 //!
-//! | space | one a | addresses |
+//! | space | one per | addresses |
 //! |---|---|---|
 //! | global | grid | 64 bits; allocations with unmapped gaps between them |
 //! | shared | CTA | byte offset from the first byte that the program owns; above it, from bit 24 on, the rank of the CTA in its cluster |
@@ -9,9 +9,9 @@
 //! | parameters | grid | byte offset in the parameter block, read-only |
 //! | generic | | global, or the [`SHARED_WINDOW`] or [`LOCAL_WINDOW`] of the accessing thread, or the [`CONSTANT_WINDOW`] |
 //!
-//! An access names its size, must be aligned to it, and must lie in one allocation; anything else is a
-//! fault that says which access and what lies nearby. All accesses take effect at once and in one order,
-//! which every memory model permits.
+//! An access names its size, must be aligned to it, and must lie in one allocation. Any other
+//! access is a fault, whose message has the access and the nearby allocations. All accesses take
+//! effect at once and in one order, which every memory model permits.
 
 use std::collections::BTreeMap;
 
@@ -28,17 +28,17 @@ pub const SHARED_WINDOW: u64 = 0x7f00_0000_0000;
 pub const LOCAL_WINDOW: u64 = 0x7e00_0000_0000;
 /// Generic address of the first byte of the module's constant variables.
 pub const CONSTANT_WINDOW: u64 = 0x7d00_0000_0000;
-/// Size of the windows of local and constant memory, and in that of shared memory of the part of each CTA of a cluster, in
-/// bytes.
+/// Size in bytes of the windows of local and constant memory, and of the part of each CTA of a
+/// cluster in the shared window.
 pub const WINDOW_BYTES: u64 = 1 << 24;
-/// Size of the shared window, in bytes: the parts of the most CTAs that a cluster may have.
+/// Size of the shared window in bytes: the parts of the largest possible cluster.
 pub const SHARED_WINDOW_BYTES: u64 = 16 * WINDOW_BYTES;
-/// Where the rank of the CTA stands in a shared address, in bits from the right.
+/// The lowest bit of the rank of the CTA in a shared address.
 pub(crate) const RANK_SHIFT: u32 = WINDOW_BYTES.trailing_zeros();
 
 /// Alignment of global allocations, in bytes.
 const ALLOCATION_ALIGN: u64 = 256;
-/// Least number of unmapped bytes between allocations.
+/// The minimum number of unmapped bytes between allocations.
 const GUARD: u64 = 4096;
 /// Address of the first allocation: below a multiple of 4 GiB, so that a lost carry is an error.
 const FIRST_ADDRESS: u64 = 0x3_ffff_ff00;
@@ -46,7 +46,7 @@ const FIRST_ADDRESS: u64 = 0x3_ffff_ff00;
 /// A piece of global memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Allocation {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub name: String,
     /// Address of its first byte.
     pub base: u64,
@@ -62,7 +62,7 @@ pub(crate) struct Global {
 }
 
 impl Global {
-    /// Adds an allocation behind the others and returns its address.
+    /// Adds an allocation after the others and returns its address.
     pub fn allocate(&mut self, name: impl Into<String>, data: Vec<u8>) -> u64 {
         let base = match self.allocations.last() {
             None => FIRST_ADDRESS,
@@ -102,20 +102,20 @@ impl Global {
             }
             None => Err(match after.checked_sub(1).map(|index| &self.allocations[index]) {
                 Some(Allocation { name, base, data }) => format!(
-                    "outside of all allocations; {name} is {base:#x} to {:#x}, {:#x} bytes below",
+                    "outside all allocations; {name} is {base:#x} to {:#x}, {:#x} bytes below",
                     base + data.len() as u64,
                     address - base
                 ),
-                None => "outside of all allocations, below the first".to_string(),
+                None => "outside all allocations, below the first".to_string(),
             }),
         }
     }
 }
 
-/// Where an access goes.
+/// The memory space of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
-    /// Told apart by the address.
+    /// Determined by the address.
     Generic,
     /// Global memory.
     Global,
@@ -127,7 +127,7 @@ pub(crate) enum Space {
     Local,
     /// The kernel parameters.
     Param,
-    /// The constant bank of that number.
+    /// The constant bank with this number.
     Constant(u8),
 }
 
@@ -137,7 +137,7 @@ pub(crate) const MODULE_BANK: u8 = 3;
 /// Number of the constant bank that holds the addresses of the module's global variables.
 pub(crate) const ADDRESS_BANK: u8 = 4;
 
-/// What exists once a grid.
+/// The memory that exists once per grid.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GridMemory {
     /// Global memory.
@@ -146,54 +146,54 @@ pub(crate) struct GridMemory {
     pub constants: BTreeMap<u8, Vec<u8>>,
     /// The parameter block.
     pub params: Vec<u8>,
-    /// What threads printed, in the order in which they did.
+    /// Texts that threads printed, in order.
     pub printed: Vec<Printed>,
-    /// How mbarriers lie in shared memory.
+    /// The layout of mbarriers in shared memory.
     pub mbarriers: Layout,
 }
 
-/// What exists once a CTA.
+/// The memory that exists once per CTA.
 #[derive(Clone, Debug)]
 pub(crate) struct CtaMemory {
     /// Shared memory.
     pub shared: Vec<u8>,
     /// Local memory of all threads, one after another.
     pub local: Vec<u8>,
-    /// Bytes of local memory a thread.
+    /// Bytes of local memory per thread.
     pub local_bytes: u32,
-    /// Which bytes have been written, where reading others is a fault.
+    /// The bytes that have been written, if reading others is a fault.
     pub written: Option<Written>,
-    /// Asynchronous copies that are under way.
+    /// Outstanding asynchronous copies.
     pub copies: Copies,
 }
 
-/// Which bytes of a CTA's memory somebody has written.
+/// The written bytes of a CTA's memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
-    /// Those of shared memory.
+    /// The written bytes of shared memory.
     pub shared: Vec<bool>,
-    /// Those of local memory.
+    /// The written bytes of local memory.
     pub local: Vec<bool>,
 }
 
 /// Memory as a warp sees it.
 pub(crate) struct Memory<'a> {
-    /// The grid's.
+    /// The memory of the grid.
     pub grid: &'a mut GridMemory,
-    /// Those of the CTAs of the cluster that have started, by rank.
+    /// The memory of the started CTAs of the cluster, by rank.
     pub cluster: &'a mut [CtaMemory],
     /// The rank of the CTA in its cluster.
     pub rank: usize,
-    /// The number in the CTA of the thread in lane 0.
+    /// The number of the thread in lane 0 within the CTA.
     pub first_thread: u32,
 }
 
-/// A piece of memory in which lanes find their data.
+/// A piece of memory that holds the data of the lanes.
 struct Piece<'a> {
     data: &'a mut [u8],
-    /// Address of the first byte that lane 0 may touch.
+    /// The address of the first byte that lane 0 may touch.
     base: u64,
-    /// Number of bytes that a lane may touch.
+    /// The number of bytes that a lane may touch.
     size: u64,
     /// Index of the first byte of lane 0, and the distance from lane to lane.
     start: u64,
@@ -201,7 +201,7 @@ struct Piece<'a> {
 }
 
 impl Memory<'_> {
-    /// The CTA's.
+    /// The memory of the CTA.
     pub fn cta(&mut self) -> &mut CtaMemory {
         &mut self.cluster[self.rank]
     }
@@ -211,8 +211,9 @@ impl Memory<'_> {
         (self.rank as u64) << RANK_SHIFT | offset
     }
 
-    /// Shows to `each` the bytes that each of the lanes touches, as [`access`](Self::access) does, but fast where
-    /// all lie in one piece of memory, and fastest where the lanes of a whole warp lie one after another.
+    /// Calls `each` with the bytes that each of the lanes touches, as [`access`](Self::access)
+    /// does, but faster if all lie in one piece of memory, and fastest if the lanes of a whole warp
+    /// are consecutive.
     #[inline]
     pub fn each<const BYTES: usize>(
         &mut self,
@@ -279,7 +280,7 @@ impl Memory<'_> {
         Ok(())
     }
 
-    /// The piece of memory around an address, unless each access has to be looked at.
+    /// The piece of memory around an address, unless each access must be checked separately.
     #[inline]
     fn piece<'m>(&'m mut self, space: Space, address: u64, kind: AccessKind) -> Option<Piece<'m>> {
         let (space, offset) = resolve(space, address);
@@ -311,7 +312,8 @@ impl Memory<'_> {
         }
     }
 
-    /// The bytes that an access of a lane touches; aligned to their number, which is a power of two.
+    /// The bytes that an access of a lane touches, aligned to their number, which is a power of
+    /// two.
     pub fn access(
         &mut self,
         space: Space,
@@ -373,7 +375,7 @@ impl Memory<'_> {
             Some(start..end)
         });
         let Some(range) = range.filter(|range| range.end <= size) else {
-            return Err(fault(&format!("outside of {what}, which has {size:#x} bytes")));
+            return Err(fault(&format!("outside {what}, which has {size:#x} bytes")));
         };
         if let Some(written) = written {
             let bytes = &mut written[range.clone()];
@@ -382,7 +384,7 @@ impl Memory<'_> {
                 AccessKind::Read | AccessKind::Atomic => {
                     if let Some(first) = bytes.iter().position(|&written| !written) {
                         let place = offset + first as u64;
-                        return Err(fault(&format!("nobody has written byte {place:#x} of {what}")));
+                        return Err(fault(&format!("byte {place:#x} of {what} has not been written")));
                     }
                 }
             }
@@ -391,7 +393,7 @@ impl Memory<'_> {
     }
 }
 
-/// The space that a generic address is in, and its address there; other spaces as they are.
+/// The space that a generic address lies in, and the address there; other spaces are unchanged.
 pub(crate) fn resolve(space: Space, address: u64) -> (Space, u64) {
     match space {
         Space::Generic if address.wrapping_sub(SHARED_WINDOW) < SHARED_WINDOW_BYTES => {
@@ -422,7 +424,7 @@ pub(crate) fn read_le(bytes: &[u8]) -> u64 {
     }
 }
 
-/// Writes the low bytes of a number, as many as the slice has.
+/// Writes as many low bytes of a number as the slice has.
 #[inline]
 pub(crate) fn write_le(bytes: &mut [u8], value: u64) {
     let count = bytes.len().min(8);

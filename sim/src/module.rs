@@ -1,8 +1,9 @@
-//! The variables of a module in the memory of a grid, as a loader puts them there.
+//! Loads the variables of a module into the memory of a grid.
 //!
-//! In: constant and global variables with their places and content. Out: constant bank 3 with the constants,
-//! an allocation of global memory for each global variable, and constant bank 4 with their addresses. Linear
-//! in the sizes, and in the pointers times the logarithm of the number of variables.
+//! In: constant and global variables with their addresses and content. Out: constant bank 3 with
+//! the constants, an allocation of global memory for each global variable, and constant bank 4 with
+//! their addresses. The cost is linear in the sizes, plus the number of pointers times the
+//! logarithm of the number of variables.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +16,11 @@ use crate::memory::{ADDRESS_BANK, CONSTANT_WINDOW, GridMemory, MODULE_BANK, writ
 /// The most bytes that a constant bank may have.
 const BANK_BYTES: usize = 1 << 16;
 
-/// Bytes of all variables at most.
+/// The most bytes of all variables together.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Places the variables that functions of one module name. Host code may have written to the constants before the
-/// launch: `written` are the first bytes of bank 3 then.
+/// Places the variables that functions of one module name. Host code may have written to the
+/// constants before the launch: `written` replaces the first bytes of bank 3.
 pub(crate) fn load_functions(
     functions: &[&Function],
     code: &BTreeMap<String, u64>,
@@ -54,7 +55,8 @@ pub(crate) fn load_functions(
     load(&variables, code, written, memory)
 }
 
-/// Places variables; returns their addresses, each in its space, by name. Pointers to functions get what `code` says.
+/// Places variables, and returns their addresses, each in its space, by name. Pointers to functions
+/// get the address that `code` returns.
 pub(crate) fn load(
     variables: &[Variable],
     code: &BTreeMap<String, u64>,
@@ -68,7 +70,7 @@ pub(crate) fn load(
     let bytes = variables.iter().map(|variable| u64::from(variable.size)).sum::<u64>();
     if bytes > MOST_BYTES {
         return Err(SimError::Case(format!(
-            "the variables have {bytes} bytes: {MOST_BYTES} are the most here"
+            "the variables have {bytes} bytes: the maximum here is {MOST_BYTES}"
         )));
     }
     for variable in variables {
@@ -102,7 +104,7 @@ pub(crate) fn load(
             let (window, address) = match (places.get(target), code.get(target)) {
                 (Some(&(Section::Constant, address)), _) if pointer.generic => (CONSTANT_WINDOW, address),
                 (Some(&(_, address)), _) | (None, Some(&address)) => (0, address),
-                (None, None) => return Err(wrong(variable, "points to what is not there")),
+                (None, None) => return Err(wrong(variable, "points to an unknown variable or function")),
             };
             let value = (address + window).wrapping_add_signed(pointer.addend) >> pointer.shift;
             let bytes = match variable.section {
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_host_wrote_stays() {
+    fn content_from_the_host_stays() {
         let constant = variable(Section::Constant, 0, "c", 4, &[1, 2, 3, 4]);
         let mut memory = GridMemory::default();
         load(&[constant], &BTreeMap::new(), &[9, 9], &mut memory).unwrap();

@@ -1,8 +1,9 @@
 //! Waits for the phases of mbarriers.
 //!
-//! A test answers at once. A wait that may take its time suspends the lanes while none of them has what it waits
-//! for, until an mbarrier of the cluster changes or the time is over; how long that takes is chance, so that
-//! programs must be ready for either answer. Without a scheduler that ends waits, it answers at once.
+//! A test answers at once. A wait that may take its time suspends the lanes as long as no lane has
+//! the phase that it waits for, until an mbarrier of the cluster changes or the time is over. The
+//! length of the time is random, so programs must handle either answer. Without a scheduler that
+//! ends waits, such a wait answers at once.
 //!
 //! ```text
 //! mbarrier_parity.try.acquire.cta v1, 0      // true, or false after a while
@@ -14,19 +15,19 @@ use crate::error::Fault;
 use crate::random::Random;
 use crate::warp::{Flow, LANES, Wait, lanes_of};
 
-/// What a group of lanes finds.
+/// The answer for a group of lanes.
 pub(crate) enum Answer {
     /// The lanes whose phase is complete; the others have waited long enough.
     Lanes(u32),
-    /// Nothing yet.
+    /// No answer yet.
     Flow(Flow),
 }
 
-/// Asks for each executing lane whether the last phase with a parity, odd for those of `odd`, of the mbarrier at its
-/// shared address is complete.
+/// Tests for each executing lane whether the last phase with a parity (odd for the lanes of `odd`)
+/// of the mbarrier at its shared address is complete.
 ///
 /// # Errors
-/// A lane that names no mbarrier; a copy that goes wrong.
+/// A lane does not name an mbarrier, or a copy fails.
 pub(crate) fn ask(
     step: &mut Step<'_>,
     random: &mut Random,
@@ -53,7 +54,7 @@ pub(crate) fn ask(
     Ok(Answer::Lanes(past))
 }
 
-/// Lends the copies of the CTA while memory changes.
+/// Takes the copies out of the CTA while memory changes.
 fn with_copies(
     step: &mut Step<'_>,
     f: impl FnOnce(&mut Copies, &mut Step<'_>) -> Result<(), Fault>,
@@ -65,16 +66,16 @@ fn with_copies(
     result
 }
 
-/// Makes a part of the copies that are under way.
+/// Makes some of the outstanding copies.
 pub(crate) fn tick(step: &mut Step<'_>, lane: u32, random: &mut Random) -> Result<(), Fault> {
     with_copies(step, |copies, step| copies.tick(&mut step.memory, lane, random))
 }
 
-/// Makes the copies that the executing lanes wait for: of each kind all groups of a lane but the last `most`. Of what else is
-/// under way a part may be made once, as late as can be.
+/// Makes the copies that the executing lanes wait for: all groups of each kind of a lane except the
+/// last `most`. Some of the other outstanding copies may be made too, as late as possible.
 ///
 /// # Errors
-/// A copy that goes wrong.
+/// A copy fails.
 pub(crate) fn wait_for_groups(step: &mut Step<'_>, random: &mut Random, most: u32) -> Result<(), Fault> {
     tick(step, step.lanes.trailing_zeros(), random)?;
     with_copies(step, |copies, step| {
@@ -88,10 +89,11 @@ pub(crate) fn wait_for_groups(step: &mut Step<'_>, random: &mut Random, most: u3
     })
 }
 
-/// Makes the copies of a kind that a thread waits for: all groups but the last `most`, or without a number everything.
+/// Makes the copies of a kind that a thread waits for: all groups except the last `most`, or
+/// everything without a number.
 ///
 /// # Errors
-/// A copy that goes wrong.
+/// A copy fails.
 pub(crate) fn wait_for_copies(
     step: &mut Step<'_>,
     lane: u32,

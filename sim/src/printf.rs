@@ -1,8 +1,9 @@
-//! `vprintf`: what a kernel prints.
+//! `vprintf`: the text that a kernel prints.
 //!
-//! In: the generic addresses of a format string and of the block of arguments, in which each argument lies at the
-//! next multiple of its size: 4 bytes for `int`, 8 for `long`, `double` and pointers. Out: the text, as C's `printf`
-//! writes it, and the number of arguments. What a CUDA driver's `printf` does not know (`%n`, `%ls`) is copied as it is.
+//! In: the generic addresses of a format string and of the block of arguments, in which each
+//! argument lies at the next multiple of its size: 4 bytes for `int`, 8 for `long`, `double` and
+//! pointers. Out: the text, as C's `printf` writes it, and the number of arguments. Conversions
+//! that the `printf` of a CUDA driver does not support (`%n`, `%ls`) are copied unchanged.
 //!
 //! ```text
 //! "%d %5.2f %s\n", {07 00 00 00, 4 bytes of padding, 8 bytes of a double, address of "ok"}   =>   "7  1.50 ok\n"
@@ -26,7 +27,7 @@ pub(crate) struct Printed {
     pub text: String,
 }
 
-/// What was printed, thread by thread: an order that does not depend on who was faster.
+/// The printed texts, thread by thread: an order that does not depend on timing.
 pub(crate) fn in_order(mut printed: Vec<Printed>) -> String {
     printed.sort_by_key(|printed| (printed.cta, printed.thread));
     printed.into_iter().map(|printed| printed.text).collect()
@@ -44,7 +45,7 @@ struct Spec {
     precision: Option<usize>,
     /// Whether the argument is an integer of 8 bytes.
     long: bool,
-    /// Bits of a shorter integer that count.
+    /// The number of significant bits of a shorter integer.
     short: Option<u32>,
 }
 
@@ -64,7 +65,7 @@ impl Arguments<'_, '_> {
         Ok(read_le(self.memory.access(Space::Generic, self.lane, at, bytes, AccessKind::Read)?))
     }
 
-    /// The bytes of a string up to its zero.
+    /// The bytes of a string up to its terminating zero.
     fn string(&mut self, address: u64) -> Result<Vec<u8>, Fault> {
         let mut bytes = Vec::new();
         for at in 0..MOST_BYTES {
@@ -192,7 +193,7 @@ fn read_spec(format: &[u8], at: &mut usize, arguments: &mut Arguments<'_, '_>) -
     }
 }
 
-/// A width or precision, of at most 4096: a number, or `*` for an argument.
+/// A width or precision, at most 4096: a number, or `*` for an argument.
 fn count(format: &[u8], at: &mut usize, arguments: &mut Arguments<'_, '_>) -> Result<Option<i32>, Fault> {
     const MOST: i32 = 4096;
     if format.get(*at) == Some(&b'*') {
@@ -211,7 +212,8 @@ fn integer(spec: &Spec, arguments: &mut Arguments<'_, '_>) -> Result<u64, Fault>
     arguments.take(if spec.long { 8 } else { 4 })
 }
 
-/// An integer: its digits filled up to the precision, sign and prefix in front, all of it to the width.
+/// An integer: its digits padded to the precision, after the sign and the prefix, all padded to the
+/// width.
 fn number(spec: &Spec, negative: bool, digits: String, prefix: &str) -> Vec<u8> {
     let digits = match spec.precision {
         Some(0) if digits == "0" => String::new(),
@@ -222,7 +224,7 @@ fn number(spec: &Spec, negative: bool, digits: String, prefix: &str) -> Vec<u8> 
     signed(&spec, negative, prefix, &digits)
 }
 
-/// Sign, prefix, zeros up to the width if asked for, digits.
+/// Sign, prefix, zeros up to the width if the flag asks for them, digits.
 fn signed(spec: &Spec, negative: bool, prefix: &str, digits: &str) -> Vec<u8> {
     let sign = match (negative, spec.plus, spec.space) {
         (true, ..) => "-",
@@ -272,7 +274,7 @@ fn float(spec: &Spec, value: f64, conversion: u8) -> Vec<u8> {
     signed(&spec, negative, "", &text)
 }
 
-/// One digit, a point, as many digits as the precision says, and an exponent of two digits or more.
+/// One digit, a point, as many digits as the precision, and an exponent of two digits or more.
 fn exponential(value: f64, precision: usize) -> String {
     let text = format!("{value:.precision$e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -280,7 +282,7 @@ fn exponential(value: f64, precision: usize) -> String {
     format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
 }
 
-/// `%g`: so many significant digits, without zeros at the end, in the shorter form.
+/// `%g`: `digits` significant digits, without trailing zeros, in the shorter form.
 fn general(value: f64, digits: usize, keep_zeros: bool) -> String {
     let rounded = exponential(value, digits - 1);
     let exponent: i32 = rounded.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
@@ -301,7 +303,8 @@ mod tests {
     use super::*;
     use crate::memory::{CtaMemory, GridMemory};
 
-    /// Prints with a block of arguments; a string among them is allocated, and zeros fill up to its alignment.
+    /// Prints with a block of arguments. A string among them is allocated, and zeros pad the block
+    /// to its alignment.
     fn print(text: &str, block: &[u8]) -> String {
         let mut grid = GridMemory::default();
         let format_at = grid.global.allocate("format", [text.as_bytes(), &[0]].concat());

@@ -1,19 +1,20 @@
-//! A small seeded generator: every choice of the scheduler and every initial register comes from it, so
-//! that a run can be repeated.
+//! A small seeded generator. Every choice of the scheduler and every initial register comes from
+//! it, so that a run can be repeated.
 //!
-//! SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+//! SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA
+//! 2014).
 
 /// A stream of pseudo-random numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The stream of a seed.
+    /// The sequence of a seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    /// 64 bits.
+    /// The next 64 bits.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

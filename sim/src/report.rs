@@ -1,4 +1,4 @@
-//! Comparing what a launch left in its buffers with what it should have.
+//! Compares the buffers after a launch with their expected content.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::case::{Argument, Buffer, Case, Elem, Tolerance};
 use crate::hazard::{Hazard, show_hazards};
 use crate::memory::{Global, read_le};
 
-/// How many wrong elements of a buffer a report shows.
+/// The number of wrong elements of a buffer that a report shows.
 const SHOWN: usize = 4;
 
 /// A wrong element.
@@ -16,44 +16,44 @@ const SHOWN: usize = 4;
 pub struct Mismatch {
     /// Its index.
     pub index: usize,
-    /// What is there.
+    /// The actual value.
     pub got: String,
-    /// What should be.
+    /// The expected value.
     pub expected: String,
 }
 
-/// What became of a buffer.
+/// The outcome for a buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// Its name.
     pub name: String,
     /// Number of elements.
     pub elements: usize,
-    /// Whether anything was promised about it.
+    /// Whether any content was expected.
     pub checked: bool,
     /// Number of wrong elements.
     pub wrong: usize,
-    /// The first few of them.
+    /// The first few wrong elements.
     pub mismatches: Vec<Mismatch>,
     /// The content after the launch.
     pub content: Vec<u8>,
 }
 
-/// What became of a launch.
+/// The outcome of a launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// The buffers, in the order of the arguments.
     pub outcomes: Vec<Outcome>,
     /// Warp instructions executed.
     pub steps: u64,
-    /// What came too early by the control codes, if [that](crate::Options::hazards) was looked for.
+    /// The hazards, if [they](crate::Options::hazards) were checked.
     pub hazards: Vec<Hazard>,
-    /// What the kernel printed: the threads in order, and of each what it printed in order.
+    /// The text that the kernel printed: the threads in order, and the texts of each in order.
     pub printed: String,
 }
 
 impl Report {
-    /// Whether everything is as expected, and there was no hazard.
+    /// Whether everything is as expected and there was no hazard.
     pub fn passed(&self) -> bool {
         self.hazards.is_empty() && self.outcomes.iter().all(|outcome| outcome.wrong == 0)
     }
@@ -69,7 +69,7 @@ impl Report {
     }
 }
 
-/// Compares the content of a buffer after a launch with what is promised of it.
+/// Compares the content of a buffer after a launch with its expected content.
 pub fn compare(buffer: &Buffer, content: &[u8]) -> Outcome {
     let size = buffer.elem.bytes() as usize;
     let mut outcome = Outcome {
@@ -94,7 +94,8 @@ pub fn compare(buffer: &Buffer, content: &[u8]) -> Outcome {
     outcome
 }
 
-/// Whether an element has the expected value. Any NaN stands for any other; an infinity is only near itself.
+/// Whether an element has the expected value. Any NaN equals any other; an infinity is near only
+/// itself.
 fn is_right(elem: Elem, tolerance: Tolerance, got: u64, expected: u64) -> bool {
     if got == expected {
         return true;
@@ -149,7 +150,7 @@ fn show(elem: Elem, bits: u64) -> String {
 }
 
 impl Case {
-    /// The same launch, which must leave what another run of it left.
+    /// The same launch, which must leave the same content as another run.
     pub fn expecting(&self, report: &Report) -> Case {
         let mut case = self.clone();
         let buffers = case.args.iter_mut().filter_map(|arg| match arg {
@@ -168,7 +169,7 @@ impl fmt::Display for Report {
         for outcome in &self.outcomes {
             let Outcome { name, elements, wrong, .. } = outcome;
             match (outcome.checked, wrong) {
-                (false, _) => writeln!(f, "{name}: {elements} elements, nothing promised")?,
+                (false, _) => writeln!(f, "{name}: {elements} elements, nothing expected")?,
                 (true, 0) => writeln!(f, "{name}: {elements} elements, all as expected")?,
                 (true, _) => writeln!(f, "{name}: {wrong} of {elements} elements are wrong")?,
             }

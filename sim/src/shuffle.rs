@@ -1,9 +1,10 @@
-//! Which lane a shuffle reads (PTX ISA, `shfl.sync`).
+//! The lane that a shuffle reads (PTX ISA, `shfl.sync`).
 
 use ptxc_ir::op::ShflMode;
 
-/// The source lane of `lane` for the operands `b` (lane or distance) and `c` (bits 4:0 the clamp, bits 12:8
-/// the mask that cuts the warp into segments), and whether it was in range; out of range a lane reads itself.
+/// The source lane of `lane` for the operands `b` (lane or distance) and `c` (bits 4:0 the clamp,
+/// bits 12:8 the mask that divides the warp into segments), and whether it was in range. If it is
+/// out of range, a lane reads itself.
 pub(crate) fn source_lane(mode: ShflMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (b, clamp, segment) = (b & 0x1f, c & 0x1f, c >> 8 & 0x1f);
     let least = lane & segment;

@@ -31,7 +31,8 @@ fn words(report: Report) -> Vec<u32> {
     content.map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect()
 }
 
-/// What a kernel leaves in its output of 64 words, given 64 words that count from 100, for each of some seeds.
+/// The output of 64 words that a kernel leaves, given 64 words that count from 100, for each of
+/// several seeds.
 fn outputs(threads: u32, body: &str) -> Result<Vec<Vec<u32>>, SimError> {
     let text = format!(
         "func @k entry {{\n    param \"in\" 8 +0\n    param \"out\" 8 +8\n    symbol @tile shared size 256 align 16\n    \
@@ -43,7 +44,8 @@ fn outputs(threads: u32, body: &str) -> Result<Vec<Vec<u32>>, SimError> {
     (0..SEEDS).map(run).collect()
 }
 
-/// Each thread clears four words of shared memory, copies over them, does `wait`, and puts out what is there.
+/// Each thread clears four words of shared memory, copies over them, executes `wait`, and outputs
+/// their content.
 fn copied(wait: &str) -> Vec<Vec<u32>> {
     let body = format!(
         "block0:
@@ -73,7 +75,7 @@ fn copied(wait: &str) -> Vec<Vec<u32>> {
     outputs(16, &body).expect("it runs")
 }
 
-/// Of four words three are copied, and a zero fills the rest.
+/// Three of four words are copied, and a zero fills the last one.
 fn expected() -> Vec<u32> {
     (100..164).map(|word| if word % 4 == 3 { 0 } else { word }).collect()
 }
@@ -83,7 +85,7 @@ fn copies_have_been_made_after_a_wait() {
     for wait in ["    async_wait_all\n", "    n = const.b32 0x0\n    async_wait n\n"] {
         assert!(copied(wait).iter().all(|words| *words == expected()), "{wait}");
     }
-    // The last group may be under way: it changes nothing here.
+    // The last group may still be outstanding: that does not matter here.
     assert!(copied("    n = const.b32 0x1\n    async_wait n\n").iter().all(|words| *words == expected()));
 }
 
@@ -96,8 +98,8 @@ fn a_missing_wait_shows() {
     assert!(short.iter().any(|words| words.iter().any(|&word| word != 0)), "and need not be");
 }
 
-/// Thread 0 makes an mbarrier and copies in bulk; all wait for the bytes, and thread 0 copies them out. The
-/// last operation awaits the copy, or not.
+/// Thread 0 initializes an mbarrier and makes a bulk copy; all threads wait for the bytes, and
+/// thread 0 copies them out. The last operation waits for that copy, or not.
 fn bulk(wait: &str) -> Result<Vec<Vec<u32>>, SimError> {
     let body = format!(
         "block0:
@@ -149,12 +151,13 @@ fn an_mbarrier_tells_of_bulk_copies() {
     let expected: Vec<u32> = (100..164).map(|word| word + (word + 1) % 2).collect();
     let waits = "    past = mbarrier_parity.try.acquire.cta bar, zero\n    brif past, block5, block4\n";
     assert!(bulk(waits).unwrap().iter().all(|words| *words == expected));
-    // The phase before the first one is past, whatever has come.
+    // The phase before the first one is past, whatever has arrived.
     let wrong = "    past = mbarrier_parity.test.acquire.cta bar, one\n    jump block5\n";
     assert!(bulk(wrong).unwrap().iter().any(|words| *words != expected));
 }
 
-/// Thread `n` of 4 arrives `n + 1` times at an mbarrier for 10, and waits by the state that it was given.
+/// Thread `n` of 4 arrives `n + 1` times at an mbarrier for 10 arrivals, and waits by the state
+/// that it got.
 #[test]
 fn arrivals_complete_a_phase() {
     let body = "block0:
@@ -186,7 +189,7 @@ block4:
     exit
 ";
     for words in outputs(4, body).unwrap() {
-        // Each found what those before it had left.
+        // Each thread found the counts that the earlier ones had left.
         let mut found: Vec<(u32, u32)> = (0..4).map(|n| (words[n], n as u32 + 1)).collect();
         found.sort_by(|a, b| b.cmp(a));
         let mut left = 10;
@@ -197,7 +200,7 @@ block4:
     }
 }
 
-/// The arrival that copies bring about comes after them.
+/// The arrival that copies trigger comes after them.
 #[test]
 fn copies_arrive_at_an_mbarrier() {
     let body = "block0:
@@ -262,7 +265,7 @@ fn misuse_is_a_fault() {
     }
 }
 
-/// Two groups of copies on the machine, then waits; each thread puts out a word of either group.
+/// Two groups of copies on the SASS engine, then waits; each thread outputs a word of either group.
 fn copied_by_machine(waits: &str) -> Vec<Vec<u32>> {
     let text = format!(
         ".target sm_80\n.resources registers=10, uniform=2, shared=512\n.parameters in b64 +0, out b64 +8\n.text.k:\n\

@@ -28,7 +28,8 @@ fn case(grid: u32, block: u32, args: Vec<Argument>) -> Case {
     }
 }
 
-/// Runs a kernel with one buffer parameter, followed by what it calls, under several seeds.
+/// Runs a kernel with one buffer parameter, followed by the functions that it calls, under several
+/// seeds.
 fn run(text: &str, case: &Case) -> Result<Report, SimError> {
     let mut callees = parse(text).unwrap_or_else(|errors| panic!("{errors:?}"));
     let func = callees.remove(0);
@@ -140,7 +141,8 @@ block3(v14: b32):
     run(text, &case(1, 32, vec![buffer("out", &[0; 32], &expect)])).unwrap();
 }
 
-/// An operation whose operands are one value, while those of the other place are two: each lane counts with its own.
+/// The operands of an operation are one value, while those at the other place are two: each lane
+/// uses its own.
 #[test]
 fn lanes_meet_with_their_own_operands() {
     let text = r#"
@@ -240,7 +242,8 @@ block4:
     run(text, &case(3, 100, vec![buffer("out", &[1], &[1 + 3 * 4950])])).unwrap();
 }
 
-/// The units of global memory flush subnormals, those of shared memory do not; a generic address may be either.
+/// The units of global memory flush subnormals, those of shared memory do not; a generic address
+/// may refer to either.
 #[test]
 fn sums_of_subnormals_depend_on_where_they_are_made() {
     let text = r#"
@@ -265,7 +268,7 @@ block0:
     run(text, &case(1, 1, vec![buffer("out", &[5, 0], &[0, 6])])).unwrap();
 }
 
-/// More CTAs than there is room for at once: the others come later, and all of them come.
+/// There are more CTAs than fit at once: the others start later, and all of them start.
 #[test]
 fn ctas_without_a_place_wait_for_one() {
     let text = r#"
@@ -516,7 +519,7 @@ block3:
     assert!(error.starts_with("deadlock"), "{error}");
     assert!(error.contains("lanes 0x00000002 of mask 0x00000003"), "{error}");
     assert!(
-        error.contains("CTA barrier 3: 1 threads have arrived, missing are lanes 0x00000001 of warp 0"),
+        error.contains("CTA barrier 3: 1 threads have arrived, missing: lanes 0x00000001 of warp 0"),
         "{error}"
     );
 }
@@ -575,5 +578,8 @@ block0:
     let options = Options { check_uninitialised: true, ..Options::default() };
     let error = run_ssa(&case, &func, &[], &options).unwrap_err().to_string();
     assert!(error.starts_with("thread (0, 0, 0) of CTA (0, 0, 0)"), "{error}");
-    assert!(error.contains("read of 4 bytes at Shared 0x4: nobody has written byte 0x4"), "{error}");
+    assert!(
+        error.contains("read of 4 bytes at Shared 0x4: byte 0x4 of shared memory has not been written"),
+        "{error}"
+    );
 }

@@ -1,6 +1,7 @@
-//! CSV: a line of names, then a line an instruction.
+//! CSV: a line of column names, then one line per instruction.
 //!
-//! After RFC 4180: what has a comma, a quote or a line break stands in quotes. Scoreboards that are none are empty.
+//! As in RFC 4180, a field with a comma, a quote or a line break stands in quotes. An absent
+//! scoreboard is an empty field.
 
 use ptxc_sass::text::number::{decimal, hex};
 

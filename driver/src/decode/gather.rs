@@ -1,8 +1,8 @@
-//! Small images, some of them at a time.
+//! Small images, rendered in groups.
 //!
-//! A library has thousands of images of a few hundred instructions, of which each alone is too small to be divided among
-//! processors. They are kept until they are some thousand instructions together; then each becomes rows, all at once, and they
-//! are written one after the other.
+//! A library has thousands of images of a few hundred instructions. Each alone is too small to be
+//! divided among processors. The images are kept until they have some thousand instructions
+//! together. Then the rows of all of them are rendered in parallel and written in order.
 
 use std::io::Write;
 
@@ -13,13 +13,13 @@ use rayon::prelude::*;
 use super::pieces::{BATCH, Text};
 use super::row::{Piece, Source, Undecoded};
 
-/// Instructions that are gathered before they are written.
+/// The number of instructions that are gathered before they are written.
 const MOST: usize = 16 * BATCH;
 
-/// Texts that they become.
+/// The number of texts that they are rendered to.
 const TEXTS: usize = 16;
 
-/// An image that waits.
+/// An image that waits for others.
 pub(super) struct Gathered {
     place: Place,
     arch: Arch,
@@ -28,13 +28,13 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    /// What its rows have in common; `path` is that of the file.
+    /// The properties that all rows of the image share; `path` is the path of the file.
     pub(super) fn source<'a>(&'a self, path: &'a str) -> Source<'a> {
         Source { file: path, place: &self.place, arch: self.arch }
     }
 }
 
-/// The images that wait, in the order of the file.
+/// The waiting images, in the order of the file.
 #[derive(Default)]
 pub(super) struct Gathering {
     images: Vec<Gathered>,
@@ -47,7 +47,7 @@ impl Gathering {
         functions.iter().map(Function::len).sum::<usize>() < BATCH
     }
 
-    /// Adds an image; whether there are enough of them now.
+    /// Adds an image, and returns whether there are now enough of them.
     pub(super) fn push(&mut self, place: &Place, arch: Arch, functions: Vec<Function<'_>>) -> bool {
         self.insts += functions.iter().map(Function::len).sum::<usize>();
         let functions = functions.into_iter().map(|function| Function {
@@ -59,15 +59,16 @@ impl Gathering {
         self.insts >= MOST
     }
 
-    /// Those that wait; then none does.
+    /// Takes all waiting images.
     pub(super) fn take(&mut self) -> Vec<Gathered> {
         self.insts = 0;
         std::mem::take(&mut self.images)
     }
 }
 
-/// Renders all functions of all images and writes what comes out, in order; for each image, what is said of the words of each
-/// function that are no instructions. The texts are there to be used again: new memory for each image costs more than its rows.
+/// Renders all functions of all images and writes the text in order. Returns, for each function of
+/// each image, the words that are not instructions. The texts are reused: allocating memory for
+/// each image costs more than rendering its rows.
 pub(super) fn write<T: Text>(
     path: &str,
     images: &[Gathered],

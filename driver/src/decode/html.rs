@@ -1,8 +1,9 @@
-//! One page of HTML that needs nothing else: a column a scoreboard, and what waits for what.
+//! One self-contained HTML page, with a column for each scoreboard, that shows what each wait waits
+//! for.
 //!
-//! The page is `page.html`, with the functions as JSON in it: each with its rows, and for each wait the rows that may have
-//! taken the scoreboard, which [`waits`] finds. The page draws the rows that are in view alone, so that functions of any
-//! length can be scrolled.
+//! The page is `page.html`, with the functions inserted as JSON. Each function has its rows, and
+//! for each wait the rows that may have taken the scoreboard, as found by [`waits`]. The page draws
+//! only the rows in view, so functions of any length can be scrolled.
 
 use std::io::{self, Write};
 
@@ -16,15 +17,15 @@ use super::row::{Fields, Piece, Source, Undecoded};
 
 const PAGE: &str = include_str!("page.html");
 
-/// Where the data goes.
+/// The placeholder for the data.
 const PLACE: &str = "@DATA@";
 
-/// A page as far as it is written.
+/// A partly written page.
 pub(super) struct Page {
     is_first: bool,
 }
 
-/// JSON that can stand inside of a script: nothing in it ends the script.
+/// JSON that is safe inside a script element: nothing in it ends the script.
 fn safe(text: &str) -> String {
     text.replace('<', "\\u003c")
 }
@@ -46,7 +47,7 @@ impl Page {
         out: &mut dyn Write,
         note: &mut dyn FnMut(&Function<'_>, Undecoded),
     ) -> io::Result<()> {
-        /// Functions that become JSON before they are written.
+        /// The number of functions that are converted to JSON before they are written.
         const WINDOW: usize = 256;
         for window in functions.chunks(WINDOW) {
             let data: Vec<(Value, Undecoded)> =
@@ -70,8 +71,8 @@ impl Page {
     }
 }
 
-/// A function as the page wants it. Rows are arrays: offset, instruction, stall, yield, read, write, wait, reuse,
-/// batch, and a note where there is one. Scoreboards that are none are -1.
+/// A function in the format of the page. Each row is an array: offset, instruction, stall, yield,
+/// read, write, wait, reuse, batch, and a note if there is one. An absent scoreboard is -1.
 fn function_data(source: &Source<'_>, function: &Function<'_>) -> (Value, Undecoded) {
     let mut rows = Vec::with_capacity(function.len());
     let mut insts: Vec<Step> = Vec::with_capacity(function.len());
@@ -91,7 +92,7 @@ fn function_data(source: &Source<'_>, function: &Function<'_>) -> (Value, Undeco
             None => (None, Control::of_word((row.word >> 64) as u64).unwrap_or_default()),
         });
     });
-    // Waiting row, scoreboard, and the rows that may have taken it.
+    // The waiting row, the scoreboard, and the rows that may have taken it.
     let waits: Vec<Value> = waits(&insts, function.start)
         .into_iter()
         .map(|wait| json!([wait.inst, wait.scoreboard, wait.setters.to_vec()]))

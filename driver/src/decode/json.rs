@@ -1,7 +1,8 @@
-//! JSON lines: an object an instruction.
+//! JSON lines: one object per instruction.
 //!
-//! Written by hand, since the fields and their types are known: what rows of a function have in common is made once, the text
-//! of each part of the control field once for each of its values, and nothing is allocated for a row.
+//! The fields and their types are known, so the JSON is written by hand. The part that all rows of
+//! a function share is made once, and so is the text of each part of the control field for each of
+//! its values. Nothing is allocated for a row.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -11,7 +12,7 @@ use ptxc_sass::text::number::{all_hex_digits, decimal_digits};
 
 use super::row::{Fields, Piece, Source, Undecoded};
 
-/// Whether a byte stands for itself in a string.
+/// Whether a byte needs no escape in a string.
 fn is_plain(byte: u8) -> bool {
     byte >= 0x20 && byte != b'"' && byte != b'\\'
 }
@@ -19,7 +20,8 @@ fn is_plain(byte: u8) -> bool {
 /// Writes a string in quotes.
 fn string(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
-    // Hardly any text has other bytes. To look at all of it is faster than to stop at the first.
+    // Nearly all text consists of such bytes. To check all of it is faster than to stop at the
+    // first exception.
     if text.iter().fold(true, |plain, &byte| plain & is_plain(byte)) {
         out.extend_from_slice(text);
     } else {
@@ -36,9 +38,10 @@ fn string(out: &mut Vec<u8>, text: &[u8]) {
 
 /// The texts of the control field, for each value of its bits.
 struct Texts {
-    /// Stall, yield, and the scoreboards that are set: bits 0 to 10.
+    /// The texts of stall, yield, and the scoreboards that are set: bits 0 to 10.
     front: Vec<Box<[u8]>>,
-    /// Scoreboards waited for, bits 11 to 16; then reuse flags or a batch code, bits 17 to 19, by the yield bit.
+    /// The texts of the scoreboards that are waited for, bits 11 to 16, and of the reuse flags or a
+    /// batch code (by the yield bit), bits 17 to 19.
     back: Vec<Box<[u8]>>,
 }
 
@@ -76,12 +79,12 @@ impl Texts {
     }
 }
 
-/// A text for each value of some bits, which the first function moves to their places.
+/// A text for each value of some bits, which `place` moves to their position.
 fn texts(values: Range<u128>, place: impl Fn(u128) -> u128, text: impl Fn(Fields) -> String) -> Vec<String> {
     values.map(|value| text(Fields::of_word(place(value) << Control::LOWEST_BIT))).collect()
 }
 
-/// All texts of two parts, of which the first has the lower bits.
+/// All combinations of two parts, of which `low` has the lower bits.
 fn products(low: &[String], high: &[String]) -> Vec<Box<[u8]>> {
     let pairs = high.iter().flat_map(|high| low.iter().map(move |low| (low, high)));
     pairs.map(|(low, high)| [low.as_bytes(), high.as_bytes()].concat().into()).collect()

@@ -1,8 +1,10 @@
-//! `ptxc decode`: the machine code in files, instruction by instruction, in a format of the user's choice.
+//! `ptxc decode`: the machine code in files, instruction by instruction, in a format of the user's
+//! choice.
 //!
-//! Images come from [`container`](ptxc_object::container) one after the other and are written at once, small ones some at a time,
-//! so that a library with thousands needs no more memory than its largest. A word that is no instruction is shown as data, with a note;
-//! everything else is still shown, and the exit code tells.
+//! Images come from [`container`](ptxc_object::container) one after the other. Each is written at
+//! once, or with a few other small ones, so a library with thousands of images needs no more memory
+//! than its largest one. A word that is not an instruction is shown as data with a note. The rest
+//! is still shown, and the exit code reports the failure.
 
 mod csv;
 mod gather;
@@ -28,10 +30,10 @@ use crate::{Outcome, Streams};
 use gather::{Gathered, Gathering};
 use row::{Source, Undecoded};
 
-/// Functions of a file whose words that are no instructions are named one by one.
+/// The number of functions per file whose undecodable words are reported by name.
 const NAMED: usize = 10;
 
-/// The message of a `ptxc` that has no Parquet writer.
+/// The message of a `ptxc` without the Parquet writer.
 const NO_PARQUET: &str = "this ptxc cannot write Parquet, because it was built without the Cargo feature `parquet`; \
     build it with `--features parquet`, or write `--format json` or `--format csv`";
 
@@ -48,11 +50,11 @@ pub(crate) fn run(args: &DecodeArgs, streams: &mut Streams<'_>) -> Outcome {
         return streams.usage(NO_PARQUET);
     }
     let to_stream = args.output == Path::new("-");
-    // A file has colours only where the user asks for them.
+    // A file has colours only if the user asks for them.
     let colored = if to_stream { streams.out_has_colors() } else { streams.color == Color::Always };
-    // A bar does not go between the lines of a table.
-    let is_seen = streams.shows_progress && !(to_stream && streams.surroundings.out_is_terminal);
-    let progress = Progress::new(is_seen, args.files.len(), "files");
+    // A bar must not appear between the lines of a table.
+    let is_shown = streams.shows_progress && !(to_stream && streams.surroundings.out_is_terminal);
+    let progress = Progress::new(is_shown, args.files.len(), "files");
     let mut outcome = Outcome::Done;
     let mut files = Vec::new();
     for path in &args.files {
@@ -82,7 +84,7 @@ pub(crate) fn run(args: &DecodeArgs, streams: &mut Streams<'_>) -> Outcome {
     }
     match written {
         Ok(()) => outcome,
-        // Who reads has enough.
+        // The reader has closed the pipe, and needs no more output.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => outcome,
         Err(error) => streams.failed(format!("{}: {error}", args.output.display())),
     }
@@ -98,12 +100,12 @@ fn by_extension(path: &Path) -> DecodeFormat {
     }
 }
 
-/// What is written, in its format.
+/// The output, in its format.
 enum Sheet<'o> {
     Table(&'o mut dyn Write, bool),
-    /// With the memory that gathered images become rows in.
+    /// The buffers are reused for the rows of gathered images.
     Json(&'o mut dyn Write, Vec<Vec<u8>>),
-    /// Likewise.
+    /// As for JSON.
     Csv(&'o mut dyn Write, Vec<String>),
     Html(&'o mut dyn Write, html::Page),
     Parquet(&'o mut dyn Write, Box<parquet::Frame>),
@@ -148,17 +150,18 @@ impl<'o> Sheet<'o> {
         }
     }
 
-    /// The same for images that were gathered; for each of them what is said of each of its functions.
+    /// Writes images that were gathered, and returns the undecodable words of each function of each
+    /// image.
     fn gathered(&mut self, path: &str, images: &[Gathered]) -> std::io::Result<Vec<Vec<Undecoded>>> {
         match self {
             Sheet::Json(out, texts) => gather::write(path, images, texts, *out, json::rows),
             Sheet::Csv(out, texts) => gather::write(path, images, texts, *out, csv::rows),
-            // Their images do not wait.
+            // Images of these formats do not wait.
             Sheet::Table(..) | Sheet::Html(..) | Sheet::Parquet(..) => Ok(Vec::new()),
         }
     }
 
-    /// Whether small images wait for others: where a row needs nothing but its function.
+    /// Whether small images wait for others: in formats where a row depends only on its function.
     fn gathers(&self) -> bool {
         matches!(self, Sheet::Json(..) | Sheet::Csv(..))
     }
@@ -172,11 +175,11 @@ impl<'o> Sheet<'o> {
     }
 }
 
-/// What is shown, and what is said about the rest.
+/// The state of the command: what is shown, and the messages about the rest.
 struct Decoding<'a> {
-    /// Only this architecture.
+    /// The only architecture to show, if one was given.
     arch: Option<Arch>,
-    /// Only these functions, if there are any.
+    /// The only functions to show, if any were given.
     names: &'a [String],
     /// Whether something could not be shown.
     broken: bool,
@@ -199,7 +202,7 @@ impl Decoding<'_> {
                 None => skipped.push((content, 1)),
             },
             Found::Broken(why) => {
-                // What is in front of it is shown in front of it.
+                // Images before the damaged part are shown before its error.
                 if written.is_ok() {
                     written = self.gathered(path, sheet);
                 }
@@ -233,7 +236,7 @@ impl Decoding<'_> {
     ) -> std::io::Result<()> {
         let Some(arch) = image.arch.or(self.arch) else {
             self.gathered(path, sheet)?;
-            self.fail(path, place, "the text does not say for which architecture it is; --arch does");
+            self.fail(path, place, "the text does not name its architecture; give it with --arch");
             return Ok(());
         };
         if self.arch.is_some_and(|wanted| wanted != arch) {
@@ -272,14 +275,17 @@ impl Decoding<'_> {
         Ok(())
     }
 
-    /// Says which words of an image are no instructions.
+    /// Reports the words of an image that are not instructions.
     fn tell(&mut self, path: &str, place: &Place, Findings(findings): &Findings) {
         for (name, undecoded) in findings.iter().take(NAMED) {
             let words = count(undecoded.count, "word");
             let (offset, why) = undecoded.first.as_ref().map_or((0, ""), |(offset, why)| (*offset, why));
-            let verb = if undecoded.count == 1 { "is" } else { "are" };
-            let message =
-                format!("`{name}`: {words} {verb} no known instruction, first at {offset:#x}: {why}");
+            let verb = if undecoded.count == 1 {
+                "is not a known instruction"
+            } else {
+                "are not known instructions"
+            };
+            let message = format!("`{name}`: {words} {verb}, first at {offset:#x}: {why}");
             self.fail(path, place, &message);
         }
         if let Some(rest) = findings.len().checked_sub(NAMED).filter(|&rest| rest > 0) {
@@ -288,12 +294,12 @@ impl Decoding<'_> {
     }
 }
 
-/// The functions of an image that have words that are no instructions.
+/// The functions of an image that have words that are not instructions.
 #[derive(Default)]
 struct Findings(Vec<(String, Undecoded)>);
 
 impl Findings {
-    /// Adds what was said of some neighbours in a function.
+    /// Adds the undecodable words in a part of a function.
     fn add(&mut self, function: &Function<'_>, undecoded: Undecoded) {
         if undecoded.count == 0 {
             return;

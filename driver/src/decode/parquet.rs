@@ -1,8 +1,9 @@
-//! A Parquet file: a data frame with a row an instruction.
+//! A Parquet file: a data frame with a row per instruction.
 //!
-//! Rows come in groups of a fixed number, so that memory does not grow with the input. Strings that rows share
-//! (files, functions) take next to nothing, since the writer keeps each once a group. Columns are those of the JSON
-//! lines, with nulls where these have null or lack the name.
+//! Rows are written in groups of a fixed number, so memory does not grow with the input. Strings
+//! that rows share (files, functions) take little memory, because the writer stores each string
+//! once per group. The columns are those of the JSON lines, with a null where a JSON value is null
+//! or absent.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -41,11 +42,11 @@ const SCHEMA: &str = "message instructions {
     optional binary note (string);
 }";
 
-/// Values of a column that may lack some.
+/// The values of a column with optional values.
 #[derive(Default)]
 struct Optional<T> {
     values: Vec<T>,
-    /// 1 where a row has a value, 0 where not.
+    /// 1 for each row with a value, 0 for each row without.
     levels: Vec<i16>,
 }
 
@@ -185,7 +186,8 @@ fn numbers(
     Ok(())
 }
 
-/// Bytes that the writer, which wants to own what it writes to and to send it, shares with who hands them on.
+/// The bytes that the Parquet writer produces. The writer must own its destination and be able to
+/// send it, so the buffer is shared with the code that passes the bytes on.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -205,7 +207,7 @@ impl Write for Shared {
     }
 }
 
-/// A file as far as it is written.
+/// A partly written file.
 pub(super) struct Frame {
     writer: SerializedFileWriter<Shared>,
     bytes: Shared,

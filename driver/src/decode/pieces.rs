@@ -1,7 +1,8 @@
 //! Rows in parallel, written in order.
 //!
-//! The code of an image is cut into batches of a few thousand instructions, of one function or of many. Some batches at a
-//! time become text on all processors, and are written one after the other: memory stays within what these take.
+//! The code of an image is cut into batches of a few thousand instructions, from one function or
+//! many. All processors render some batches at a time, which are then written one after the other.
+//! So memory is limited to the text of these batches.
 
 use std::io::Write;
 
@@ -12,7 +13,8 @@ use super::row::{Piece, Undecoded};
 
 /// Instructions in a batch.
 pub(super) const BATCH: usize = 1 << 12;
-/// Batches that are rendered before they are written; their memory is used again for the next ones.
+/// The number of batches that are rendered before they are written; the next batches reuse their
+/// memory.
 const WINDOW: usize = 64;
 
 /// Cuts functions into batches.
@@ -40,7 +42,8 @@ pub(super) fn batches<'a>(functions: &'a [Function<'a>]) -> Vec<Vec<Piece<'a>>> 
     batches
 }
 
-/// Renders all pieces and writes what comes out, in order; what is said of each piece's words that are no instructions.
+/// Renders all pieces and writes the text in order. Returns the words of each piece that are not
+/// instructions.
 pub(super) fn write<'a, T>(
     functions: &'a [Function<'a>],
     out: &mut dyn Write,
@@ -59,7 +62,7 @@ where
             undecoded.extend(batch.iter().map(|piece| render(piece, text)));
         };
         match batches {
-            // Other threads would only have to be told of it.
+            // A single batch needs no other thread.
             [batch] => window.iter_mut().take(1).for_each(|into| render((batch, into))),
             _ => batches.par_iter().zip(&mut window).for_each(render),
         }
@@ -73,9 +76,9 @@ where
     Ok(())
 }
 
-/// What rows are rendered to.
+/// The text that rows are rendered to.
 pub(super) trait Text: AsRef<[u8]> + Default + Send {
-    /// Makes it empty and keeps its memory.
+    /// Empties it and keeps its memory.
     fn clear(&mut self);
 }
 

@@ -1,4 +1,4 @@
-//! One instruction as every format shows it.
+//! One instruction, with the fields that every format shows.
 
 use std::ops::Range;
 
@@ -8,47 +8,47 @@ use ptxc_sass::text::number::all_hex_digits;
 use ptxc_sass::text::push_inst;
 use ptxc_sass::{Coded, Control, bits};
 
-/// What the rows of an image have in common.
+/// The properties that the rows of an image share.
 pub(super) struct Source<'a> {
-    /// The file, as it was named.
+    /// The path of the file as given on the command line.
     pub(super) file: &'a str,
-    /// The image in it.
+    /// The place of the image in the file.
     pub(super) place: &'a Place,
     /// The architecture.
     pub(super) arch: Arch,
 }
 
-/// Some neighbours in a function.
+/// A range of instructions of a function.
 pub(super) struct Piece<'a> {
     /// The function.
     pub(super) function: &'a Function<'a>,
-    /// Which of the image's functions that is.
+    /// The index of that function in the image.
     pub(super) index: usize,
     /// The indices of the instructions.
     pub(super) range: Range<usize>,
 }
 
-/// The control field as its bits are, legal or not.
+/// The control field exactly as encoded, legal or not.
 #[derive(Clone, Copy)]
 pub(super) struct Fields {
     /// Cycles until the warp's next instruction may issue.
     pub(super) stall: u8,
-    /// Whether the scheduler should turn to another warp.
+    /// Whether the scheduler should switch to another warp.
     pub(super) yields: bool,
     /// The scoreboard that is released when the operands have been read.
     pub(super) read: Option<u8>,
-    /// The scoreboard that is released when the results are there.
+    /// The scoreboard that is released when the results are written.
     pub(super) write: Option<u8>,
-    /// The scoreboards that are waited for, a bit each.
+    /// The scoreboards that are waited for, one bit each.
     pub(super) wait: u8,
-    /// Operands that the next instruction reads too, a bit each.
+    /// The operands that the next instruction reads too, one bit each.
     pub(super) reuse: u8,
     /// The batch code.
     pub(super) batch: u8,
 }
 
 impl Fields {
-    /// Those of a word.
+    /// The control field of a word.
     pub(super) fn of_word(word: u128) -> Fields {
         let field = (word >> Control::LOWEST_BIT) as u32;
         let bits = |lo: u32, len: u32| (field >> lo & ((1 << len) - 1)) as u8;
@@ -69,15 +69,15 @@ impl Fields {
 
 /// An instruction.
 pub(super) struct Row<'t> {
-    /// Where it lies in its section, in bytes.
+    /// The offset in its section, in bytes.
     pub(super) offset: u32,
     /// Its bits.
     pub(super) word: u128,
     /// Its control field.
     pub(super) fields: Fields,
-    /// Its text; the word as data where it is no instruction.
+    /// Its text, or the word as data if it is not an instruction.
     pub(super) text: &'t [u8],
-    /// Why it is none.
+    /// The reason why it is not an instruction.
     pub(super) note: Option<&'t str>,
     /// The instruction itself.
     pub(super) coded: Option<&'t Coded>,
@@ -90,17 +90,17 @@ impl<'t> Row<'t> {
     }
 }
 
-/// Words that are no instructions.
+/// Words that are not instructions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Undecoded {
-    /// How many.
+    /// The number of such words.
     pub(super) count: usize,
-    /// The offset of the first, and why.
+    /// The offset of the first, and the reason.
     pub(super) first: Option<(u32, String)>,
 }
 
 impl Undecoded {
-    /// Adds those of code that follows.
+    /// Adds the words of the code that follows.
     pub(super) fn extend(&mut self, other: Undecoded) {
         self.count += other.count;
         self.first = self.first.take().or(other.first);
@@ -108,10 +108,10 @@ impl Undecoded {
 }
 
 impl Piece<'_> {
-    /// Shows each instruction; those that are none.
+    /// Calls `each` for each instruction, and returns the words that are not instructions.
     pub(super) fn rows(&self, arch: Arch, mut each: impl FnMut(&Row<'_>)) -> Undecoded {
         let mut undecoded = Undecoded::default();
-        // One buffer for all: nothing is allocated for an instruction.
+        // One buffer serves all rows: nothing is allocated for an instruction.
         let (mut text, mut note, mut coded) = (Vec::new(), String::new(), bits::blank());
         for (offset, word) in self.function.words(self.range.clone()) {
             text.clear();
@@ -136,7 +136,7 @@ impl Piece<'_> {
     }
 }
 
-/// A word that is no instruction, as two of 64 bits.
+/// A word that is not an instruction, as two words of 64 bits.
 fn data(text: &mut Vec<u8>, word: u128) {
     let digits = all_hex_digits(word);
     let (high, low) = digits.split_at(digits.len() / 2);

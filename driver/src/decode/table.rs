@@ -1,4 +1,4 @@
-//! A table for people: aligned columns, with colours where wanted.
+//! A table for people: aligned columns, with colours if wanted.
 //!
 //! ```text
 //! saxpy                                              image 1 of saxpy.fatbin, sm_90
@@ -7,7 +7,8 @@
 //!   0010  IMAD R6, R0, R1, R2      5      Y     -      -  0-----  ---
 //! ```
 //!
-//! Each scoreboard has a colour of its own, so that the eye finds who sets what another one waits for.
+//! Each scoreboard has a colour of its own, which leads the eye from a wait to the instruction that
+//! sets the scoreboard.
 
 use std::fmt::Write;
 
@@ -18,7 +19,7 @@ use rayon::prelude::*;
 
 use super::row::{Fields, Piece, Row, Source, Undecoded};
 
-/// The widths that the column of instructions may have.
+/// The widths that the instruction column may have.
 const WIDTHS: std::ops::RangeInclusive<usize> = 24..=64;
 
 const RESET: &str = "\x1b[0m";
@@ -26,20 +27,21 @@ const BOLD: &str = "\x1b[1m";
 const DIM: &str = "\x1b[2m";
 const RED: &str = "\x1b[31m";
 const YIELD: &str = "\x1b[35m";
-/// A colour for each scoreboard: 256-colour codes that differ in hue and can be read on black and on white.
+/// A colour for each scoreboard: 256-colour codes that differ in hue and are readable on black and
+/// on white.
 const SCOREBOARDS: [&str; 6] =
     ["\x1b[38;5;33m", "\x1b[38;5;166m", "\x1b[38;5;64m", "\x1b[38;5;162m", "\x1b[38;5;136m", "\x1b[38;5;37m"];
 
-/// How a table is written.
+/// The layout of a table.
 pub(super) struct Table {
-    /// Whether with colours.
+    /// Whether the table has colours.
     colored: bool,
-    /// How wide the instructions of each function are.
+    /// The width of the instruction column of each function.
     widths: Vec<usize>,
 }
 
 impl Table {
-    /// The table of an image, whose instructions are looked at once for their widths.
+    /// The table of an image. Its instructions are rendered once beforehand to find their widths.
     pub(super) fn new(source: &Source<'_>, functions: &[Function<'_>], colored: bool) -> Table {
         let width = |function: &Function<'_>| {
             let mut width = *WIDTHS.start();
@@ -60,7 +62,7 @@ impl Table {
         }
     }
 
-    /// Writes the rows of a piece, with the function's head in front of the first.
+    /// Writes the rows of a piece, with the head of the function before its first row.
     pub(super) fn rows(&self, source: &Source<'_>, piece: &Piece<'_>, out: &mut String) -> Undecoded {
         let width = self.widths[piece.index];
         if piece.range.start == 0 {

@@ -1,4 +1,5 @@
-//! Stands in for the Parquet writer where the feature `parquet` is off. `decode` refuses the format before it gets here.
+//! Replaces the Parquet writer if the feature `parquet` is off. `decode` refuses the format before
+//! it calls this module.
 
 use std::io::{Error, ErrorKind, Result, Write};
 
@@ -6,7 +7,7 @@ use ptxc_object::container::Function;
 
 use super::row::{Source, Undecoded};
 
-/// A file that cannot be begun.
+/// A file that can never be opened.
 pub(super) enum Frame {}
 
 impl Frame {

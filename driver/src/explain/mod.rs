@@ -1,14 +1,14 @@
-//! `ptxc explain`: the pages of `docs/errors`, one a code.
+//! `ptxc explain`: the pages of `docs/errors`, one per code.
 //!
-//! The pages are part of the program as they stand in the repository; `build.rs` lists them, so that a page is all that a new
-//! code needs. Nothing is read or built when the program starts.
+//! The program contains the pages as they stand in the repository. `build.rs` lists them, so a new
+//! code needs only a page. Nothing is read or built when the program starts.
 
 mod plain;
 
 use crate::cli::ExplainArgs;
 use crate::{Outcome, Streams};
 
-/// What is said of a code.
+/// The explanation of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
     /// The code, such as `E0101`.
@@ -17,11 +17,11 @@ pub struct Page {
     pub text: &'static str,
 }
 
-/// All pages, by their codes.
+/// All pages, sorted by code.
 pub static PAGES: &[Page] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
 impl Page {
-    /// What is wrong, in a few words.
+    /// The title: what is wrong, in a few words.
     pub fn title(&self) -> &'static str {
         let line = self.text.lines().next().unwrap_or_default();
         line.split_once(": ").map_or(line, |(_, title)| title)
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &ExplainArgs, streams: &mut Streams<'_>) -> Outcome {
                         let title = plain::inline(page.title());
                         format!("there is no code `{code}`; the nearest one is {}: {title}", page.code)
                     }
-                    None => format!("`{code}` is no code such as E0101; `ptxc explain` lists them"),
+                    None => format!("`{code}` is not a code such as E0101; `ptxc explain` lists all codes"),
                 });
             }
         }
@@ -61,7 +61,8 @@ pub(crate) fn run(args: &ExplainArgs, streams: &mut Streams<'_>) -> Outcome {
     }
 }
 
-/// The page of a code in any spelling, `E0101`, `e101` or `101`; else that of the code nearest to it, if it is a number.
+/// The page of a code in any spelling, `E0101`, `e101` or `101`. For an unknown number, the error
+/// is the page with the nearest code.
 pub fn find(code: &str) -> Result<&'static Page, Option<&'static Page>> {
     let digits = code.strip_prefix(['E', 'e']).unwrap_or(code);
     let number =

@@ -1,4 +1,4 @@
-//! The Markdown of a page as text for a terminal.
+//! Renders the Markdown of a page as text for a terminal.
 //!
 //! ````text
 //! # E0101: unknown instruction             E0101: unknown instruction
@@ -10,7 +10,7 @@
 //! ```
 //! ````
 
-/// A page without marks.
+/// A page without markup.
 pub(super) fn page(markdown: &str) -> String {
     let mut text = String::new();
     let mut is_code = false;
@@ -42,18 +42,18 @@ pub(super) fn inline(line: &str) -> String {
     let mut text = String::new();
     let mut rest = line;
     while let Some(start) = rest.find('[') {
-        let link = rest[start + 1..].split_once("](").and_then(|(label, behind)| {
-            let (_, behind) = behind.split_once(')')?;
-            Some((label, behind)).filter(|(label, _)| !label.contains(['[', ']', '`']))
+        let link = rest[start + 1..].split_once("](").and_then(|(label, after)| {
+            let (_, after) = after.split_once(')')?;
+            Some((label, after)).filter(|(label, _)| !label.contains(['[', ']', '`']))
         });
-        let Some((label, behind)) = link else {
+        let Some((label, after)) = link else {
             text.push_str(&rest[..=start]);
             rest = &rest[start + 1..];
             continue;
         };
         text.push_str(&rest[..start]);
         text.push_str(label);
-        rest = behind;
+        rest = after;
     }
     text.push_str(rest);
     text

@@ -1,4 +1,4 @@
-//! What `ptxc run` executes: one kernel, compiled from PTX or read from SASS text.
+//! The code that `ptxc run` executes: one kernel, compiled from PTX or read from SASS text.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -30,7 +30,7 @@ use crate::{Outcome, Streams, lower, sass_text};
 pub(crate) struct Code {
     /// Its name.
     pub(crate) entry: String,
-    /// Its parameters; `None` where SASS text does not tell them.
+    /// Its parameters; `None` if SASS text does not declare them.
     pub(crate) params: Option<Vec<ParamInfo>>,
     /// The simplified SSA of the kernel and of the functions that it calls, if an engine needs it.
     ssa: Option<(Function, Vec<Function>)>,
@@ -40,7 +40,7 @@ pub(crate) struct Code {
     source: Option<SassSource>,
 }
 
-/// Where SASS was read.
+/// The SASS text, its path and its kernel.
 struct SassSource {
     path: String,
     text: String,
@@ -48,8 +48,8 @@ struct SassSource {
 }
 
 impl Code {
-    /// Compiles or reads a kernel of a file: the one of that name, else the only one. What stands in the way
-    /// is printed.
+    /// Compiles or reads a kernel of a file: the kernel with the given name, else the only one.
+    /// Prints the reason if there is none to run.
     pub(crate) fn load(
         path: &str,
         entry: Option<&str>,
@@ -67,7 +67,7 @@ impl Code {
         let mut run = Run { engine, result: Err(SimError::Case(String::new())), timing: None, agrees: None };
         let timed = args.timing || !args.trace.is_empty();
         let hazards = args.hazards || timed;
-        // What comes from a cubin or a text may be another compiler's.
+        // A cubin or a text may come from another compiler.
         let holds_uniform = self.source.is_some();
         let order = if holds_uniform { Order::InOrder } else { Order::Own };
         let options = Options { seed: args.seed, hazards, order, holds_uniform, ..Options::default() };
@@ -126,7 +126,8 @@ impl Code {
         Ok(result)
     }
 
-    /// Prints hazards of a run: on the text that the program was read from, else a line each.
+    /// Prints the hazards of a run: as diagnostics on the text that the program was read from, else
+    /// one line each.
     pub(crate) fn print_hazards(&self, hazards: &[Hazard], streams: &mut Streams<'_>) {
         let Some(SassSource { path, text, kernel }) = &self.source else {
             for hazard in hazards.iter().take(SHOWN) {
@@ -152,10 +153,10 @@ impl Code {
     }
 }
 
-/// How many hazards are listed.
+/// The number of hazards that are listed.
 const SHOWN: usize = 10;
 
-/// The kernel that is meant among those of a file.
+/// The chosen kernel among those of a file.
 fn choose<'n>(
     path: &str,
     entry: Option<&str>,
@@ -170,7 +171,7 @@ fn choose<'n>(
             .ok_or_else(|| format!("{path} has no kernel `{entry}`; there are {list}")),
         None if names.len() == 1 => Ok(0),
         None if names.is_empty() => Err(format!("{path} has no kernel")),
-        None => Err(format!("--entry says which kernel of {path} is meant: {list}")),
+        None => Err(format!("{path} has several kernels; choose one with --entry: {list}")),
     }
 }
 
@@ -218,7 +219,7 @@ fn from_ptx(
     let names = entries.iter().map(|func| func.name(&db).as_str());
     let chosen = choose(path, entry, names);
 
-    // What can't be lowered yet does not keep the SSA from running.
+    // SSA can run even if the kernel cannot be lowered yet.
     let needs_sass = args.engine != Engine::Ssa;
     let mut found: Vec<Located> =
         if needs_sass { diagnostics(&db, file, options) } else { check_text(&db, file) };

@@ -1,4 +1,4 @@
-//! What is in a buffer before the launch, and scalars.
+//! The initial content of buffers, and scalars.
 //!
 //! | INIT | content |
 //! |---|---|
@@ -6,14 +6,14 @@
 //! | `iota` | 0, 1, 2 and so on, in the type of the elements |
 //! | `rand`, `rand:SEED` | integers: any bits; floats: from -1 to 1, evenly |
 //! | a number | that number everywhere |
-//! | `@FILE` | the bytes of a file; zeros behind its end |
+//! | `@FILE` | the bytes of a file; zeros after its end |
 
 use std::io::Read as _;
 
 use ptxc_semantics::{BF16, F16, F32, F64, Format, Mode, convert};
 use ptxc_sim::case::Elem;
 
-/// How a buffer begins.
+/// The initial content of a buffer.
 pub(crate) enum Init {
     /// Zeros.
     Zero,
@@ -28,30 +28,29 @@ pub(crate) enum Init {
 }
 
 impl Init {
-    /// Reads the text of the command line.
+    /// Parses the text of the command line.
     pub(crate) fn parse(elem: Elem, text: &str) -> Result<Init, String> {
         Ok(match text.split_once(':').unwrap_or((text, "")) {
             ("zero", "") => Init::Zero,
             ("iota", "") => Init::Iota,
             ("rand", "") => Init::Random(0),
-            ("rand", seed) => Init::Random(seed.parse().map_err(|_| format!("`{seed}` is no seed"))?),
+            ("rand", seed) => Init::Random(seed.parse().map_err(|_| format!("`{seed}` is not a seed"))?),
             _ => match text.strip_prefix('@') {
                 Some(path) => Init::File(path.to_string()),
-                None => Init::Value(
-                    scalar(elem, text)
-                        .map_err(|why| format!("{why}; zero, iota, rand, rand:SEED and @FILE begin too"))?,
-                ),
+                None => Init::Value(scalar(elem, text).map_err(|why| {
+                    format!("{why}; INIT can also be zero, iota, rand, rand:SEED or @FILE")
+                })?),
             },
         })
     }
 
-    /// The bytes of that many elements.
+    /// The bytes of `count` elements.
     pub(crate) fn content(&self, elem: Elem, count: usize) -> Result<Vec<u8>, String> {
         let size = elem.bytes() as usize;
         if let Init::File(path) = self {
             let named = |error: std::io::Error| format!("{path}: {error}");
             let mut bytes = Vec::new();
-            // One byte more than there is room for says that there are too many.
+            // One byte more than the buffer holds shows that the file is too large.
             let file = std::fs::File::open(path).map_err(named)?;
             file.take((count * size) as u64 + 1).read_to_end(&mut bytes).map_err(named)?;
             if bytes.len() > count * size {
@@ -76,7 +75,7 @@ impl Init {
                 Init::Random(_) => {
                     let bits = next(&mut random);
                     match format(elem) {
-                        // 53 bits are what a binary64 holds.
+                        // A binary64 holds 53 bits.
                         Some(format) => float(format, (bits >> 11) as f64 * 2f64.powi(-52) - 1.0),
                         None => bits,
                     }
@@ -88,7 +87,7 @@ impl Init {
     }
 }
 
-/// The next number of a stream: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+/// The next number of a sequence: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -97,7 +96,7 @@ fn next(state: &mut u64) -> u64 {
     z ^ z >> 31
 }
 
-/// The format of a float's bits.
+/// The format of a float type.
 fn format(elem: Elem) -> Option<Format> {
     match elem {
         Elem::F16 => Some(F16),
@@ -108,14 +107,14 @@ fn format(elem: Elem) -> Option<Format> {
     }
 }
 
-/// A number in a format, rounded to the nearest.
+/// A number in a format, rounded to nearest.
 fn float(format: Format, value: f64) -> u64 {
     convert::float_to_float(F64, format, value.to_bits(), Mode::IEEE)
 }
 
-/// The bits of a number of that type, written in decimal or, integers, in hexadecimal.
+/// The bits of a number of type `elem`, written in decimal or, for integers, also in hexadecimal.
 pub(crate) fn scalar(elem: Elem, text: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is no {}", elem.name());
+    let wrong = || format!("`{text}` is not a value of type {}", elem.name());
     if let Some(format) = format(elem) {
         return text.parse().map(|value| float(format, value)).map_err(|_| wrong());
     }

@@ -1,9 +1,9 @@
 //! A launch from the command line: `--grid 4 --block 256 --arg buf:f32:1024:rand --arg u32:1024`.
 //!
-//! In: the options and the kernel's parameters. Out: a [`Case`] that expects nothing. An argument is a scalar
-//! `TYPE:VALUE`, or a buffer `buf:TYPE:COUNT:INIT` (see [`content`](super::content)). Number and sizes must be
-//! those of the parameters; where SASS text does not tell them, the arguments lie behind each other, each
-//! aligned to its size.
+//! In: the options and the kernel's parameters. Out: a [`Case`] that expects nothing. An argument
+//! is a scalar `TYPE:VALUE`, or a buffer `buf:TYPE:COUNT:INIT` (see [`content`](super::content)).
+//! The arguments must match the parameters in number and size. If SASS text does not declare the
+//! parameters, the arguments lie one after another, each aligned to its size.
 
 use std::path::PathBuf;
 
@@ -15,10 +15,10 @@ use super::code::Code;
 use super::content::{Init, scalar};
 use crate::cli::RunArgs;
 
-/// The most bytes of a buffer.
+/// The largest size of a buffer, in bytes.
 const MOST_BYTES: usize = 1 << 30;
 
-/// An option of a launch that is given, if there is one.
+/// An option of a launch that was given, if any.
 pub(crate) fn given(args: &RunArgs) -> Option<&'static str> {
     let options = [
         ("--entry", args.entry.is_some()),
@@ -59,7 +59,7 @@ pub(crate) fn case(code: &Code, args: &RunArgs) -> Result<Case, String> {
 /// `4`, `4,2`, `4,2,1`.
 fn size(option: &str, text: Option<&str>, most: u32) -> Result<[u32; 3], String> {
     let Some(text) = text else { return Ok([1; 3]) };
-    let wrong = || format!("{option} {text}: one to three numbers with commas between them are a size");
+    let wrong = || format!("{option} {text}: expected one to three numbers, separated by commas");
     let mut size = [1; 3];
     for (index, part) in text.split(',').enumerate() {
         *size.get_mut(index).ok_or_else(wrong)? = part.trim().parse().map_err(|_| wrong())?;
@@ -67,20 +67,21 @@ fn size(option: &str, text: Option<&str>, most: u32) -> Result<[u32; 3], String>
     let product = size.iter().try_fold(1u32, |product, &n| product.checked_mul(n));
     match product {
         Some(product) if (1..=most).contains(&product) => Ok(size),
-        _ => Err(format!("{option} {text}: a product of 1 to {most} is possible here")),
+        _ => Err(format!("{option} {text}: the product must be between 1 and {most}")),
     }
 }
 
 fn argument(text: &str, name: String) -> Result<Argument, String> {
-    let (kind, rest) = text.split_once(':').ok_or("TYPE:VALUE or buf:TYPE:COUNT:INIT is an argument")?;
+    let (kind, rest) = text.split_once(':').ok_or("expected TYPE:VALUE or buf:TYPE:COUNT:INIT")?;
     if kind != "buf" {
         let elem = elem(kind)?;
         return Ok(Argument::Scalar { elem, bits: scalar(elem, rest)? });
     }
-    let (kind, rest) = rest.split_once(':').ok_or("buf:TYPE:COUNT:INIT is a buffer")?;
+    let (kind, rest) = rest.split_once(':').ok_or("expected buf:TYPE:COUNT:INIT")?;
     let (count, init) = rest.split_once(':').unwrap_or((rest, "zero"));
     let elem = elem(kind)?;
-    let count: usize = count.parse().map_err(|_| format!("`{count}` is no number of elements"))?;
+    let count: usize =
+        count.parse().map_err(|_| format!("expected a number of elements, found `{count}`"))?;
     let bytes = count.checked_mul(elem.bytes() as usize).filter(|bytes| *bytes <= MOST_BYTES);
     bytes.ok_or_else(|| format!("{count} elements are too many"))?;
     let init = Init::parse(elem, init)?.content(elem, count)?;
@@ -91,11 +92,11 @@ fn elem(name: &str) -> Result<Elem, String> {
     let known = Elem::ALL.into_iter().find(|elem| elem.name() == name);
     known.ok_or_else(|| {
         let names = Elem::ALL.map(Elem::name).join(", ");
-        format!("`{name}` is no type; there are {names}, and buf:TYPE:COUNT:INIT")
+        format!("`{name}` is not a type; expected one of {names}, or buf:TYPE:COUNT:INIT")
     })
 }
 
-/// Whether arguments are those of the parameters.
+/// Checks that the arguments match the parameters.
 fn fit(params: &[ParamInfo], arguments: &[Argument], texts: &[String]) -> Result<(), String> {
     for ((param, argument), text) in params.iter().zip(arguments).zip(texts) {
         let bytes = match argument {
@@ -108,14 +109,16 @@ fn fit(params: &[ParamInfo], arguments: &[Argument], texts: &[String]) -> Result
                 Argument::Buffer(_) => ", the address of a buffer",
             };
             return Err(format!(
-                "--arg {text} has {bytes} bytes{what}, the parameter `{}` has {}",
+                "--arg {text} has {bytes} bytes{what}, but the parameter `{}` has {}",
                 param.name, param.size
             ));
         }
     }
     if params.len() != arguments.len() {
         let (params, arguments) = (params.len(), arguments.len());
-        return Err(format!("there are {params} parameters and {arguments} arguments (--arg)"));
+        return Err(format!(
+            "expected {params} arguments (--arg), one for each parameter, found {arguments}"
+        ));
     }
     Ok(())
 }
@@ -129,7 +132,7 @@ fn list(code: &Code, params: &[ParamInfo]) -> String {
             4 => "--arg u32:7, --arg f32:0.5",
             2 => "--arg u16:7, --arg f16:0.5",
             1 => "--arg u8:7",
-            _ => "more than a number: only a case can't give it either",
+            _ => "an aggregate, which --arg cannot give",
         };
         text.push_str(&format!("\n  {:<24} {} bytes, such as {example}", param.name, param.size));
     }
@@ -139,7 +142,8 @@ fn list(code: &Code, params: &[ParamInfo]) -> String {
     text
 }
 
-/// Parameters for arguments of which nothing is known: behind each other, each aligned to its size.
+/// Parameters for arguments if nothing is known about them: one after another, each aligned to its
+/// size.
 pub(crate) fn assumed(arguments: &[Argument]) -> Vec<ParamInfo> {
     let mut offset: u32 = 0;
     let place = |(index, argument): (usize, &Argument)| {

@@ -1,15 +1,15 @@
-//! `ptxc run`: a kernel on the simulator.
+//! `ptxc run`: runs a kernel on the simulator.
 //!
-//! In: an execution case (`CASE.json`), or a kernel as PTX or SASS text with a launch on the command line.
-//! Out: whether the case's expectations hold, or what the launch left in its buffers; exit code 1 where
-//! something is not as it should be.
+//! In: an execution case (`CASE.json`), or a kernel as PTX or SASS text with a launch on the
+//! command line. Out: whether the case's expectations hold, or the content of the buffers after the
+//! launch. The exit code is 1 if an expectation does not hold or the run fails.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `code` | what is executed: SSA and SASS of one kernel, from PTX or from SASS text |
-//! | `launch` | grid, block and arguments from the command line, held against the kernel's parameters |
-//! | `content` | what is in a buffer before the launch |
-//! | `show` | what is printed of a run |
+//! | `code` | the code to run: SSA and SASS of one kernel, from PTX or from SASS text |
+//! | `launch` | grid, block and arguments from the command line, checked against the kernel's parameters |
+//! | `content` | the content of a buffer before the launch |
+//! | `show` | the printed results of a run |
 
 mod code;
 mod content;
@@ -44,10 +44,10 @@ pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Outcome {
     result.unwrap_or_else(|outcome| outcome)
 }
 
-/// A case: both engines, if asked for, are held against the expectations.
+/// Runs a case: each engine that was asked for is compared with the expectations.
 fn run_case(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outcome> {
     if let Some(option) = launch::given(args) {
-        return Err(streams.usage(format!("a case says its launch; {option} is for kernels")));
+        return Err(streams.usage(format!("a case contains its launch; {option} is for kernels")));
     }
     let case = Case::load(&args.input).map_err(|error| streams.failed(error))?;
     let ptx = case.ptx.display().to_string();
@@ -81,14 +81,15 @@ fn run_case(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outcom
     Ok(if runs.iter().all(Run::is_fine) { Outcome::Done } else { Outcome::Failed })
 }
 
-/// A launch from the command line: what it changed is printed; with both engines, they must agree.
+/// Runs a launch from the command line and prints the changed buffers. With both engines, they must
+/// agree.
 fn run_kernel(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outcome> {
     let code = Code::load(&args.input, args.entry.as_deref(), args, streams)?;
     let case = launch::case(&code, args).map_err(|message| streams.usage(message))?;
     let mut runs: Vec<Run> = Vec::new();
     for &engine in engines(args) {
         let mut run = match runs.first().map(|first| &first.result) {
-            // What one engine left is what the other one is expected to leave.
+            // The second engine must leave the same content as the first.
             Some(Ok(report)) => code.run(engine, &case.expecting(report), args),
             _ => code.run(engine, &case, args),
         };
@@ -110,7 +111,8 @@ fn run_kernel(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outc
         match (end, run.agrees) {
             (Err(error), _) => say(streams, format!("{name}: {error}")),
             (Ok(report), Some(false)) => {
-                let message = format!("{}: the engines do not agree; expected is what SSA left", code.entry);
+                let message =
+                    format!("{}: the engines do not agree; the expected values are those of SSA", code.entry);
                 say(streams, format!("{message}\n{}", show::mismatches(report)));
             }
             (Ok(_), _) if !hazards.is_empty() => say(streams, too_early(&name, hazards.len())),
@@ -125,17 +127,18 @@ fn run_kernel(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outc
 }
 
 fn too_early(name: &str, hazards: usize) -> String {
-    format!("{name}: {}; the values are not to be trusted", count(hazards, "hazard"))
+    format!("{name}: {}; the values are not reliable", count(hazards, "hazard"))
 }
 
-/// Prints what the model of one SM says.
+/// Prints the results of the model of one SM.
 fn timings(runs: &[Run], args: &RunArgs, streams: &mut Streams<'_>) {
     for timing in runs.iter().filter_map(|run| run.timing.as_ref()).filter(|_| args.stats.is_none()) {
         let _ = writeln!(streams.out, "{timing}");
     }
 }
 
-/// Prints what the kernel printed on the first engine that came to its end; `--stats=json` has it as a field.
+/// Prints the output of the kernel on the first engine that finished; `--stats=json` has it as a
+/// field.
 fn print_output(runs: &[Run], args: &RunArgs, streams: &mut Streams<'_>) {
     let printed = runs.iter().find_map(|run| run.result.as_ref().ok()).filter(|_| args.stats.is_none());
     if let Some(report) = printed {
@@ -143,7 +146,7 @@ fn print_output(runs: &[Run], args: &RunArgs, streams: &mut Streams<'_>) {
     }
 }
 
-/// Says what went wrong; that it did is the caller's to remember.
+/// Reports an error. The caller must record the failure.
 fn say(streams: &mut Streams<'_>, message: String) {
     let _: Outcome = streams.failed(message);
 }

@@ -1,4 +1,4 @@
-//! What is printed of a run.
+//! The printed results of a run.
 
 use std::fmt::Write as _;
 
@@ -17,15 +17,15 @@ use crate::sass_text::count;
 pub(crate) struct Run {
     /// The engine.
     pub(crate) engine: Engine,
-    /// What it came to.
+    /// The result of the run.
     pub(crate) result: Result<Report, SimError>,
-    /// What the model of one SM says of it, if it was asked.
+    /// The results of the model of one SM, if it was asked for.
     pub(crate) timing: Option<Timing>,
-    /// Whether it left what the first engine left; `None` if nothing was compared.
+    /// Whether the buffers are those that the first engine left; `None` if nothing was compared.
     pub(crate) agrees: Option<bool>,
 }
 
-/// The wrong elements of a run, the first of each buffer.
+/// The wrong elements of a run: the first one of each buffer.
 pub(crate) fn mismatches(report: &Report) -> String {
     let mut text = String::new();
     for outcome in report.outcomes.iter().filter(|outcome| outcome.wrong > 0) {
@@ -47,12 +47,13 @@ pub(crate) fn mismatches(report: &Report) -> String {
 }
 
 impl Run {
-    /// Whether there is a result without hazards in which all that is promised, or another engine left, is there.
+    /// Whether the run finished without hazards, with the expected content or that of another
+    /// engine.
     pub(crate) fn is_fine(&self) -> bool {
         self.result.as_ref().is_ok_and(Report::passed)
     }
 
-    /// What came too early by the control codes, and what happened in the end.
+    /// The hazards that the control codes allow, and the final result.
     pub(crate) fn end(&self) -> (&[Hazard], Result<&Report, &SimError>) {
         match &self.result {
             Ok(report) => (&report.hazards, Ok(report)),
@@ -94,7 +95,7 @@ pub(crate) fn changes(case: &Case, report: &Report, shown: usize) -> String {
     text
 }
 
-/// One JSON object on standard output: see `docs/run.md`.
+/// Prints one JSON object on standard output: see `docs/run.md`.
 pub(crate) fn stats(input: &str, code: &Code, runs: &[Run], streams: &mut Streams<'_>) {
     let list: Vec<Value> = runs.iter().map(run).collect();
     let passed =

@@ -1,5 +1,6 @@
-//! The listings: PTX is accepted, command lines are such, JSON and IR can be read. Rust is compiled with the documentation of
-//! the crates (`compiler/src/lib.rs`).
+//! The listings of the book: ptxc accepts the PTX, the command lines are valid, and the JSON and IR
+//! can be read. The Rust listings are compiled with the documentation of the crates
+//! (`compiler/src/lib.rs`).
 
 use super::{pages, ptxc};
 
@@ -22,10 +23,10 @@ fn listings(language: &str) -> Vec<(String, usize, String)> {
 }
 
 #[test]
-fn command_lines_are_such() {
+fn command_lines_are_valid() {
     let mut count = 0;
     for (page, number, text) in listings("sh") {
-        // A line may go on in the next one.
+        // A line may continue in the next one.
         for line in text.replace("\\\n", " ").lines() {
             let line = line.split(" #").next().unwrap_or_default().trim();
             let words: Vec<&str> = line.split_whitespace().collect();
@@ -33,12 +34,13 @@ fn command_lines_are_such() {
             let Some(at) = at.filter(|&at| words[..at].iter().all(|word| word.contains('='))) else {
                 continue;
             };
-            // What comes behind is another command.
+            // The words after one of these belong to another command.
             let own =
                 words[at + 1..].iter().take_while(|word| !["|", ">", "&&", ";", "2>", "<"].contains(word));
             let own: Vec<&str> = own.map(|word| word.trim_matches(['"', '\''])).collect();
             let own: Vec<String> = own.iter().map(|word| word.replace(['…', '[', ']'], "")).collect();
-            // Help of a command is printed if its options are known, and in front of everything else.
+            // The help of a command has higher priority than its other arguments, so it is printed
+            // whenever the options are known.
             let Some((command, options)) = own.split_first() else { continue };
             if command.starts_with('-') {
                 continue;
@@ -85,9 +87,9 @@ fn ir_can_be_read() {
 }
 
 #[test]
-fn ptx_is_accepted_unless_it_is_said_to_be_broken() {
+fn ptx_is_accepted_unless_marked_broken() {
     for (language, expected) in [("ptx", 0), ("ptx,broken", 1)] {
-        // Those of docs/errors are tested with their pages: half of them are wrong.
+        // The listings in docs/errors are tested with their pages: half of them have errors.
         for (page, number, text) in
             listings(language).into_iter().filter(|(page, ..)| !page.contains("errors"))
         {

@@ -1,4 +1,5 @@
-//! Every link within the repository leads to a file and a heading that are there, and the book has every page.
+//! Every link within the repository leads to an existing file and heading, and the summary lists
+//! every page.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -19,7 +20,7 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
 fn links(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in prose(text) {
-        // What stands between backticks is no link.
+        // Text between backticks is not a link.
         let line: String = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
         for rest in line.split("](").skip(1) {
             found.extend(rest.split(')').next().map(str::to_string));
@@ -28,7 +29,7 @@ fn links(text: &str) -> Vec<String> {
     found
 }
 
-/// The names by which headings can be linked to, as mdBook and GitHub make them.
+/// The anchors of headings, as mdBook and GitHub generate them.
 fn anchors(text: &str) -> HashSet<String> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let headings = prose(text).filter_map(|line| line.strip_prefix('#'));

@@ -1,4 +1,5 @@
-//! The book in `docs/`: its tour is what the program prints, its links lead somewhere, its code is right.
+//! The book in `docs/`: the tour shows what the program prints, the links lead to their targets,
+//! and the listings are correct.
 
 mod blocks;
 mod links;
@@ -11,7 +12,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The pages of the book and the README, by their paths in the repository, in order.
+/// The pages of the book and the README, with their paths in the repository, in order.
 fn pages() -> Vec<(PathBuf, String)> {
     let mut found = vec![PathBuf::from("README.md")];
     let mut folders = vec![PathBuf::from("docs")];
@@ -35,7 +36,8 @@ fn pages() -> Vec<(PathBuf, String)> {
     found.into_iter().map(read).collect()
 }
 
-/// What the program prints, for a command line without its name: its exit code, standard output and standard error.
+/// Runs a command line without the program's name, and returns its exit code, standard output and
+/// standard error.
 fn ptxc(words: &[&str]) -> (i32, String, String) {
     let words: Vec<String> = std::iter::once("ptxc").chain(words.iter().copied()).map(String::from).collect();
     let (mut out, mut err) = (Vec::new(), Vec::new());

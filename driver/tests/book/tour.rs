@@ -1,13 +1,13 @@
-//! The tour: each listing stands behind a comment that says what it is, and is made again here.
+//! The tour: a comment before each listing says what it shows, and this test regenerates it.
 //!
 //! | comment | listing |
 //! |---|---|
 //! | `<!-- the kernel -->` | the PTX |
 //! | `<!-- before PASS -->`, `<!-- after PASS -->` | the code there |
-//! | `<!-- changes of PASS -->` | what the pass takes away (`-`) and brings (`+`) |
+//! | `<!-- changes of PASS -->` | the lines that the pass removes (`-`) and adds (`+`) |
 //! | `<!-- explained -->` | the SASS with `--explain` |
 //!
-//! `PTXC_BLESS=1` writes the page anew.
+//! `PTXC_BLESS=1` regenerates the page.
 
 use ptxc_passes::Pass;
 use similar::TextDiff;
@@ -23,7 +23,7 @@ fn dump(option: &str, pass: &str) -> String {
     let (code, _, said) =
         ptxc(&["lower", &kernel.to_string_lossy(), "-o", "-", &format!("--print-{option}={pass}")]);
     assert_eq!(code, 0, "{said}");
-    // The first line says which kernel and pass it is.
+    // The first line names the kernel and the pass.
     said.lines().skip(1).map(|line| format!("{line}\n")).collect()
 }
 
@@ -56,8 +56,8 @@ fn listing(what: &str) -> String {
     }
 }
 
-/// The page with its listings made anew.
-fn renewed(page: &str) -> String {
+/// The page with regenerated listings.
+fn regenerated(page: &str) -> String {
     let mut text = String::new();
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
@@ -66,7 +66,7 @@ fn renewed(page: &str) -> String {
             continue;
         };
         let fence = lines.next().unwrap_or_default();
-        assert!(fence.starts_with("```"), "behind {line} comes no listing");
+        assert!(fence.starts_with("```"), "no listing follows {line}");
         lines.by_ref().take_while(|line| *line != "```").for_each(drop);
         let listing = listing(what);
         text += &format!("{fence}\n{}\n```\n", listing.trim_matches('\n'));
@@ -78,11 +78,11 @@ fn renewed(page: &str) -> String {
 fn the_tour_shows_what_the_program_prints() {
     let path = root().join(PAGE);
     let page = std::fs::read_to_string(&path).expect("the tour can be read");
-    let renewed = renewed(&page);
+    let regenerated = regenerated(&page);
     if std::env::var_os("PTXC_BLESS").is_some() {
-        std::fs::write(&path, &renewed).expect("the tour can be written");
+        std::fs::write(&path, &regenerated).expect("the tour can be written");
     } else {
-        assert!(page == renewed, "{PAGE} is stale; PTXC_BLESS=1 writes it anew");
+        assert!(page == regenerated, "{PAGE} is stale; PTXC_BLESS=1 regenerates it");
     }
 }
 
@@ -92,6 +92,6 @@ fn the_tour_goes_through_every_pass() {
     for pass in Pass::names() {
         let shown =
             ["after ", "changes of "].iter().any(|what| page.contains(&format!("<!-- {what}{pass} -->")));
-        assert!(shown || page.contains(&format!("`{pass}`")), "{PAGE} does not tell of `{pass}`");
+        assert!(shown || page.contains(&format!("`{pass}`")), "{PAGE} does not mention `{pass}`");
     }
 }

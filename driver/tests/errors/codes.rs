@@ -1,11 +1,12 @@
-//! The codes that the program has, found in its source: tables with rules, and single constants.
+//! The codes that the program can print, found in its source: tables with rules, and single
+//! constants.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::{read, repository};
 
-/// The folders with source that ends up in the program.
+/// The folders with the source of the program.
 const SOURCES: [&str; 13] = [
     "syntax/src",
     "compiler/src",
@@ -32,7 +33,7 @@ pub fn defined() -> BTreeSet<String> {
     codes
 }
 
-/// The rule behind a code, where the source has one.
+/// The rule that a code stands for, if the source has one.
 pub fn rule(code: &str) -> Option<&'static str> {
     let code = ptxc_syntax::codes::Code(code.strip_prefix('E')?.parse().ok()?);
     ptxc_syntax::codes::explain(code).or_else(|| ptxc_ptx::check::codes::explain(code))
@@ -49,7 +50,8 @@ fn scan(folder: &Path, codes: &mut BTreeSet<String>) {
     }
 }
 
-/// `Code(901)`, `"E0901"` and, of an enumeration whose numbers are codes, `= 961,`.
+/// Codes in the source: `Code(901)`, `"E0901"`, and in an enumeration whose numbers are codes,
+/// `= 961,`.
 fn in_source(text: &str) -> Vec<String> {
     let text = text.split("#[cfg(test)]").next().unwrap_or_default();
     let is_enumeration = text.contains("Their numbers are codes of diagnostics");

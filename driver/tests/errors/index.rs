@@ -1,8 +1,8 @@
-//! The lists of pages: the index of `docs/errors` and the part of the book's summary.
+//! The lists of pages: the index of `docs/errors` and its part of the book's summary.
 
 use crate::page::Page;
 
-/// The groups of codes: the first number behind each, and what they are about.
+/// The groups of codes: the first number after each group, and the subject of the group.
 const GROUPS: [(u32, &str); 7] = [
     (100, "Syntax"),
     (200, "Instruction forms"),
@@ -38,7 +38,7 @@ pub fn index(pages: &[Page]) -> String {
     text
 }
 
-/// The book's summary with a line for every page below that of the index.
+/// The book's summary, with a line for every page after that of the index.
 pub fn summary(text: &str, pages: &[Page]) -> String {
     let mut lines: Vec<String> =
         text.lines().filter(|line| !line.starts_with("  - [E0")).map(String::from).collect();

@@ -1,5 +1,6 @@
-//! The pages of `docs/errors`: one for each code that the program has, each with an example that gives its code and a repaired
-//! one that gives nothing. `PTXC_BLESS=1` rewrites what the program says in them, the index, and the list in the summary.
+//! The pages of `docs/errors`: one for each code that the program can print, each with an example
+//! that gives the code and a repaired example that gives no diagnostics. `PTXC_BLESS=1` rewrites
+//! the program's messages in them, the index, and the list in the summary.
 
 mod codes;
 mod index;
@@ -9,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use page::Page;
 
-/// Codes of which no short text is an example.
+/// Codes without a short example.
 const WITHOUT_EXAMPLE: [&str; 8] = ["E0006", "E0039", "E0099", "E0903", "E0975", "E0990", "E0991", "E0992"];
 
-/// A path of the repository.
+/// A path in the repository.
 fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
@@ -21,7 +22,7 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The text that a file should have; `PTXC_BLESS=1` writes it.
+/// Compares a file with the wanted text; `PTXC_BLESS=1` writes the text instead.
 fn expect(path: &Path, wanted: &str, wrong: &mut Vec<String>) {
     if std::fs::read_to_string(path).is_ok_and(|text| text == wanted) {
         return;
@@ -45,7 +46,7 @@ fn every_code_has_a_page_and_every_page_a_code() {
         defined.iter().filter(|code| !written.contains(&&***code)).map(|code| format!("{code} has no page")),
     );
     wrong.extend(
-        written.iter().filter(|code| !defined.contains(**code)).map(|code| format!("{code} is no code")),
+        written.iter().filter(|code| !defined.contains(**code)).map(|code| format!("{code} is not a code")),
     );
     report(&wrong);
 }
@@ -117,7 +118,7 @@ fn the_example_of_json_is_what_is_printed() {
     let mut wrong = Vec::new();
     expect(&path, &format!("{}{said}{}", &text[..objects.start], &text[objects.end..]), &mut wrong);
     assert_eq!((code, out), (1, Vec::new()));
-    // Places are those of the text.
+    // The locations refer to the text.
     for line in said.lines() {
         let object: serde_json::Value = serde_json::from_str(line).expect("each line is an object");
         let number = |name: &str| object[name].as_u64().expect("places are numbers") as usize;

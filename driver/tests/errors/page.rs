@@ -2,13 +2,13 @@
 //!
 //! ````text
 //! ```sh
-//! ptxc lower example.ptx       where it is not `ptxc check example.ptx`
+//! ptxc lower example.ptx       only if it is not `ptxc check example.ptx`
 //! ```
 //! ```ptx
 //! …                            the example
 //! ```
 //! ```text
-//! …                            what the program says
+//! …                            the messages of the program
 //! ```
 //! ```ptx
 //! …                            the repaired example
@@ -25,7 +25,7 @@ pub struct Page {
     pub text: String,
 }
 
-/// What a page shows.
+/// The example of a page.
 pub struct Example {
     /// The words of the command.
     command: Vec<String>,
@@ -33,7 +33,7 @@ pub struct Example {
     pub repaired: String,
 }
 
-/// A block of code: its language and the bytes of the page that its lines take.
+/// A block of code: its language, and the byte range of its lines in the page.
 struct Block<'a> {
     language: &'a str,
     start: usize,
@@ -41,7 +41,7 @@ struct Block<'a> {
 }
 
 impl Page {
-    /// All of them, by their codes.
+    /// All pages, sorted by code.
     pub fn all() -> Vec<Page> {
         let codes = ptxc::explain::PAGES.iter().map(|page| page.code);
         codes
@@ -56,13 +56,13 @@ impl Page {
         repository(&format!("docs/errors/{}.md", self.code))
     }
 
-    /// What is wrong, in a few words.
+    /// The title: what is wrong, in a few words.
     pub fn title(&self) -> &str {
         let line = self.text.lines().next().unwrap_or_default();
         line.split_once(": ").map_or(line, |(_, title)| title)
     }
 
-    /// The lines below the title up to an empty one, as one.
+    /// The lines after the title up to an empty one, joined into one line.
     pub fn first_paragraph(&self) -> String {
         let lines = self.text.lines().skip(2).take_while(|line| !line.is_empty());
         lines.collect::<Vec<_>>().join(" ")
@@ -84,7 +84,7 @@ impl Page {
         Some(Example { command: command.split(' ').map(String::from).collect(), broken, repaired })
     }
 
-    /// The page with this as what the program says.
+    /// The page with `said` as the messages of the program.
     pub fn with_said(&self, said: &str) -> String {
         match self.blocks().iter().find(|block| block.language == "text") {
             Some(block) => format!("{}{said}{}", &self.text[..block.start], &self.text[block.end..]),
@@ -115,7 +115,7 @@ fn is_program(language: &str) -> bool {
 }
 
 impl Example {
-    /// What the page's command says of a text.
+    /// Runs the page's command on a text and returns its messages.
     pub fn run(&self, text: &str) -> String {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let words = self.command.iter().map(|word| match word.strip_prefix("example.") {
@@ -129,7 +129,7 @@ impl Example {
         let (words, mut out, mut err) = (words.collect::<Vec<String>>(), Vec::new(), Vec::new());
         ptxc::run(&words, &mut std::io::empty(), &mut out, &mut err);
         let said = String::from_utf8_lossy(&err).replace(&format!("{}/", folder.path().display()), "");
-        // The last line counts what is there, and leads to this page.
+        // The last line has the number of errors, and refers to this page.
         let is_sum =
             |line: &&str| line.contains(" in example.") && line.starts_with(|c: char| c.is_ascii_digit());
         let findings = said.lines().take_while(|line| !is_sum(line)).collect::<Vec<_>>().join("\n");

@@ -4,7 +4,7 @@
 //!
 //! | kernel | what it does |
 //! |---|---|
-//! | integer | additions, logic, shifts, multiply-adds, comparisons, selections |
+//! | kernel | content |
 //! | float | additions, multiplications, multiply-adds, minima, comparisons in binary32 |
 //! | memory | of ten instructions six load or store: global and shared, contiguous, words and vectors |
 //! | scattered | the same with lanes 136 bytes apart |
@@ -19,11 +19,12 @@ use ptxc_sim::Case;
 
 /// Iterations of each loop.
 const TRIPS: u32 = 2000;
-/// Bytes of the buffer: each of 256 threads has 512.
+/// Words of the buffer: each of 256 threads has 512 bytes.
 const WORDS: usize = 256 * 128;
 
-/// The start of a kernel: R0 the thread of the grid, R2 the thread of the CTA, R4:R5 the address of the
-/// thread's part of the buffer, `stride` bytes a thread; R6 a shared address; R7 the iterations left.
+/// The start of a kernel. R0 is the thread of the grid, R2 the thread of the CTA, R4:R5 the address
+/// of the thread's part of the buffer (`stride` bytes per thread), R6 a shared address, R7 the
+/// number of iterations left.
 fn prologue(stride: u32) -> String {
     format!(
         "

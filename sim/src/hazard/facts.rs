@@ -1,4 +1,4 @@
-//! What there is to know of an instruction before it executes.
+//! The facts about an instruction that are known before it executes.
 
 use ptxc_machine::Arch;
 use ptxc_sass::issue::DRAIN;
@@ -18,21 +18,21 @@ pub(super) struct Touch {
     pub component: u8,
 }
 
-/// An access that is still under way when the next instruction may issue.
+/// An access that is still in flight when the next instruction may issue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
     pub touch: Touch,
     pub end: End,
-    /// Whether it is the reading of the guard, which all lanes do.
+    /// Whether this is the read of the guard, which all lanes make.
     pub guard: bool,
 }
 
-/// What ends an access.
+/// The event that ends an access.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum End {
-    /// So many cycles from issue nobody can come too early for it any more.
+    /// From this number of cycles after issue on, no access is too early.
     After(u8),
-    /// A wait for one of these scoreboards; none if there are none.
+    /// A wait for one of these scoreboards. An empty mask means that no wait ends it.
     Wait(u8),
 }
 
@@ -40,36 +40,38 @@ pub(super) enum End {
 #[derive(Debug)]
 pub(super) struct Facts {
     pub op: Op,
-    /// Which waits the code counts on.
+    /// The waits that the code relies on.
     pub order: Order,
-    /// The scoreboard that announces its results, and the one that announces that its operands have been read, a bit each.
+    /// The scoreboard that signals its results, and the one that signals that its operands have
+    /// been read, one bit each.
     pub announces: [u8; 2],
-    /// Whether it waits for the CTA, whatever the guard of others says.
+    /// Whether it waits for the CTA, even for lanes whose guard is false.
     pub awaits_cta: bool,
-    /// The scoreboards that it waits for, a bit each.
+    /// The scoreboards that it waits for, one bit each.
     pub waits: u8,
-    /// Cycles until the next instruction.
+    /// The number of cycles until the next instruction.
     pub stall: u8,
-    /// Whether all that no scoreboard announces is over when that issues.
+    /// Whether everything that no scoreboard signals has ended when the next instruction issues.
     pub drains: bool,
     pub guard: Option<Touch>,
     /// Operands and results.
     pub touches: SmallVec<[Touch; 8]>,
-    /// Of these and the guard, what outlives the stall.
+    /// The accesses among these and the guard that last longer than the stall.
     pub starts: SmallVec<[Start; 4]>,
     /// The registers that it writes.
     pub written: SmallVec<[u16; 4]>,
-    /// Cycles that must lie between each [`Ahead`] and it, by its number.
-    pub behind: [u8; Ahead::ALL.len()],
-    /// Which of them it is.
+    /// The number of cycles that must lie between each [`Ahead`] and this instruction, indexed by
+    /// the number of the `Ahead`.
+    pub least: [u8; Ahead::ALL.len()],
+    /// The [`Ahead`] that this instruction is, if any.
     pub ahead: Option<Ahead>,
     /// Whether it leaves the function.
     pub boundary: bool,
-    /// Rules that it breaks by itself.
+    /// The rules that it breaks by itself.
     pub broken: SmallVec<[(HazardKind, Option<PReg>); 1]>,
 }
 
-/// The hazard of a dependence that is not kept.
+/// The hazard of an unprotected dependence.
 pub(super) fn kind(dependence: Dependence) -> HazardKind {
     match dependence {
         Dependence::Raw => HazardKind::Raw,
@@ -88,13 +90,13 @@ impl Facts {
             awaits_cta: matches!(inst.op, Op::BAR_SYNC | Op::BAR_RED) && inst.guard.is_none(),
             waits: control.wait_mask | counted_down(inst),
             stall: cycles(coded, order),
-            // Unoptimised code of NVIDIA's assembler has no scoreboards.
+            // NVIDIA's assembler uses no scoreboards in unoptimized code.
             drains: control.stall == 0 && order == Order::InOrder,
             guard: None,
             touches: SmallVec::new(),
             starts: SmallVec::new(),
             written: SmallVec::new(),
-            behind: Ahead::ALL.map(|ahead| ahead.least(arch, inst)),
+            least: Ahead::ALL.map(|ahead| ahead.least(arch, inst)),
             ahead: Ahead::of(inst),
             boundary: inst.row().effects.boundary,
             broken: SmallVec::new(),
@@ -132,7 +134,7 @@ fn bit(scoreboard: Option<u8>) -> u8 {
     scoreboard.map_or(0, |number| 1u8.checked_shl(number.into()).unwrap_or(0))
 }
 
-/// The cycles that a stall stands for: 0 drains the warp.
+/// The number of cycles of a stall: 0 drains the warp.
 fn cycles(coded: &Coded, order: Order) -> u8 {
     match coded.control.stall {
         0 => DRAIN,
@@ -141,7 +143,7 @@ fn cycles(coded: &Coded, order: Order) -> u8 {
     }
 }
 
-/// The scoreboards that an instruction waits for until they count nothing.
+/// The scoreboards that an instruction waits for until their count is 0.
 fn counted_down(inst: &Inst<PReg>) -> u8 {
     let imm = |name| match inst.get(name).map(|operand| operand.kind) {
         Some(OperandKind::Imm(bits)) => Some(bits),
@@ -156,8 +158,8 @@ fn counted_down(inst: &Inst<PReg>) -> u8 {
     }
 }
 
-/// What ends an access. A scoreboard announces results of unknown latency and the reading of operands that are
-/// fetched late; a result is there only when the operands have been read.
+/// The event that ends an access. A scoreboard signals results of unknown latency, and the reads of
+/// operands that are fetched late. A result is available only after the operands have been read.
 fn end(arch: Arch, coded: &Coded, access: &Access<PReg>, component: u8, order: Order) -> End {
     let (inst, control) = (&coded.inst, &coded.control);
     let (results, operands) = (bit(control.write_barrier), bit(control.read_barrier));
@@ -174,7 +176,7 @@ fn end(arch: Arch, coded: &Coded, access: &Access<PReg>, component: u8, order: O
     }
 }
 
-/// The operands that the reuse cache keeps although the instruction overwrites them.
+/// The operands that the reuse cache keeps even though the instruction overwrites them.
 fn stale(coded: &Coded) -> impl Iterator<Item = PReg> + '_ {
     let inst = &coded.inst;
     let kept = inst.accesses().into_iter().filter(|access| {

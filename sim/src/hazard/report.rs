@@ -1,4 +1,4 @@
-//! What a run has found, each pair of instructions once.
+//! The hazards of a run, each pair of instructions once.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ use rustc_hash::FxHashMap;
 use super::Early;
 use crate::warp::lanes_of;
 
-/// How many hazards a list shows.
+/// The number of hazards that a list shows.
 const SHOWN_HAZARDS: usize = 16;
 
-/// Where in the grid something happened.
+/// The place in the grid where an event happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// `%ctaid`.
     pub cta: [u32; 3],
     /// The warp in the CTA.
     pub warp: u32,
-    /// Its lanes, a bit each.
+    /// Its lanes, one bit each.
     pub lanes: u32,
 }
 
@@ -37,15 +37,15 @@ impl fmt::Display for Place {
 /// A dependence that the control codes of an executed path do not protect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hazard {
-    /// The rule, the instructions by their indices, the register, and what lacks where that is most.
+    /// The rule, the indices of the instructions, the register, and the greatest lack.
     pub what: verify::Hazard,
     /// The instruction that comes too soon, as text.
     pub consumer: String,
-    /// The instruction that it comes too soon after, as text.
+    /// The instruction that it follows too soon, as text.
     pub producer: String,
-    /// Where it happened first.
+    /// The place of the first occurrence.
     pub place: Place,
-    /// How often a warp executed it.
+    /// The number of occurrences.
     pub count: u64,
 }
 
@@ -60,15 +60,16 @@ impl fmt::Display for Hazard {
     }
 }
 
-/// A hazard by what makes it the same: consumer, producer, rule, register.
+/// The identity of a hazard: consumer, producer, rule, register.
 type Key = (u32, u32, HazardKind, Option<PReg>);
 
-/// Hazards as they are found. There are at most as many as pairs of instructions that lie close together, however
+/// The hazards found so far. There are at most as many as pairs of nearby instructions, however
 /// long a program runs.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     list: FxHashMap<Key, Entry>,
-    /// Instructions at which something was found: tells two registers of one instruction from two executions.
+    /// The number of instruction executions with hazards: distinguishes two registers of one
+    /// execution from two executions.
     instance: u64,
 }
 
@@ -81,7 +82,7 @@ struct Entry {
 }
 
 impl Found {
-    /// Adds what was found at one instruction of a warp.
+    /// Adds the hazards of one instruction of a warp.
     pub fn add(&mut self, consumer: u32, place: Place, early: &[Early]) {
         self.instance += 1;
         for &Early { producer, kind, register, lanes, lack } in early {
@@ -117,7 +118,7 @@ impl Found {
     }
 }
 
-/// Of two lacks of one pair of instructions the one with fewer cycles.
+/// The worse of two lacks of a pair of instructions: the one with fewer cycles.
 fn worse(a: verify::Lack, b: verify::Lack) -> verify::Lack {
     let missing = |lack| match lack {
         verify::Lack::Cycles { need, have } => need.saturating_sub(have),
@@ -126,7 +127,7 @@ fn worse(a: verify::Lack, b: verify::Lack) -> verify::Lack {
     if missing(b) > missing(a) { b } else { a }
 }
 
-/// Lists hazards, a line each.
+/// Lists hazards, one per line.
 pub(crate) fn show_hazards(f: &mut fmt::Formatter<'_>, hazards: &[Hazard]) -> fmt::Result {
     hazards.iter().take(SHOWN_HAZARDS).try_for_each(|hazard| writeln!(f, "hazard: {hazard}"))?;
     match hazards.len().saturating_sub(SHOWN_HAZARDS) {

@@ -1,4 +1,5 @@
-//! The past of some lanes: what they have under way, by a clock that counts the stalls of their path.
+//! The history of some lanes: their accesses in flight, by a clock that counts the stalls of their
+//! path.
 
 use std::cmp::Ordering;
 
@@ -10,35 +11,35 @@ use ptxc_sass::{Control, Op, PReg, Pipe, Register};
 use super::facts::{End, Facts, Touch};
 use super::{Earlies, Early};
 
-/// An access under way.
+/// An access in flight.
 #[derive(Clone, Copy, Debug)]
 struct Access {
     touch: Touch,
     end: End,
     producer: u32,
-    /// Those whose register it is; all for a uniform one.
+    /// The lanes whose register it is; all lanes for a uniform register.
     lanes: u32,
-    /// When it issued, by the clock.
+    /// The time of issue by the clock.
     issue: u64,
     /// The instruction's operation.
     op: Op,
-    /// Where the code counts on the order of returns: what announces it too.
+    /// If the code relies on the order of returns: the later instructions that also signal its end.
     later: Later,
 }
 
 /// The scoreboards of later instructions that cannot overtake an access.
 #[derive(Clone, Copy, Debug, Default)]
 struct Later {
-    /// Those that count their instruction.
+    /// The scoreboards that count their instruction.
     counting: u8,
-    /// Those that were taken too lately to do so.
+    /// The scoreboards that were taken too recently to count it.
     young: u8,
-    /// When each of them was taken.
+    /// The time when each of them was taken.
     taken: [u64; Control::SCOREBOARDS as usize],
 }
 
 impl Later {
-    /// Scoreboards are taken.
+    /// Takes scoreboards.
     fn take(&mut self, scoreboards: u8, clock: u64) {
         self.pass(clock);
         let new = scoreboards & !(self.counting | self.young);
@@ -50,7 +51,7 @@ impl Later {
         self.young |= new;
     }
 
-    /// Time has passed.
+    /// Lets time pass.
     fn pass(&mut self, clock: u64) {
         for number in bits(self.young) {
             if self.taken.get(number).is_none_or(|&taken| clock - taken >= VISIBLE) {
@@ -60,7 +61,7 @@ impl Later {
         }
     }
 
-    /// What both announce.
+    /// The scoreboards that are in both.
     fn common(self, other: Later) -> Later {
         let counting = self.counting & other.counting;
         let young = (self.young | self.counting) & (other.young | other.counting) & !counting;
@@ -69,7 +70,7 @@ impl Later {
         Later { counting, young, taken }
     }
 
-    /// By a clock that is ahead.
+    /// The same with times moved forward by `ahead`.
     fn shifted(mut self, ahead: u64) -> Later {
         self.taken.iter_mut().for_each(|taken| *taken += ahead);
         self
@@ -84,31 +85,31 @@ fn bits(mask: u8) -> impl Iterator<Item = usize> {
 /// Cycles from the issue of an instruction until its scoreboards count it.
 const VISIBLE: u64 = Latency::SCOREBOARD.legal as u64;
 
-/// An instruction that not everybody may follow yet, whatever its registers.
+/// An instruction that some instructions may not follow yet, whatever their registers.
 #[derive(Clone, Copy, Debug)]
-struct InFront {
+struct Earlier {
     ahead: Ahead,
     producer: u32,
     lanes: u32,
     issue: u64,
 }
 
-/// An access that meets one under way, on the same register.
+/// An access that depends on one in flight on the same register.
 pub(super) struct Touched {
     pub dependence: Dependence,
     pub register: u16,
-    /// The operand of the one that comes.
+    /// The operand of the later access.
     pub slot: u8,
     pub component: u8,
-    /// The lanes that both are of.
+    /// The lanes that both accesses share.
     pub lanes: u32,
     pub producer: u32,
     pub since: Since,
 }
 
-/// What there is between two accesses.
+/// The relation between two accesses.
 pub(super) enum Since {
-    /// So many cycles since the operand of the first.
+    /// The number of cycles since the issue of the first access, and its operand.
     Issue { slot: u8, component: u8, age: u8 },
     /// No wait for one of these scoreboards.
     Announced(u8),
@@ -129,48 +130,48 @@ impl Registers {
     }
 }
 
-/// Lanes with a common past.
+/// Lanes with a common history.
 #[derive(Clone, Debug)]
 pub(super) struct Track {
-    /// The lanes, a bit each.
+    /// The lanes, one bit each.
     pub lanes: u32,
     clock: u64,
-    /// What ends by itself; it may have.
+    /// The accesses that end after a fixed time; some may have ended.
     fixed: Vec<Access>,
-    /// What ends with a wait.
+    /// The accesses that end with a wait.
     announced: Vec<Access>,
-    in_front: Vec<InFront>,
-    /// Registers that are being written; some may be so no more.
+    ahead: Vec<Earlier>,
+    /// Registers with writes in flight; some may have ended.
     writing: Registers,
-    /// Registers that are being read; some may be so no more.
+    /// Registers with reads in flight; some may have ended.
     reading: Registers,
 }
 
-/// Whether a register exists once a warp.
+/// Whether a register exists once per warp.
 fn is_uniform(register: u16) -> bool {
     PReg::from_dense(register.into()).is_some_and(|register| register.file().is_uniform())
 }
 
-/// The lanes that an access of a register concerns.
+/// The lanes that an access of a register affects.
 fn concerned(register: u16, lanes: u32) -> u32 {
     if is_uniform(register) { u32::MAX } else { lanes }
 }
 
 impl Track {
-    /// Lanes without a past.
+    /// Lanes without a history.
     pub fn new(lanes: u32) -> Track {
         Track {
             lanes,
             clock: 0,
             fixed: Vec::new(),
             announced: Vec::new(),
-            in_front: Vec::new(),
+            ahead: Vec::new(),
             writing: Registers::default(),
             reading: Registers::default(),
         }
     }
 
-    /// Takes lanes out onto a track of their own, with the past that is theirs.
+    /// Moves lanes to a track of their own, with their part of the history.
     pub fn split(&mut self, lanes: u32) -> Track {
         let mut other = self.clone();
         other.keep(lanes);
@@ -186,15 +187,15 @@ impl Track {
                 access.lanes != 0
             });
         }
-        self.in_front.retain_mut(|first| {
+        self.ahead.retain_mut(|first| {
             first.lanes &= lanes;
             first.lanes != 0
         });
     }
 
-    /// Takes in the lanes of another track with their past.
+    /// Adds the lanes of another track with their history.
     pub fn join(&mut self, mut other: Track) {
-        // The clock of the one that has counted more becomes that of both: no age changes.
+        // Both use the clock that has counted more: ages do not change.
         if other.clock > self.clock {
             std::mem::swap(self, &mut other);
         }
@@ -204,18 +205,19 @@ impl Track {
             let later = access.later.shifted(ahead);
             self.add(Access { issue: access.issue + ahead, later, ..access });
         }
-        for first in other.in_front {
-            self.in_front.push(InFront { issue: first.issue + ahead, ..first });
+        for first in other.ahead {
+            self.ahead.push(Earlier { issue: first.issue + ahead, ..first });
         }
     }
 
-    /// Lets go what is over by now, and waits for scoreboards, which hold what issued two cycles ago or earlier.
+    /// Removes accesses that have ended, and waits for scoreboards, which count instructions that
+    /// issued at least two cycles ago.
     pub fn wait(&mut self, scoreboards: u8) {
         let clock = self.clock;
         let age = |issue: u64| clock - issue;
         self.fixed
             .retain(|access| !matches!(access.end, End::After(life) if age(access.issue) >= life.into()));
-        self.in_front.retain(|first| age(first.issue) < Ahead::MOST.into());
+        self.ahead.retain(|first| age(first.issue) < Ahead::MOST.into());
         if scoreboards != 0 {
             self.announced.retain_mut(|access| {
                 access.later.pass(clock);
@@ -228,7 +230,7 @@ impl Track {
         }
     }
 
-    /// Looks for accesses under way that an access depends on, with lanes in common.
+    /// Finds accesses in flight that an access depends on, with lanes in common.
     pub fn check(&mut self, touch: &Touch, lanes: u32, mut meets: impl FnMut(Touched)) {
         let Touch { register, writes, slot, component } = *touch;
         let busy = self.writing.has(register) || (writes && self.reading.has(register));
@@ -265,15 +267,16 @@ impl Track {
         self.reading.set(register, reading);
     }
 
-    /// Cycles since an issue.
+    /// The number of cycles since an issue.
     fn age(&self, issue: u64) -> u8 {
         u8::try_from(self.clock - issue).unwrap_or(u8::MAX)
     }
 
-    /// Looks for instructions in front that are not as many cycles ago as `behind` demands of each [`Ahead`].
-    pub fn check_behind(&self, behind: &[u8; Ahead::ALL.len()], lanes: u32, early: &mut Earlies) {
-        for first in &self.in_front {
-            let need = behind[first.ahead as usize];
+    /// Finds earlier instructions that are fewer cycles ago than `least` requires for each
+    /// [`Ahead`].
+    pub fn check_ahead(&self, least: &[u8; Ahead::ALL.len()], lanes: u32, early: &mut Earlies) {
+        for first in &self.ahead {
+            let need = least[first.ahead as usize];
             let have = self.age(first.issue);
             let lanes = lanes & first.lanes;
             if have < need && lanes != 0 {
@@ -283,24 +286,25 @@ impl Track {
         }
     }
 
-    /// Starts what an instruction starts that does something for the lanes of `active`, and lets its stall pass.
+    /// Starts the accesses of an instruction that has an effect for the lanes of `active`, and lets
+    /// its stall pass.
     pub fn start(&mut self, facts: &Facts, producer: u32, active: u32) {
         if active != 0 {
-            // Whoever touches such a register later depends on this instruction, which has itself been checked
-            // against what was under way.
+            // A later access of such a register depends on this instruction, which has itself been
+            // checked against the accesses in flight.
             for &register in &facts.written {
                 if self.writing.has(register) || self.reading.has(register) {
                     self.forget(register, concerned(register, active));
                 }
             }
             if let Some(ahead) = facts.ahead {
-                self.in_front.retain_mut(|first| {
+                self.ahead.retain_mut(|first| {
                     if first.ahead == ahead {
                         first.lanes &= !active;
                     }
                     first.lanes != 0
                 });
-                self.in_front.push(InFront { ahead, producer, lanes: active, issue: self.clock });
+                self.ahead.push(Earlier { ahead, producer, lanes: active, issue: self.clock });
             }
         }
         if facts.order == Order::InOrder {
@@ -321,8 +325,9 @@ impl Track {
         }
     }
 
-    /// An instruction announces, too, the end of what it cannot overtake. A barrier of the CTA stands behind all that has been
-    /// done in shared memory, so that its operands have been read; so have those of earlier barriers.
+    /// An instruction also signals the end of the accesses that it cannot overtake. A CTA barrier
+    /// comes after all earlier accesses of shared memory, so their operands have been read, and so
+    /// have those of earlier barriers.
     fn follow(&mut self, facts: &Facts, producer: u32) {
         let ([results, operands], clock) = (facts.announces, self.clock);
         if results | operands != 0 {
@@ -344,7 +349,7 @@ impl Track {
         }
     }
 
-    /// Lanes go to another function, where nothing is known of what they have under way.
+    /// Lanes leave the function; the other function knows nothing about their accesses in flight.
     pub fn leave_function(&mut self, lanes: u32, early: &mut Earlies) {
         let clock = self.clock;
         for list in [&mut self.fixed, &mut self.announced] {
@@ -365,13 +370,13 @@ impl Track {
                 access.lanes != 0
             });
         }
-        self.in_front.retain_mut(|first| {
+        self.ahead.retain_mut(|first| {
             first.lanes &= !lanes;
             first.lanes != 0
         });
     }
 
-    /// Forgets what lanes have under way on a register.
+    /// Forgets the accesses of some lanes to a register.
     fn forget(&mut self, register: u16, lanes: u32) {
         let (mut writing, mut reading) = (false, false);
         for list in [&mut self.fixed, &mut self.announced] {
@@ -389,8 +394,8 @@ impl Track {
         self.reading.set(register, reading);
     }
 
-    /// Adds an access. An older one by the same operand in the same lanes is too early for nobody for whom this one is
-    /// not, so it goes.
+    /// Adds an access. It replaces an older one by the same operand in the same lanes: an access
+    /// that is too early after the older one is also too early after the new one.
     fn add(&mut self, mut new: Access) {
         let Touch { register, writes, .. } = new.touch;
         let list = match new.end {

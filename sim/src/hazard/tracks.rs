@@ -1,4 +1,4 @@
-//! The pasts of a warp's lanes: one track for those that have come the same way.
+//! The histories of a warp's lanes: one track for the lanes that took the same path.
 
 use smallvec::SmallVec;
 
@@ -13,8 +13,8 @@ pub(crate) struct Tracks {
 }
 
 impl Tracks {
-    /// Puts the lanes that execute together on one track, all by themselves. Lanes that come for the first time have
-    /// no past.
+    /// Moves the lanes that execute together to a track that holds only them. Lanes that appear for
+    /// the first time have no history.
     pub(super) fn bring_together(&mut self, lanes: u32) -> &mut Track {
         if self.list.get(self.current).is_none_or(|track| track.lanes != lanes) {
             self.regroup(lanes);
@@ -22,7 +22,7 @@ impl Tracks {
         &mut self.list[self.current]
     }
 
-    /// The track of the lanes that were brought together last.
+    /// The track of the lanes that were last brought together.
     pub(super) fn current(&mut self) -> &mut Track {
         &mut self.list[self.current]
     }
@@ -52,7 +52,7 @@ impl Tracks {
         self.list.push(track);
     }
 
-    /// Lanes have ended.
+    /// Removes lanes that have ended.
     pub(crate) fn end(&mut self, lanes: u32) {
         self.list.iter_mut().for_each(|track| track.lanes &= !lanes);
         self.list.retain(|track| track.lanes != 0);

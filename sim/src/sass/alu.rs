@@ -1,7 +1,7 @@
 //! Integer addition, logic, shifts, comparison and selection.
 //!
-//! The rows of the uniform datapath with the same arithmetic (`UIADD3`, `ULEA`, `USHF`, `ULOP3`) come here
-//! too: only the files of their registers differ, which the operands know.
+//! The rows of the uniform datapath with the same arithmetic (`UIADD3`, `ULEA`, `USHF`, `ULOP3`)
+//! are here too: only their register files differ, and the operands know these.
 
 use ptxc_sass::{ModKind, Op, PReg, RegFile};
 use ptxc_semantics::bits::{self, Funnel, Limit, PrmtMode};
@@ -17,7 +17,7 @@ pub(super) fn sign(i: &Fields<'_>) -> IntType {
     if i.modifier(ModKind::Sign) == ".U32" { U32 } else { S32 }
 }
 
-/// How a comparison's result is combined with a predicate.
+/// The operation that combines the result of a comparison with a predicate.
 pub(super) fn combine(i: &Fields<'_>) -> Result<fn(u32, u32) -> u32, String> {
     Ok(match i.modifier(ModKind::Combine) {
         ".AND" => |a, b| a & b,
@@ -27,8 +27,8 @@ pub(super) fn combine(i: &Fields<'_>) -> Result<fn(u32, u32) -> u32, String> {
     })
 }
 
-/// An addend: its bits, and the one that completes the two's complement of a negated one and counts in
-/// the carry.
+/// An addend: its bits, and the 1 that completes the two's complement of a negated addend and
+/// counts in the carry.
 fn addend(source: Source) -> (Source, u32) {
     match source.neg {
         true => (Source { neg: false, not: !source.not, ..source }, 1),
@@ -36,7 +36,7 @@ fn addend(source: Source) -> (Source, u32) {
     }
 }
 
-/// `a + b + c` with carries in; the carries out in `pd` (one or more) and `pe` (two or more).
+/// `a + b + c` with carries in; the carries out are in `pd` (one or more) and `pe` (two or more).
 fn add3<const N: usize>(i: &Fields<'_>, carries: [PredSource; N]) -> Decoded {
     let d = i.dest("d")?;
     let (pd, pe) = (i.pred_dest("pd")?, i.pred_dest("pe")?);
@@ -102,7 +102,7 @@ pub(super) fn set_where(holds: impl Fn(usize) -> bool) -> u32 {
     (0..LANES).fold(0, |set, n| set | if holds(n) { BIT[n] } else { 0 })
 }
 
-/// Two predicates from a comparison: it and its complement, each combined with `ps`.
+/// Two predicates from a comparison: the result and its complement, each combined with `ps`.
 pub(super) fn set_predicates(i: &Fields<'_>, compare: impl Fn(&Registers) -> u32 + 'static) -> Decoded {
     let (pd, pe, ps) = (i.pred_dest("pd")?, i.pred_dest("pe")?, i.pred("ps")?);
     let combine = combine(i)?;
@@ -114,7 +114,7 @@ pub(super) fn set_predicates(i: &Fields<'_>, compare: impl Fn(&Registers) -> u32
     }))
 }
 
-/// An integer comparison, or the result of one that ignores its operands.
+/// An integer comparison, or the constant result of one that ignores its operands.
 fn comparison(i: &Fields<'_>) -> Result<Result<IntCmp, bool>, String> {
     Ok(match i.modifier(ModKind::Compare) {
         ".F" => Err(false),
@@ -129,7 +129,8 @@ fn comparison(i: &Fields<'_>) -> Result<Result<IntCmp, bool>, String> {
     })
 }
 
-/// The lanes in which `a cmp b` holds: a loop for each comparison, so that each is vector code.
+/// The lanes in which `a cmp b` holds. Each comparison has a loop of its own, so that it becomes
+/// vector code.
 fn compare_lanes(ty: IntType, cmp: IntCmp, a: &Lanes, b: &Lanes) -> u32 {
     #[inline(always)]
     fn lanes(ty: IntType, cmp: IntCmp, a: &Lanes, b: &Lanes) -> u32 {
@@ -161,7 +162,7 @@ pub(super) fn isetp(i: &Fields<'_>) -> Decoded {
     }
 }
 
-/// `ISETP.EX`: the upper words decide, or where they are equal the comparison of what lies below.
+/// `ISETP.EX`: the upper words decide, or if they are equal, the comparison of the lower words.
 pub(super) fn isetp_ex(i: &Fields<'_>) -> Decoded {
     let (a, b, below, ty) = (i.word("a")?, i.word("b")?, i.pred("pt")?, sign(i));
     match comparison(i)? {
@@ -190,7 +191,8 @@ pub(super) fn shf(i: &Fields<'_>) -> Decoded {
         limit: if i.modifier(ModKind::Combine) == ".W" { Limit::Wrap } else { Limit::Clamp },
     };
     let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
-    // The shifts of words and the usual ones of pairs as constants: vector code.
+    // The shifts of words and the common shifts of pairs are constants here, so that they become
+    // vector code.
     const WORD: Funnel = Funnel { left: true, ty: U32, high: false, limit: Limit::Clamp };
     const LEFT: Funnel = Funnel { left: true, ty: U64, high: true, limit: Limit::Clamp };
     const LOGICAL: Funnel = Funnel { left: false, ty: U32, high: true, limit: Limit::Clamp };
@@ -252,7 +254,7 @@ pub(super) fn lea_hi_x(i: &Fields<'_>) -> Decoded {
     lea_high(i, Some(i.pred("ps")?))
 }
 
-/// The upper word of the shifted `c:a`, where with `.SX32` the sign of `a` stands for `c`, plus `b`.
+/// The upper word of the shifted `c:a`, plus `b`. With `.SX32` the sign of `a` replaces `c`.
 fn lea_high(i: &Fields<'_>, carry: Option<PredSource>) -> Decoded {
     let (a, c, shift) = (i.word("a")?, i.word("c")?, i.imm("shift")? & 31);
     let extend = match i.modifier(ModKind::Variant) {
@@ -296,7 +298,7 @@ pub(super) fn sel(i: &Fields<'_>) -> Decoded {
     select(i, Registers::int, |holds, a, b| if holds { a } else { b })
 }
 
-/// The least result of a signed instruction: zero with `.RELU`.
+/// The smallest result of a signed instruction: zero with `.RELU`.
 fn floor(i: &Fields<'_>) -> Result<i32, String> {
     match i.modifier(ModKind::Sat) {
         "" => Ok(i32::MIN),
@@ -361,7 +363,7 @@ pub(super) fn plop3(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// `PLOP3.LUT` of signs.
+/// `PLOP3.LUT` on signs.
 pub(super) fn plop3_sign(i: &Fields<'_>) -> Decoded {
     let (pd, pe) = (i.pred_dest("pd")?, i.pred_dest("pe")?);
     let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
@@ -378,8 +380,8 @@ pub(super) fn plop3_sign(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// The predicates that a mask chooses, each with its bit in the register, and the mask of these bits. Uniform ones are in the
-/// byte that the modifier names.
+/// The predicates that a mask chooses, each with its bit in the register, and the mask of these
+/// bits. Uniform predicates are in the byte that the modifier names.
 fn chosen_predicates(i: &Fields<'_>, file: RegFile) -> Result<(u32, Vec<(PReg, u32)>), String> {
     let byte = match i.modifier(ModKind::Variant) {
         "" => 0,
@@ -388,7 +390,7 @@ fn chosen_predicates(i: &Fields<'_>, file: RegFile) -> Result<(u32, Vec<(PReg, u
         ".B3" => 3,
         _ => return i.unknown(ModKind::Variant),
     };
-    // Without a mask all are moved.
+    // Without a mask all predicates are moved.
     let mask = if i.inst.get("mask").is_some() { i.imm("mask")? } else { 0xff };
     let chosen = (0..file.count()).filter(|&n| has(mask, n.into()));
     Ok((mask << (8 * byte), chosen.map(|n| (PReg::new(file, n), 8 * byte + u32::from(n))).collect()))
@@ -440,10 +442,10 @@ pub(super) fn viaddmnmx(i: &Fields<'_>) -> Decoded {
     choose_extreme(i, |ty, _, a, b| int::add(ty, a, b))
 }
 
-/// The lesser or the greater of two integers.
+/// The minimum or the maximum of two integers.
 type Extreme = fn(IntType, u64, u64) -> u64;
 
-/// The lesser or the greater, as the predicate says, of what `a` and `b` make and `c`.
+/// The minimum or maximum, as the predicate says, of `c` and the result of `a` and `b`.
 fn choose_extreme(
     i: &Fields<'_>,
     made: impl Fn(IntType, Extreme, u64, u64) -> u64 + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! Atomic updates of memory, and the question in which memory a generic address lies.
+//! Atomic updates of memory, and tests of the memory that a generic address lies in.
 
 use ptxc_sass::ModKind;
 use ptxc_semantics::float::{self, NanRule};
@@ -18,7 +18,7 @@ use crate::warp::{Flow, LANES, lanes_of};
 /// The new content of a location, from the old one and the data.
 type Update = fn(u64, u64) -> u64;
 
-/// What an instruction does to a location, and its size in bytes.
+/// The update of a location by an instruction, and its size in bytes.
 fn update(i: &Fields<'_>) -> Result<(Update, u32), String> {
     let wide = i.modifier(ModKind::Size) == ".64";
     let (op, ty) = (i.modifier(ModKind::Atomic), i.modifier(ModKind::DataType));
@@ -49,7 +49,8 @@ fn update(i: &Fields<'_>) -> Result<(Update, u32), String> {
     Ok((update, bytes))
 }
 
-/// What a vector instruction does to each word of a location, and the number of words; `None` for a scalar one.
+/// The update of each word of a location by a vector instruction, and the number of words; `None`
+/// for a scalar instruction.
 fn word_update(i: &Fields<'_>) -> Option<(Update, usize)> {
     fn halves(op: &str, add: Update, [min, max]: [Update; 2]) -> Option<Update> {
         match op {
@@ -88,7 +89,7 @@ fn word_update(i: &Fields<'_>) -> Option<(Update, usize)> {
     Some((update?, words))
 }
 
-/// Where an update happens, what kind it is, and where its results go.
+/// The space of an update, its kind, and the operands for its results.
 struct Target {
     place: Place,
     kind: UpdateKind,
@@ -104,9 +105,9 @@ impl Target {
         Ok(Target { place: Place::new(i, space)?, kind, bytes, d, pd })
     }
 
-    /// Shows the location of each lane to `update`, lane by lane, and writes the words that it gives. A lane whose
-    /// memory does no such updates changes nothing and its predicate is false; a program that does not look at it is
-    /// at fault.
+    /// Calls `update` with the location of each lane, lane by lane, and writes the words that it
+    /// returns. A lane whose memory does not support the update changes nothing, and its predicate
+    /// is false. It is a fault if the program does not read the predicate.
     fn each<const N: usize>(
         &self,
         registers: &mut Registers,
@@ -129,7 +130,8 @@ impl Target {
             } else if pd.is_some() {
                 [NOT_DONE as u32; N]
             } else {
-                let what = format!("{memory:?} memory does no such update, and no predicate says so");
+                let what =
+                    format!("{memory:?} memory does not support this update, and no predicate reports it");
                 return Err(Fault::new(lane, what));
             };
             for (old, word) in old.iter_mut().zip(words) {
@@ -144,7 +146,7 @@ impl Target {
     }
 }
 
-/// Updates words of a location, each by itself, for each lane in turn.
+/// Updates words of a location, each separately, for each lane in turn.
 fn vector<const N: usize>(i: &Fields<'_>, space: Space, update: Update) -> Decoded {
     let data = i.words::<N>("data")?;
     let target = Target::new(i, space, UpdateKind::Float, 4 * N as u32)?;
@@ -172,8 +174,8 @@ fn operand(i: &Fields<'_>, name: &str, bytes: u32) -> Result<[Source; 2], String
     }
 }
 
-/// Updates a location for each lane in turn: `update` gets the old content and the operands of the lane, and gives the
-/// new content and the result.
+/// Updates a location for each lane in turn: `update` gets the old content and the operands of the
+/// lane, and returns the new content and the result.
 fn atomic(
     i: &Fields<'_>,
     space: Space,
@@ -193,7 +195,7 @@ fn atomic(
     Ok(action)
 }
 
-/// Exchanges 128 bits for the first operand, or for the second where they equal the first.
+/// Exchanges 128 bits for the first operand, or for the second operand if they equal the first.
 fn swap_wide(i: &Fields<'_>, space: Space, operands: [&'static str; 2], compare: bool) -> Decoded {
     let target = Target::new(i, space, UpdateKind::Swap, 16)?;
     let [expected, new] = [i.words::<4>(operands[0])?, i.words::<4>(operands[1])?];

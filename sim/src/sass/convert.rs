@@ -1,4 +1,4 @@
-//! Conversions between integers and floats, formats, and to integral values.
+//! Conversions between integers, between formats, from one to the other, and to integral values.
 
 use ptxc_sass::{HalfSelect, ModKind};
 use ptxc_semantics::convert::{self, NanToInt};
@@ -11,7 +11,7 @@ use super::half;
 use super::registers::{Origin, Registers, Source};
 use crate::warp::{Flow, LANES};
 
-/// A source operand as 64 bits a lane.
+/// Reads a source operand as 64 bits per lane.
 type Read = fn(&Registers, [Source; 2]) -> [u64; LANES];
 
 /// One word as an integer.
@@ -29,7 +29,7 @@ fn single(registers: &Registers, source: [Source; 2]) -> [u64; LANES] {
     registers.float(source[0]).map(u64::from)
 }
 
-/// `d = f(b)` for a result of so many words and an operand read in that way.
+/// `d = f(b)` for a result of `words` words and an operand read with `read`.
 fn map(i: &Fields<'_>, words: u8, read: Read, f: impl Fn(u64) -> u64 + 'static) -> Decoded {
     let d = i.dests("d", words)?;
     let b = match i.inst.slot_index("b") {
@@ -121,7 +121,7 @@ pub(super) fn i2f_f64_64(i: &Fields<'_>) -> Decoded {
     map(i, 2, Registers::wide, move |b| convert::int_to_float(from, F64, b, mode))
 }
 
-/// `I2I`: the nearest number that the smaller type has.
+/// `I2I`: the nearest number in the range of the smaller type.
 pub(super) fn i2i(i: &Fields<'_>) -> Decoded {
     let to = match i.modifier(ModKind::DataType) {
         ".U8" => IntType::new(8, false),
@@ -133,7 +133,7 @@ pub(super) fn i2i(i: &Fields<'_>) -> Decoded {
     map(i, 1, word, move |a| u64::from(to.value(convert::int_to_int_sat(S32, to, a)) as u32))
 }
 
-/// A result that is narrower than its register, by its sign.
+/// A result that is narrower than its register, extended by its sign.
 fn extended(ty: IntType, result: u64) -> u64 {
     u64::from(ty.value(result) as u32)
 }
@@ -184,7 +184,7 @@ pub(super) fn f2f_narrow_half(i: &Fields<'_>) -> Decoded {
     map(i, 1, Registers::double, move |b| convert::float_to_float(F64, to, b, mode))
 }
 
-/// What the signs of `b` make of a float of that format.
+/// Applies the signs of `b` to a float of `format`.
 fn signs(i: &Fields<'_>, format: Format) -> Result<impl Fn(u64) -> u64 + use<>, String> {
     let signs = i.word("b")?;
     Ok(move |b| {
@@ -269,7 +269,7 @@ pub(super) fn f2fp(i: &Fields<'_>) -> Decoded {
     })
 }
 
-/// `HADD2.F32` of `-RZ`, which widens a half of `b`. Other sums are not known to the bit.
+/// `HADD2.F32` of `-RZ`, which widens a half of `b`. The bits of other sums are not known.
 pub(super) fn hadd2_f32(i: &Fields<'_>) -> Decoded {
     let a = i.word("a")?;
     if !(matches!(a.origin, Origin::Value(0)) && a.neg) {

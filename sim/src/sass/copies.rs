@@ -1,7 +1,9 @@
-//! Asynchronous copies: they are made as late as the program lets them, see [`asynchronous`](crate::asynchronous).
+//! Asynchronous copies: they are made as late as the program allows, see
+//! [`asynchronous`](crate::asynchronous).
 //!
-//! The groups that a wait waits for are those of the lanes that wait. The machine counts those of the whole warp, so that it waits
-//! for more, never for less: what is right here is right there.
+//! A wait waits for the groups of the waiting lanes. The hardware counts the groups of the whole
+//! warp, so it waits for more, never for less: a program that is right here is right on the
+//! hardware.
 
 use ptxc_machine::Arch;
 use ptxc_sass::ModKind;
@@ -60,12 +62,12 @@ fn commit(kind: Kind) -> Decoded {
     }))
 }
 
-/// The units of 16 bytes in the lower half of the word that says how many bytes.
+/// The size in the lower half of the word, in units of 16 bytes, converted to bytes.
 fn bytes(word: u32) -> u32 {
     (word & 0xffff) << 4
 }
 
-/// An address in shared memory of the cluster, as memory counts.
+/// An address in shared memory of the cluster, in memory's numbering.
 fn cluster_address(arch: Arch, word: u32) -> u64 {
     u64::from(word.wrapping_sub(arch.facts().limits.reserved_shared))
 }
@@ -97,7 +99,7 @@ pub(super) fn ublkcp_s_s(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// Asks for a copy of which an mbarrier learns once.
+/// Requests a copy that one mbarrier counts once.
 fn once(step: &mut Step<'_>, bulk: Bulk) -> Result<Flow, Fault> {
     let lane = step.lanes.trailing_zeros();
     let thread = step.memory.first_thread + lane;
@@ -105,7 +107,7 @@ fn once(step: &mut Step<'_>, bulk: Bulk) -> Result<Flow, Fault> {
     Ok(Flow::Next)
 }
 
-/// `UBLKCP.G.S`: one copy, which is in the group of each lane.
+/// `UBLKCP.G.S`: one copy, in the group of each lane.
 pub(super) fn ublkcp_g_s(i: &Fields<'_>) -> Decoded {
     let (to, from, size) = (i.words::<2>("to")?, i.word("addr")?, i.word("bytes")?);
     let arch = i.arch;
@@ -122,7 +124,7 @@ pub(super) fn ublkcp_g_s(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// `DEPBAR.LE`: of the groups of all kinds, since one scoreboard counts them.
+/// `DEPBAR.LE`: waits for groups of all kinds, because one scoreboard counts them.
 pub(super) fn depbar_le(i: &Fields<'_>) -> Decoded {
     let most = i.imm("n")?;
     Ok(Box::new(move |registers, step| {

@@ -9,7 +9,7 @@ use super::fields::{Action, Decoded, Fields};
 use super::fma::{comparison, rounding};
 use crate::warp::Flow;
 
-/// `d = f(a, b, c)` on pairs; operands that a row lacks are not looked at.
+/// `d = f(a, b, c)` on pairs; operands that a row does not have are ignored.
 fn map(i: &Fields<'_>, names: [&str; 3], f: fn(u64, u64, u64, Mode) -> u64) -> Decoded {
     let (d, mode) = (i.dests("d", 2)?, Mode::new(rounding(i)?));
     let [a, b, c] = [i.double(names[0])?, i.double(names[1])?, i.double(names[2])?];
@@ -37,8 +37,8 @@ pub(super) fn dfma(i: &Fields<'_>) -> Decoded {
     map(i, ["a", "b", "c"], |a, b, c, mode| float::fma(F64, a, b, c, mode))
 }
 
-/// `DSETP`. With `.MIN` and `.MAX` the first predicate says that `a` is the result, the second that both operands
-/// are NaNs: so the sequences that ptxas makes for PTX `min` and `max` read them.
+/// `DSETP`. With `.MIN` and `.MAX` the first predicate is true if `a` is the result, and the second
+/// if both operands are NaNs: the sequences that ptxas emits for PTX `min` and `max` read them so.
 pub(super) fn dsetp(i: &Fields<'_>) -> Decoded {
     let (a, b) = (i.double("a")?, i.double("b")?);
     let extreme: fn(Format, u64, u64, NanRule, bool) -> u64 = match i.modifier(ModKind::Compare) {

@@ -1,7 +1,8 @@
-//! The fields of an instruction as its function asks for them, by the names of its row.
+//! The fields of an instruction, accessed by the names in its row.
 //!
-//! Decoding happens once an instruction of the program: constants are read from their bank, modifiers
-//! become values of Rust types, and what the engine does not know is an error then, not a surprise later.
+//! Each instruction of the program is decoded once: constants are read from their bank, modifiers
+//! become values of Rust types, and anything that the engine does not support is an error then, not
+//! later.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +15,13 @@ use crate::error::Fault;
 use crate::memory::read_le;
 use crate::warp::Flow;
 
-/// What an instruction does: changes the registers of `step.lanes` and says where they go.
+/// The effect of an instruction: changes the registers of `step.lanes` and returns where they go.
 pub(super) type Action = Box<dyn Fn(&mut Registers, &mut Step<'_>) -> Result<Flow, Fault>>;
 
-/// An action, or why there is none.
+/// An action, or the reason why there is none.
 pub(super) type Decoded = Result<Action, String>;
 
-/// An instruction to be decoded, and its surroundings.
+/// An instruction to decode, and its context.
 pub(super) struct Fields<'a> {
     /// The instruction.
     pub inst: &'a Inst<PReg>,
@@ -30,7 +31,7 @@ pub(super) struct Fields<'a> {
     pub program: &'a Program,
     /// The constant banks.
     pub constants: &'a BTreeMap<u8, Vec<u8>>,
-    /// By how many units in the last place results of `MUFU` may be off.
+    /// The largest error of results of `MUFU`, in units in the last place.
     pub mufu_error: u8,
 }
 
@@ -41,13 +42,13 @@ pub(super) struct Address {
     pub base: Source,
     /// Its upper word, if it is 64 bits wide.
     pub base_high: Option<Source>,
-    /// What the register part is multiplied by.
+    /// The factor of the register part.
     pub scale: u8,
     /// The uniform part.
     pub uniform: Source,
     /// Its upper word, if it is 64 bits wide.
     pub uniform_high: Option<Source>,
-    /// Added, in bytes.
+    /// The constant part, in bytes.
     pub offset: i32,
     /// The pair that holds the descriptor.
     pub descriptor: Option<[Source; 2]>,
@@ -66,7 +67,7 @@ impl<'a> Fields<'a> {
         match register.file() {
             RegFile::Gpr => Ok(Origin::Lane(register.index())),
             RegFile::Ugpr => Ok(Origin::Uniform(register.index())),
-            _ => Err(format!("{register} holds no number")),
+            _ => Err(format!("{register} does not hold a number")),
         }
     }
 
@@ -78,7 +79,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A register, read as it is.
+    /// A register, read without modifiers.
     pub fn register_source(&self, register: PReg) -> Result<Source, String> {
         self.register(register).map(plain)
     }
@@ -91,7 +92,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The `n` consecutive words of a source operand, signs on each.
+    /// The `n` consecutive words of a source operand, with signs applied to each.
     pub fn words<const N: usize>(&self, name: &str) -> Result<[Source; N], String> {
         let operand = self.operand(name)?;
         let mut words = [plain(Origin::Value(0)); N];
@@ -139,7 +140,8 @@ impl<'a> Fields<'a> {
         self.words::<1>(name).map(|[word]| word)
     }
 
-    /// A source operand if it is there at all: hidden ones are the constant register by default.
+    /// A source operand, if the instruction has it: hidden operands are the constant register by
+    /// default.
     pub fn optional_word(&self, name: &str) -> Result<Option<Source>, String> {
         match self.operand(name)?.kind {
             OperandKind::Zero(_) => Ok(None),
@@ -259,7 +261,7 @@ impl<'a> Fields<'a> {
     /// A memory address.
     pub fn address(&self, name: &str) -> Result<Address, String> {
         let OperandKind::Mem(address) = self.operand(name)?.kind else {
-            return Err(format!("{name} is no address"));
+            return Err(format!("{name} is not an address"));
         };
         let word = |register: Option<PReg>, n: u8| match register {
             None => Ok(plain(Origin::Value(0))),
@@ -290,7 +292,7 @@ impl<'a> Fields<'a> {
         self.inst.modifier(kind)
     }
 
-    /// The error for a modifier that the engine doesn't know.
+    /// The error for a modifier that the engine does not support.
     pub fn unknown<T>(&self, kind: ModKind) -> Result<T, String> {
         Err(format!("the modifier `{}`", self.modifier(kind)))
     }
@@ -336,7 +338,8 @@ pub(super) fn map2(
     }))
 }
 
-/// `d = f(a, b, c)`, lane by lane. With one value of `b` for all lanes, a shift by `b` is vector code.
+/// `d = f(a, b, c)`, lane by lane. With one value of `b` for all lanes, a shift by `b` is vector
+/// code.
 pub(super) fn map3(
     d: Dest,
     read: impl Fn(&Registers, Source) -> Lanes + 'static,

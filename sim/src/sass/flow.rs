@@ -7,7 +7,7 @@ use super::registers::{Registers, Source};
 use crate::error::Fault;
 use crate::warp::{Flow, LANES, Wait, lanes_of};
 
-/// `BRA`. With `.U.ANY` all lanes that are here go where one of them does, with `.U` where all of them do.
+/// `BRA`. With `.U.ANY` all active lanes jump if one of them does, with `.U` if all of them do.
 pub(super) fn bra(i: &Fields<'_>) -> Decoded {
     let (ps, target, guard) = (i.pred("ps")?, i.target("target")?, i.guard());
     let all = i.modifier(ModKind::Variant) == ALL;
@@ -24,12 +24,13 @@ pub(super) fn bra(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// The modifier of a branch that all lanes take if one does.
+/// The modifier of a branch that all lanes take if any lane does.
 const ANY: &str = ".U.ANY";
 /// The modifier of a branch that no lane takes unless all do.
 const ALL: &str = ".U";
 
-/// Whether an instruction says where lanes go for which its guard does not hold: all that are here go the same way.
+/// Whether an instruction also decides for lanes whose guard is false: all active lanes go the same
+/// way.
 pub(super) fn decides_for_all(inst: &Inst<PReg>) -> bool {
     match inst.op {
         Op::BRA => matches!(inst.modifier(ModKind::Variant), ANY | ALL),
@@ -37,11 +38,11 @@ pub(super) fn decides_for_all(inst: &Inst<PReg>) -> bool {
     }
 }
 
-/// `BRA.DIV`: taken unless the live lanes of the mask are all here; `BRA.CONV`: taken if they are. All lanes that are here go
-/// the same way: the guard says which of them count.
+/// `BRA.DIV` is taken unless all live lanes of the mask are active; `BRA.CONV` is taken if they
+/// are. All active lanes go the same way: the guard selects the lanes that count.
 pub(super) fn bra_together<const CONV: bool>(i: &Fields<'_>) -> Decoded {
     let (target, guard) = (i.target("target")?, i.guard());
-    // Without a mask it is for all lanes, as with the complement of none.
+    // Without a mask it applies to all lanes, like the complement of an empty mask.
     let (mask, complement) = match i.inst.get("mask") {
         Some(operand) => (Some(i.word("mask")?), operand.flags.not),
         None => (None, true),
@@ -55,7 +56,7 @@ pub(super) fn bra_together<const CONV: bool>(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// `BRX` and `BRXU`. A lane whose address is none of the named targets is a fault.
+/// `BRX` and `BRXU`. An address that is not one of the named targets is a fault of the lane.
 pub(super) fn brx(i: &Fields<'_>) -> Decoded {
     let ([low, high], offset, targets) = (i.words::<2>("a")?, i.imm("offset")?, i.indexed_targets()?);
     let offset = i64::from(offset as i32);
@@ -71,31 +72,37 @@ pub(super) fn brx(i: &Fields<'_>) -> Decoded {
             let place = u32::try_from(address / bytes).ok().filter(|_| address % bytes == 0);
             places[at] = match place {
                 Some(place) if targets.binary_search(&place).is_ok() => place,
-                _ => return Err(Fault::new(lane, format!("goes to {address:#x}, which is no target of it"))),
+                _ => {
+                    return Err(Fault::new(
+                        lane,
+                        format!("goes to {address:#x}, which is not one of its targets"),
+                    ));
+                }
             };
         }
         Ok(Flow::Spread(Box::new(places)))
     }))
 }
 
-/// `CALL`: where to come back is in registers, for which the caller has seen.
+/// `CALL`: the return address is in registers, which the caller has set.
 pub(super) fn call(i: &Fields<'_>) -> Decoded {
     let target = i.function("target")?;
     Ok(Box::new(move |_, step| Ok(Flow::Branch { taken: step.lanes, target })))
 }
 
-/// `CALL` of an address in registers, and `RET`: each lane goes where its own registers say.
+/// `CALL` of an address in registers, and `RET`: each lane goes to the address in its own
+/// registers.
 pub(super) fn jump_to_register(i: &Fields<'_>) -> Decoded {
     jump_where(i, |_| u32::MAX)
 }
 
-/// `RET` with a predicate besides its guard.
+/// `RET` with a predicate in addition to its guard.
 pub(super) fn return_if(i: &Fields<'_>) -> Decoded {
     let ps = i.pred("ps")?;
     jump_where(i, move |registers| registers.pred(ps))
 }
 
-/// A jump to an address in registers of those lanes that `taken` names; the others go on.
+/// A jump of the lanes in `taken` to an address in registers; the others continue.
 fn jump_where(i: &Fields<'_>, taken: impl Fn(&Registers) -> u32 + Send + Sync + 'static) -> Decoded {
     let ([low, high], base) = (i.words("a")?, i.function("base")?);
     let bytes = u64::from(Program::INST_BYTES);
@@ -106,7 +113,7 @@ fn jump_where(i: &Fields<'_>, taken: impl Fn(&Registers) -> u32 + Send + Sync + 
             let address = u64::from(high[lane as usize]) << 32 | u64::from(low[lane as usize]);
             let target = u32::try_from(address / bytes).ok().filter(|_| address % bytes == 0);
             let Some(target) = target.and_then(|target| target.checked_add(base)) else {
-                return Err(Fault::new(lane, format!("goes to {address:#x}, where no instruction lies")));
+                return Err(Fault::new(lane, format!("goes to {address:#x}, where there is no instruction")));
             };
             targets[lane as usize] = target;
         }
@@ -119,19 +126,19 @@ pub(super) fn exit(_: &Fields<'_>) -> Decoded {
     Ok(Box::new(|_, step| Ok(Flow::Exit(step.lanes))))
 }
 
-/// `BPT`: there is neither a trap handler nor a debugger that would let the thread go on.
+/// `BPT`: there is neither a trap handler nor a debugger that could continue the thread.
 pub(super) fn bpt(_: &Fields<'_>) -> Decoded {
     Ok(Box::new(|_, step| Err(Fault::trap(step.lanes))))
 }
 
-/// `EXIT` with a predicate besides its guard.
+/// `EXIT` with a predicate in addition to its guard.
 pub(super) fn exit_if(i: &Fields<'_>) -> Decoded {
     let ps = i.pred("ps")?;
     Ok(Box::new(move |registers, step| Ok(Flow::Exit(registers.pred(ps) & step.lanes))))
 }
 
-/// `BMOV.32.CLEAR`. With a result it saves the lanes' regions, and other lanes go on waiting for them. Without one the lanes
-/// leave their regions.
+/// `BMOV.32.CLEAR`. With a result it saves the lanes' regions, and other lanes continue to wait for
+/// them. Without a result the lanes leave their regions.
 pub(super) fn bmov_clear(i: &Fields<'_>) -> Decoded {
     let (barrier, d) = (i.convergence("barrier")?, i.dest("d")?);
     if !i.is_register("d") {
@@ -153,13 +160,14 @@ pub(super) fn bmov(i: &Fields<'_>) -> Decoded {
     Ok(Box::new(move |registers, step| {
         let regions = registers.int(a);
         step.control.restore(step.lanes, barrier, &regions).map_err(|lane| {
-            Fault::new(lane, "gives a convergence barrier something that no `BMOV` has saved")
+            Fault::new(lane, "restores a convergence barrier from a value that no `BMOV` has saved")
         })?;
         Ok(Flow::Next)
     }))
 }
 
-/// `RPCMOV.32` to a half of the return address, which lanes use as two more words: calls and returns here go by registers.
+/// `RPCMOV.32` to a half of the return address, which lanes use as two more words: calls and
+/// returns use registers here.
 pub(super) fn rpcmov(i: &Fields<'_>) -> Decoded {
     let (half, b) = (return_half(i)?, i.word("b")?);
     Ok(Box::new(move |registers, step| {
@@ -181,7 +189,7 @@ pub(super) fn rpcmov_read(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// Which half of the return address it is.
+/// The half of the return address that is accessed.
 fn return_half(i: &Fields<'_>) -> Result<usize, String> {
     Ok((i.imm("half")? & 1) as usize)
 }
@@ -210,7 +218,7 @@ pub(super) fn break_(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// `BREAK` with a predicate besides its guard.
+/// `BREAK` with a predicate in addition to its guard.
 pub(super) fn break_if(i: &Fields<'_>) -> Decoded {
     let (ps, barrier) = (i.pred("ps")?, i.convergence("barrier")?);
     Ok(Box::new(move |registers, step| {
@@ -219,7 +227,7 @@ pub(super) fn break_if(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// `YIELD` and `NANOSLEEP`: others go first. How long is left to the scheduler.
+/// `YIELD` and `NANOSLEEP`: other warps go first. The scheduler decides for how long.
 pub(super) fn yield_(_: &Fields<'_>) -> Decoded {
     Ok(Box::new(|_, _| Ok(Flow::Yield)))
 }
@@ -233,7 +241,7 @@ pub(super) fn granted(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// `NOP`, and what has nothing to order or end here: fences.
+/// `NOP`, and instructions that have nothing to order or end here, such as fences.
 pub(super) fn nop(_: &Fields<'_>) -> Decoded {
     Ok(Box::new(|_, _| Ok(Flow::Next)))
 }

@@ -9,7 +9,7 @@ use super::fields::{Decoded, Fields, map1, map2, map3};
 use super::registers::{PredDest, PredSource, Registers, Source};
 use crate::warp::{Flow, LANES, has};
 
-/// The rounding of arithmetic: `.RN` is not written.
+/// The rounding mode of arithmetic: `.RN` is not written.
 pub(super) fn rounding(i: &Fields<'_>) -> Result<Rounding, String> {
     Ok(match i.modifier(ModKind::Round) {
         "" | ".RN" => Rounding::Nearest,
@@ -32,7 +32,8 @@ fn mode(i: &Fields<'_>) -> Result<Mode, String> {
 /// The mode of code that flushes subnormals.
 const FLUSHING: Mode = Mode::IEEE.with_ftz(true);
 
-/// `d = f(a, b)` on binary32. The usual modes are constants where `f` is called, so that it becomes vector code.
+/// `d = f(a, b)` on binary32. The common modes are constants where `f` is called, so that it
+/// becomes vector code.
 fn float2(i: &Fields<'_>, f: impl Fn(u64, u64, Mode) -> u64 + Copy + 'static) -> Decoded {
     let (d, mode, sources) = (i.dest("d")?, mode(i)?, [i.word("a")?, i.word("b")?]);
     match mode {
@@ -65,7 +66,7 @@ pub(super) fn ffma(i: &Fields<'_>) -> Decoded {
     }
 }
 
-/// A float comparison, or the result of one that ignores its operands.
+/// A float comparison, or the constant result of one that ignores its operands.
 pub(super) fn comparison(i: &Fields<'_>) -> Result<Result<FloatCmp, bool>, String> {
     Ok(Ok(match i.modifier(ModKind::Compare) {
         ".F" => return Ok(Err(false)),
@@ -138,8 +139,8 @@ pub(super) fn fmnmx(i: &Fields<'_>) -> Decoded {
 /// A minimum or maximum of [`float`].
 type Extreme = fn(Format, u64, u64, NanRule, bool) -> u64;
 
-/// Minimum and maximum as an instruction has them. With `.XORSIGN` the operands are magnitudes, whose signs
-/// count all the same: they must be read without the bars.
+/// The minimum and maximum of an instruction. With `.XORSIGN` the operands are magnitudes whose
+/// signs still count, so they must be read without the absolute value.
 fn extremes(i: &Fields<'_>) -> Result<[Extreme; 2], String> {
     if !xorsign(i) {
         return Ok([float::min, float::max]);
@@ -156,7 +157,7 @@ pub(super) fn xorsign(i: &Fields<'_>) -> bool {
     i.modifier(ModKind::Sign) == ".XORSIGN"
 }
 
-/// What a minimum or maximum makes of a NaN.
+/// The treatment of NaNs in a minimum or maximum.
 pub(super) fn nan_rule(i: &Fields<'_>) -> NanRule {
     if i.modifier(ModKind::Mode) == ".NAN" { NanRule::Propagate } else { NanRule::Number }
 }
@@ -178,14 +179,15 @@ pub(super) fn imad(i: &Fields<'_>) -> Decoded {
     })
 }
 
-/// The 64-bit `a * b + c`, plus one where the carry holds; and the lanes where `pd` gets a carry out.
+/// The 64-bit `a * b + c`, plus one where the carry holds; and the lanes where `pd` gets a carry
+/// out.
 fn wide_sums(
     i: &Fields<'_>,
     carry: Option<PredSource>,
     pd: PredDest,
 ) -> Result<impl Fn(&Registers) -> ([u64; LANES], u32) + use<>, String> {
     let (a, b, c, signed) = (i.word("a")?, i.word("b")?, i.words::<2>("c")?, sign(i).is_signed());
-    // A negated addend is its complement and one more, which counts in the carry.
+    // A negated addend is its complement plus one, which counts in the carry.
     let (c, more) = match c[0].neg {
         true => (c.map(|word| Source { neg: false, not: true, ..word }), true),
         false => (c, false),

@@ -1,7 +1,7 @@
 //! Two halves in a register: arithmetic, comparison, extremes; and the functions of one half.
 //!
-//! A source operand is read as a word of two halves: those of the register, or one of them twice. Signs come
-//! after that.
+//! A source operand is read as a word of two halves: those of the register, or one of them twice.
+//! Signs are applied after that.
 
 use ptxc_sass::{HalfSelect, ModKind};
 use ptxc_semantics::float::NanRule;
@@ -14,7 +14,7 @@ use super::fma::{comparison, ftz, nan_rule, xorsign};
 use super::registers::{Lanes, Origin, Registers, Source};
 use crate::warp::{Flow, LANES};
 
-/// Which halves of a word are read.
+/// The halves of a word that are read.
 #[derive(Clone, Copy)]
 enum Part {
     Both,
@@ -40,7 +40,7 @@ impl Halves {
             HalfSelect::Low => Part::Low,
             HalfSelect::High => Part::High,
             HalfSelect::Single | HalfSelect::Byte1 | HalfSelect::Byte2 | HalfSelect::Byte3 => {
-                return Err(format!("{name} is no pair of halves"));
+                return Err(format!("{name} is not a pair of halves"));
             }
         };
         let word = Source { abs: false, neg: false, ..source };
@@ -93,7 +93,8 @@ pub(super) fn hadd2_f32_halves(i: &Fields<'_>) -> Decoded {
     map2(i, move |a, b| float::add(F32, wide(a), wide(b), mode) as u32)
 }
 
-/// `HADD2` of a binary32 and zero, which narrows it, for both halves. Other sums are not known to the bit.
+/// `HADD2` of a binary32 and zero, which narrows it, for both halves. The bits of other sums are
+/// not known.
 pub(super) fn hadd2_narrow(single: &str, other: &str, i: &Fields<'_>) -> Decoded {
     let (d, single, other) = (i.dest("d")?, i.word(single)?, i.word(other)?);
     if !(matches!(other.origin, Origin::Value(0)) && other.neg) {
@@ -133,7 +134,8 @@ pub(super) fn hfma2(format: Format, i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// The lanes in which the low halves of `a` and `b` compare so, and those in which the high ones do.
+/// The lanes in which the comparison holds for the low halves of `a` and `b`, and those in which it
+/// holds for the high halves.
 fn compared(format: Format, i: &Fields<'_>) -> Result<impl Fn(&Registers) -> [u32; 2] + use<>, String> {
     let (a, b, ftz) = (Halves::new(i, "a")?, Halves::new(i, "b")?, ftz(i));
     let comparison = comparison(i)?;
@@ -175,7 +177,7 @@ pub(super) fn hset2(format: Format, i: &Fields<'_>) -> Decoded {
 /// A minimum or maximum of [`packed`].
 type Extreme = fn(Format, u32, u32, NanRule, bool) -> u32;
 
-/// `HMNMX2`. With `.XORSIGN` the operands are magnitudes, whose signs count all the same.
+/// `HMNMX2`. With `.XORSIGN` the operands are magnitudes whose signs still count.
 pub(super) fn hmnmx2(format: Format, i: &Fields<'_>) -> Decoded {
     let (mut a, mut b) = (Halves::new(i, "a")?, Halves::new(i, "b")?);
     let (mut least, mut greatest): (Extreme, Extreme) = (packed::min, packed::max);

@@ -1,4 +1,5 @@
-//! Matrices of 8 by 8 halves, a row of which is 16 bytes in shared memory, and a word of it in each of four lanes.
+//! Matrices of 8 by 8 halves. A row is 16 bytes in shared memory; in registers, each of four lanes
+//! has a word of it.
 
 use ptxc_sass::ModKind;
 
@@ -16,7 +17,7 @@ const ROW: usize = 16;
 /// Rows of a matrix.
 const ROWS: usize = 8;
 
-/// How many matrices there are.
+/// The number of matrices.
 fn count(i: &Fields<'_>) -> Result<usize, String> {
     match i.modifier(ModKind::Size) {
         "" => Ok(1),
@@ -26,7 +27,7 @@ fn count(i: &Fields<'_>) -> Result<usize, String> {
     }
 }
 
-/// Whether rows and columns change places.
+/// Whether rows and columns are exchanged.
 fn transposed(i: &Fields<'_>) -> Result<bool, String> {
     match i.modifier(ModKind::Mode) {
         ".M88" => Ok(false),
@@ -35,13 +36,13 @@ fn transposed(i: &Fields<'_>) -> Result<bool, String> {
     }
 }
 
-/// The element of a matrix that a lane has in a half of its register: row and column.
+/// The row and column of the element that a lane has in a half of its register.
 fn element(lane: usize, half: usize, transposed: bool) -> (usize, usize) {
     let (row, column) = (lane / 4, 2 * (lane % 4) + half);
     if transposed { (column, row) } else { (row, column) }
 }
 
-/// All lanes of a warp take part.
+/// Checks that all lanes of a warp take part.
 fn whole_warp(step: &Step<'_>) -> Result<(), Fault> {
     match !step.lanes {
         0 => Ok(()),
@@ -52,7 +53,7 @@ fn whole_warp(step: &Step<'_>) -> Result<(), Fault> {
     }
 }
 
-/// The addresses of the rows, which the first lanes have: a lane a row.
+/// The addresses of the rows, in the first lanes: one lane per row.
 fn addresses(
     place: &Place,
     count: usize,
@@ -102,7 +103,7 @@ pub(super) fn ldsm(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// `STSM`: the other way.
+/// `STSM`: the reverse.
 pub(super) fn stsm(i: &Fields<'_>) -> Decoded {
     let (count, transposed) = (count(i)?, transposed(i)?);
     let data = match count {
@@ -138,7 +139,7 @@ pub(super) fn stsm(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// `MOVM`: the matrix with rows and columns changed.
+/// `MOVM`: the transposed matrix.
 pub(super) fn movm(i: &Fields<'_>) -> Decoded {
     let (d, a) = (i.dest("d")?, i.word("a")?);
     Ok(Box::new(move |registers, step| {

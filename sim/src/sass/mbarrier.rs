@@ -1,7 +1,7 @@
-//! Mbarriers as `SYNCS` and shared atomics work on them, and the barrier of the cluster.
+//! The operations of `SYNCS` and shared atomics on mbarriers, and the barrier of the cluster.
 //!
-//! The word in memory has the layout of the architecture, since programs write it and take states apart
-//! ([`Layout`](crate::mbarrier::Layout)).
+//! The word in memory has the layout of the architecture, because programs write it and extract
+//! states from it ([`Layout`](crate::mbarrier::Layout)).
 
 use ptxc_sass::ModKind;
 
@@ -18,7 +18,7 @@ use crate::memory::{Space, write_le};
 use crate::phase::{self, Answer};
 use crate::warp::{Flow, LANES, lanes_of};
 
-/// `SYNCS.EXCH.64`: who makes an mbarrier does not look at what was there.
+/// `SYNCS.EXCH.64`: initializes an mbarrier, whatever the old content.
 pub(super) fn exchange(i: &Fields<'_>) -> Decoded {
     let (place, data) = (Place::new(i, Space::Shared)?, i.words::<2>("data")?);
     if i.dests("d", 2)?.iter().any(|d| !matches!(d, Dest::Zero)) {
@@ -52,12 +52,12 @@ pub(super) fn invalidate(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// Makes sure that there is an mbarrier.
+/// Faults if there is no mbarrier.
 fn demand(step: &mut Step<'_>, lane: u32, address: u64) -> Result<(), Fault> {
     change(&mut step.memory, lane, address, |_| Ok(())).map(|_| ())
 }
 
-/// Changes the mbarrier of each lane in turn, and gives each its state before.
+/// Changes the mbarrier of each lane in turn, and returns its previous state to each lane.
 fn change_each(
     registers: &mut Registers,
     step: &mut Step<'_>,
@@ -87,7 +87,7 @@ pub(super) fn arrive(i: &Fields<'_>) -> Decoded {
     let place = Place::new(i, if remote { Space::Cluster } else { Space::Shared })?;
     let (d, data) = (i.dests("d", 2)?, i.word("data")?);
     let drops = i.modifier(ModKind::Variant) == ".OPTOUT";
-    let come = move |barrier: &mut Mbarrier, count: u32| match drops {
+    let count_arrivals = move |barrier: &mut Mbarrier, count: u32| match drops {
         true => barrier.drop_out(count).map(|_| ()),
         false => barrier.arrive(count).map(|_| ()),
     };
@@ -101,32 +101,33 @@ pub(super) fn arrive(i: &Fields<'_>) -> Decoded {
         return Ok(Box::new(move |registers, step| {
             let addresses = place.resolve(registers, step)?;
             let counts = registers.int(data).map(count_of);
-            arrive_in_groups(registers, step, &d, (&addresses, &counts), come)
+            arrive_in_groups(registers, step, &d, (&addresses, &counts), count_arrivals)
         }));
     }
     Ok(Box::new(move |registers, step| {
         let addresses = place.resolve(registers, step)?;
         let data = registers.int(data);
         change_each(registers, step, &d, &addresses, |barrier, n| match mode {
-            ".A1T0" => come(barrier, 1),
-            ".ART0" => come(barrier, data[n]),
+            ".A1T0" => count_arrivals(barrier, 1),
+            ".ART0" => count_arrivals(barrier, data[n]),
             ".A0TR" => barrier.expect(data[n]),
             ".A0TX" => barrier.complete(data[n]),
             ".A0T1" => barrier.expect(1),
-            _ => barrier.expect(data[n]).and_then(|()| come(barrier, 1)),
+            _ => barrier.expect(data[n]).and_then(|()| count_arrivals(barrier, 1)),
         })
     }))
 }
 
-/// Lets lanes that name one mbarrier and count arrive as one, and gives each the upper word from before and who they are.
-/// What hardware makes of different counts at one mbarrier is not known; code that takes a lane's state for the
-/// group's and the lanes below it is right for these groups alone.
+/// Lets lanes with the same mbarrier and count arrive together, and returns to each the upper word
+/// from before and the set of these lanes. The hardware's behaviour for different counts at one
+/// mbarrier is not known. Code that derives the state of its group and the lanes below it from a
+/// lane's own state is right only for these groups.
 fn arrive_in_groups(
     registers: &mut Registers,
     step: &mut Step<'_>,
     d: &[Dest],
     (addresses, counts): (&[u64; LANES], &[Option<u32>; LANES]),
-    come: impl Fn(&mut Mbarrier, u32) -> Result<(), String>,
+    count_arrivals: impl Fn(&mut Mbarrier, u32) -> Result<(), String>,
 ) -> Result<Flow, Fault> {
     let layout = step.memory.grid.mbarriers;
     let mut given = [[0; LANES]; 2];
@@ -137,9 +138,11 @@ fn arrive_in_groups(
         let group =
             lanes_of(left).filter(|&lane| key(lane) == key(first)).fold(0, |lanes, lane| lanes | 1 << lane);
         let (address, count) = key(first);
-        let Some(count) = count else { return Err(Fault::new(first, "adds up what is no arrival")) };
+        let Some(count) = count else {
+            return Err(Fault::new(first, "adds up counts that are not arrivals"));
+        };
         let all = count.saturating_mul(u32::count_ones(group));
-        let (_, old) = change(&mut step.memory, first, address, |barrier| come(barrier, all))?;
+        let (_, old) = change(&mut step.memory, first, address, |barrier| count_arrivals(barrier, all))?;
         for lane in lanes_of(group) {
             given[0][lane as usize] = group;
             given[1][lane as usize] = (layout.bits(old) >> 32) as u32;
@@ -179,7 +182,7 @@ pub(super) fn ask(i: &Fields<'_>) -> Decoded {
 }
 
 /// `ARRIVES.LDGSTSBAR.64`.
-pub(super) fn arrive_behind_copies(i: &Fields<'_>) -> Decoded {
+pub(super) fn arrive_after_copies(i: &Fields<'_>) -> Decoded {
     let place = Place::new(i, Space::Shared)?;
     let effect = if i.modifier(ModKind::Mode) == ".TRANSCNT" { Effect::Complete } else { Effect::Arrive };
     Ok(Box::new(move |registers, step| {
@@ -204,7 +207,8 @@ pub(super) fn wait_for_cluster(_: &Fields<'_>) -> Decoded {
     Ok(Box::new(|_, step| whole_warp(step).and_then(|()| cluster::wait(step))))
 }
 
-/// The barrier of the cluster counts warps: ptxas brings the lanes together in front of it wherever they may be apart.
+/// The barrier of the cluster counts warps: ptxas makes the lanes reconverge before it wherever
+/// they may be apart.
 fn whole_warp(step: &Step<'_>) -> Result<(), Fault> {
     match step.control.live & !step.lanes {
         0 => Ok(()),

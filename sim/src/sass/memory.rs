@@ -1,8 +1,9 @@
 //! Addresses, loads and stores.
 //!
-//! A shared address of sm_90 is a window of 24 bits below the rank of the CTA in its cluster; the first
-//! bytes of the window belong to the system, so that an address below them, or with another rank, is a
-//! fault. A global access names a descriptor, which must be the one of constant bank 0, or a cache policy.
+//! A shared address of sm_90 has 24 bits of offset below the rank of the CTA in its cluster. The
+//! first bytes belong to the system, so an address of one of them, or with another rank, is a
+//! fault. A global access names a descriptor, which must be that of constant bank 0, or a cache
+//! policy.
 
 use ptxc_machine::{Arch, Feature};
 use ptxc_sass::{ModKind, OperandKind};
@@ -20,7 +21,8 @@ use crate::warp::{Flow, LANES, lanes_of};
 /// The descriptor of global accesses in constant bank 0.
 pub(super) const DESCRIPTOR: u64 = 0x5eed_0000_de5c_0001;
 
-/// Whether a word is one that `createpolicy` makes; what accesses follow changes no value.
+/// Whether a word is one that `createpolicy` makes; a policy does not change the value of an
+/// access.
 fn is_cache_policy(word: u64) -> bool {
     const KIND_AND_REST: u64 = 0xf000_0000;
     word as u32 == 0 && word >> 32 & KIND_AND_REST == 0x1000_0000
@@ -29,9 +31,9 @@ fn is_cache_policy(word: u64) -> bool {
 /// The element of an access.
 #[derive(Clone, Copy)]
 struct Element {
-    /// Bytes in memory.
+    /// The size in memory, in bytes.
     bytes: u32,
-    /// Whether a narrow one is extended by its sign.
+    /// Whether a narrow element is sign-extended.
     signed: bool,
 }
 
@@ -49,7 +51,7 @@ fn element(i: &Fields<'_>) -> Result<Element, String> {
     Ok(Element { bytes, signed })
 }
 
-/// An address and the space it is in.
+/// An address and its space.
 pub(super) struct Place {
     /// The space.
     pub space: Space,
@@ -76,7 +78,7 @@ impl Place {
         Ok(Place { space, address, arch: i.arch })
     }
 
-    /// The address of each lane, as memory counts.
+    /// The address of each lane, in memory's numbering.
     #[inline]
     pub fn resolve(&self, registers: &Registers, step: &Step<'_>) -> Result<[u64; LANES], Fault> {
         let Address { base, base_high, scale, uniform, uniform_high, offset, descriptor } = self.address;
@@ -120,7 +122,8 @@ impl Place {
         }
         let reserved = self.arch.facts().limits.reserved_shared;
         let own: [u32; LANES] = addresses.map(|address| address.wrapping_sub(reserved));
-        // What is below the program's own wraps into the rank, which for memory of the CTA is known.
+        // An address below the program's own bytes wraps into the rank, which is known for memory
+        // of the CTA.
         let kept = set_where(|n| addresses[n] % (WINDOW_BYTES as u32) < reserved);
         let others = set_where(|n| own[n] >> RANK_SHIFT != step.rank);
         let others = if self.space == Space::Shared && self.arch.has(Feature::RankedSharedAddresses) {
@@ -135,12 +138,12 @@ impl Place {
         }
     }
 
-    /// The fault of a lane whose shared address is not the program's own.
+    /// The fault of a lane whose shared address does not belong to the program.
     #[cold]
     fn foreign(&self, lane: u32, address: u32) -> Fault {
         let rank = address >> RANK_SHIFT;
         let what = match address % (WINDOW_BYTES as u32) < self.arch.facts().limits.reserved_shared {
-            true => format!("shared address {address:#x} is in the part that the system keeps"),
+            true => format!("shared address {address:#x} is in the part that the system reserves"),
             false => format!("shared address {address:#x} belongs to CTA {rank} of the cluster"),
         };
         Fault::new(lane, what)
@@ -168,7 +171,7 @@ fn words_of<const BYTES: usize, const WORDS: usize>(bytes: [u8; BYTES]) -> [u32;
     std::array::from_fn(|n| words.get(n).map_or(0, |&word| u32::from_le_bytes(word)))
 }
 
-/// Loads an element of so many bytes into so many registers.
+/// Loads an element of `BYTES` bytes into `WORDS` registers.
 fn load<const BYTES: usize, const WORDS: usize>(
     place: Place,
     d: Vec<Dest>,
@@ -212,7 +215,7 @@ fn bytes_of<const BYTES: usize, const WORDS: usize>(words: [u32; WORDS]) -> [u8;
     bytes
 }
 
-/// Stores an element of so many bytes from so many registers.
+/// Stores an element of `BYTES` bytes from `WORDS` registers.
 fn store<const BYTES: usize, const WORDS: usize>(
     place: Place,
     data: [Source; WORDS],
@@ -269,8 +272,8 @@ pub(super) fn st(i: &Fields<'_>) -> Decoded {
     store_to(i, Space::Generic)
 }
 
-/// `LDC`, `ULDC`. Constants do not change, so that the words are known when the program is decoded, unless a
-/// register says where they are.
+/// `LDC`, `ULDC`. Constants do not change, so the words are known when the program is decoded,
+/// unless the address is in a register.
 pub(super) fn ldc(i: &Fields<'_>) -> Decoded {
     let element = element(i)?;
     let d = i.dests("d", element.bytes.div_ceil(4) as u8)?;

@@ -1,7 +1,7 @@
 //! The engine for SASS programs.
 //!
-//! In: a [`Case`] and a [`Program`]. Out: a [`Report`]. Each instruction is decoded once into an action on
-//! the registers of a warp; the rows are grouped by family, one function a row:
+//! In: a [`Case`] and a [`Program`]. Out: a [`Report`]. Each instruction is decoded once into an
+//! action on the registers of a warp. The rows are grouped by family, with one function per row:
 //!
 //! | module | rows |
 //! |---|---|
@@ -10,8 +10,8 @@
 //! | `double` | double precision |
 //! | `half` | half precision |
 //! | `xu` | approximations, bit counts |
-//! | `convert`, `pack` | conversions; those whose result is a part of a register |
-//! | `pairs` | integers that share a register |
+//! | `convert`, `pack` | conversions; conversions whose result is a part of a register |
+//! | `pairs` | several integers in one register |
 //! | `memory`, `atomic` | loads, stores, constants; atomics |
 //! | `matrix` | matrices to and from shared memory |
 //! | `tensor` | products of matrices |
@@ -20,9 +20,10 @@
 //! | `flow` | branches, calls, exits, convergence barriers |
 //! | `uniform` | special registers |
 //!
-//! A guard narrows the lanes of an instruction, so that no function sees it. Instructions complete in program
-//! order, whatever their control codes say; with [`Options::hazards`] those that come too early by the control codes
-//! get poison (`watched`). Registers start with random content.
+//! A guard narrows the lanes of an instruction, so no function sees it. Instructions complete in
+//! program order, whatever their control codes. With [`Options::hazards`], instructions that are
+//! too early by the control codes read random values (`watched`). Registers start with random
+//! content.
 
 mod alu;
 mod atomic;
@@ -71,9 +72,10 @@ use fields::{Action, Decoded, Fields};
 use registers::{PredSource, Registers};
 pub use watched::Executed;
 
-/// Rows that have no function here, by the reason: what they do is up to the order of arrival, to absolute addresses, to
-/// trap handlers; nothing is held of the lanes of a barrier; arithmetic on parts of words, on tensor cores
-/// beyond plain products of matrices, and copies by tensor maps, of which our own code has no use.
+/// Rows without a function here. Their effect depends on the order of arrival, on absolute
+/// addresses or on trap handlers; or they read the lanes of a barrier, which the engine does not
+/// store. Or they are arithmetic on parts of words, tensor operations beyond plain products of
+/// matrices, and copies by tensor maps, which our code does not use.
 pub const UNSUPPORTED: &[Op] = &[
     Op::BAR_SCAN,
     Op::BAR_SYNCALL,
@@ -155,7 +157,7 @@ pub const UNSUPPORTED: &[Op] = &[
     Op::SURED_R,
 ];
 
-/// The function of a row: from the fields of an instruction to what it does.
+/// The function of a row: converts the fields of an instruction to its action.
 fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
     Some(match op {
         Op::IADD3 | Op::UIADD3 => alu::iadd3,
@@ -294,7 +296,7 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::UBLKCP_S_G => copies::ublkcp_s_g,
         Op::UBLKCP_G_S => copies::ublkcp_g_s,
         Op::UBLKCP_S_S => copies::ublkcp_s_s,
-        // What is in a cache changes no value.
+        // The content of a cache does not change any value.
         Op::UBLKPF_L2 | Op::LDS_NEVER | Op::UIADD3_NEVER | Op::BRA_NEVER | Op::BREAK_NEVER => flow::nop,
 
         Op::SHFL => warp::shfl,
@@ -337,20 +339,20 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::SYNCS_ARRIVE => mbarrier::arrive,
         Op::SYNCS_PHASECHK => mbarrier::ask,
         Op::SYNCS_CCTL_IV => mbarrier::invalidate,
-        Op::ARRIVES => mbarrier::arrive_behind_copies,
+        Op::ARRIVES => mbarrier::arrive_after_copies,
         Op::ATOMS_ARRIVE => mbarrier::arrive_by_atomic,
         Op::UCGABAR_ARV => mbarrier::arrive_at_cluster,
         Op::UCGABAR_WAIT => mbarrier::wait_for_cluster,
-        // There is one grid, and nothing is held of tensor maps.
+        // There is one grid, and the engine stores no tensor maps.
         Op::ACQBULK | Op::PREEXIT | Op::UTMACCTL_IV => flow::nop,
         Op::UTMACMDFLUSH => copies::utmacmdflush,
         // Instructions complete in order.
         Op::FENCE_VIEW_ASYNC | Op::DEPBAR_ALL => flow::nop,
-        // Memory is in one order.
+        // Memory accesses have one order.
         Op::MEMBAR | Op::ERRBAR | Op::CGAERRBAR | Op::CCTL_IVALL => flow::nop,
-        // There are no caches of which a program could see anything.
+        // There are no caches whose effects a program could see.
         Op::CCTL => flow::nop,
-        // How many registers a warp may use changes nothing of what it computes.
+        // The number of registers that a warp may use does not change its results.
         Op::NOP | Op::PMTRIG | Op::USETMAXREG_DEALLOC => flow::nop,
         Op::USETMAXREG_TRY_ALLOC => flow::granted,
         Op::YIELD | Op::NANOSLEEP => flow::yield_,
@@ -358,13 +360,13 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::S2R | Op::S2UR | Op::CS2R_32 => uniform::s2r,
         Op::CS2R => uniform::cs2r,
 
-        // A row that is new in the table comes here until it has a function; the test below finds it.
+        // A new row of the table matches here until it has a function; the test below reports it.
         #[allow(unreachable_patterns)]
         _ => return None,
     })
 }
 
-/// Bytes of local memory a thread beyond what the program says, where functions call themselves.
+/// Bytes of local memory per thread beyond the program's own size, if functions are recursive.
 pub(crate) const STACK: u32 = 1 << 13;
 
 /// Runs a program on a case.
@@ -372,7 +374,8 @@ pub fn run_sass(case: &Case, program: &Program, options: &Options) -> Result<Rep
     launch(case, program, options, interleave::Interleaved { options })
 }
 
-/// The same, with somebody who sees each instruction that a warp executes, also those before an error.
+/// The same with an observer, which is called for each instruction that a warp executes, also
+/// before an error.
 pub fn run_sass_observed(
     case: &Case,
     program: &Program,
@@ -382,7 +385,7 @@ pub fn run_sass_observed(
     launch_observed(case, program, options, interleave::Interleaved { options }, Some(observer))
 }
 
-/// Prepares a launch, lets a scheduler run it, and compares what it left.
+/// Prepares a launch, lets a scheduler run it, and compares the result with the case.
 pub(crate) fn launch(
     case: &Case,
     program: &Program,
@@ -401,7 +404,7 @@ fn launch_observed<'a>(
 ) -> Result<Report, SimError> {
     let params = program.params.iter().map(|param| (param.name.as_str(), param.size, param.offset));
     let mut memory = case.place(params)?;
-    // What is too large to be padded is refused.
+    // Sizes too large to be padded are refused.
     let padded = |bytes: u32| bytes.checked_next_multiple_of(16).unwrap_or(u32::MAX);
     let shape = Shape {
         grid: case.grid,
@@ -442,7 +445,7 @@ fn launch_observed<'a>(
     }
 }
 
-/// The addresses of functions, which count in bytes from the start of the program.
+/// The addresses of functions in bytes from the start of the program.
 fn code_addresses(program: &Program) -> BTreeMap<String, u64> {
     let functions = program.functions.iter().filter_map(|function| Some((function, function.start?)));
     functions
@@ -450,7 +453,8 @@ fn code_addresses(program: &Program) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// Constant bank 0: launch shape, stack top, descriptor, parameters; what nobody should read is a pattern.
+/// Constant bank 0: launch shape, stack top, descriptor, parameters; the rest is a pattern that no
+/// program should read.
 fn bank0(program: &Program, shape: &Shape, memory: &GridMemory) -> Vec<u8> {
     let banks = &program.arch.facts().banks;
     let base = banks.param_base as usize;
@@ -490,7 +494,7 @@ struct Node {
     holds: bool,
 }
 
-/// The registers of an instruction, for those who watch it.
+/// The registers of an instruction, for the checks and the observer.
 struct Touched {
     guard: Option<PReg>,
     uses: SmallVec<[PReg; 6]>,
@@ -509,8 +513,8 @@ impl Touched {
     }
 }
 
-/// The instructions with operands that a loader fills in, as they are when it has: by index, ascending. The addresses of
-/// variables are those in their spaces, the program begins at address zero.
+/// The instructions with operands that a loader fills in, with those operands, by ascending index.
+/// The addresses of variables are those in their spaces; the program begins at address zero.
 fn loaded(
     program: &Program,
     variables: &BTreeMap<String, u64>,
@@ -558,7 +562,7 @@ fn loaded(
     Ok(list)
 }
 
-/// What the instructions do. `loaded` are those that stand in place of the program's own.
+/// The actions of the instructions. `loaded` are instructions that replace the program's own.
 fn decode(
     program: &Program,
     loaded: Vec<(u32, Inst<PReg>)>,
@@ -587,15 +591,16 @@ fn decode(
 struct Sass<'a> {
     program: &'a Program,
     code: Vec<Node>,
-    /// What each instruction touches, if the run is watched in any way; else empty.
+    /// The registers that each instruction touches, if the run is observed or checked in any way;
+    /// else empty.
     touched: Vec<Touched>,
-    /// Whether reads of what nobody wrote are faults.
+    /// Whether reads of unwritten places are faults.
     check: bool,
     hazards: Option<Hazards<'a>>,
     observer: Option<RefCell<Observer<'a>>>,
 }
 
-/// Sees each instruction of each warp.
+/// Called for each instruction of each warp.
 type Observer<'a> = &'a mut dyn FnMut(Executed);
 
 impl Engine for Sass<'_> {
@@ -632,7 +637,7 @@ impl Engine for Sass<'_> {
 }
 
 impl Node {
-    /// Executes it for the lanes of a step.
+    /// Executes the instruction for the lanes of a step.
     fn execute(&self, registers: &mut Registers, step: &mut Step<'_>) -> Result<Flow, Fault> {
         let lanes = step.lanes;
         let flow = (self.action)(registers, step)?;

@@ -1,4 +1,4 @@
-//! Conversions whose results lie beside each other in a register: above them is a half of a third operand.
+//! Conversions whose results are packed into a register, below a half of a third operand.
 
 use ptxc_sass::{HalfSelect, ModKind};
 use ptxc_semantics::convert::{self, NanToInt};
@@ -18,7 +18,7 @@ fn narrow(i: &Fields<'_>) -> Result<IntType, String> {
     })
 }
 
-/// How far down the half of `c` lies that is kept.
+/// The shift that moves down the half of `c` that is kept.
 fn kept(i: &Fields<'_>) -> Result<u32, String> {
     match i.inst.get("c").map_or(HalfSelect::Low, |operand| operand.flags.half) {
         HalfSelect::Low => Ok(0),
@@ -27,7 +27,7 @@ fn kept(i: &Fields<'_>) -> Result<u32, String> {
     }
 }
 
-/// `b` below `a` below as much of `c` as there is room for.
+/// `b`, then `a` above it, then as much of `c` as fits.
 fn joined(ty: IntType, a: u32, b: u32, c: u32) -> u32 {
     let both = a << ty.bits() | b;
     if ty.bits() == 8 { c << 16 | both } else { both }
@@ -60,7 +60,7 @@ pub(super) fn i2ip(i: &Fields<'_>) -> Decoded {
     })
 }
 
-/// None of these takes signs.
+/// None of these instructions accepts signs.
 fn bare(source: Source) -> Source {
     Source { neg: false, abs: false, not: false, ..source }
 }

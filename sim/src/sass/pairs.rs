@@ -1,4 +1,4 @@
-//! Integers that share a register: two of 16 bits, four of 8.
+//! Several integers in one register: two of 16 bits, four of 8.
 
 use ptxc_sass::ModKind;
 use ptxc_semantics::IntType;
@@ -9,7 +9,7 @@ use super::fields::{Decoded, Fields, map3};
 use super::registers::{Origin, Registers, Source};
 use crate::warp::{Flow, has};
 
-/// The type of both halves, and the least result: zero with `.RELU`.
+/// The type of both halves, and the smallest result: zero with `.RELU`.
 fn halves(i: &Fields<'_>) -> Result<(IntType, u64), String> {
     let ty = match i.modifier(ModKind::Sign) {
         ".U16x2" => IntType::new(16, false),
@@ -23,7 +23,7 @@ fn halves(i: &Fields<'_>) -> Result<(IntType, u64), String> {
     }
 }
 
-/// Of what `make` gives for each half, the least or the greatest, as the predicate says.
+/// For each half, the minimum or maximum of the results of `make`, as the predicate says.
 fn extreme<const N: usize>(
     i: &Fields<'_>,
     names: [&str; N],
@@ -72,7 +72,7 @@ pub(super) fn viaddmnmx(i: &Fields<'_>) -> Decoded {
     extreme(i, ["a", "b", "c"], |ty, [a, b, c]| vec![int::add(ty, a, b), c])
 }
 
-/// `VABSDIFF4`. How a third operand would be added to each byte is not known.
+/// `VABSDIFF4`. It is not known how a third operand would be added to each byte.
 pub(super) fn vabsdiff4(i: &Fields<'_>) -> Decoded {
     let ty = IntType::new(8, i.modifier(ModKind::Sign) != ".U8");
     let sums = match i.modifier(ModKind::Variant) {

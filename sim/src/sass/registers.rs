@@ -1,8 +1,8 @@
-//! The registers of a warp, and operands as the engine reads and writes them.
+//! The registers of a warp, and the engine's access to operands.
 //!
-//! What runs for each instruction is short loops over all lanes, without calls and without conditions that
-//! depend on the lane, so that the compiler makes vector code of them when they are inlined where the
-//! operation is known.
+//! The code that runs for each instruction consists of short loops over all lanes, without calls
+//! and without conditions that depend on the lane. The compiler turns them into vector code when
+//! they are inlined where the operation is known.
 
 use ptxc_sass::{PReg, RegFile, Register};
 use ptxc_semantics::{F32, F64, float};
@@ -14,23 +14,23 @@ use crate::warp::{LANES, lanes_of};
 /// A 32-bit value of each lane.
 pub(super) type Lanes = [u32; LANES];
 
-/// Where a 32-bit operand comes from.
+/// The source of a 32-bit operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// A general register.
     Lane(u8),
     /// A uniform register.
     Uniform(u8),
-    /// The same for everybody.
+    /// A value that is the same for all lanes.
     Value(u32),
 }
 
 /// A 32-bit source operand with its signs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
-    /// Where it comes from.
+    /// Its source.
     pub origin: Origin,
-    /// `-`: two's complement, or the float's sign turned.
+    /// `-`: two's complement, or the inverted sign of a float.
     pub neg: bool,
     /// `|…|`.
     pub abs: bool,
@@ -38,10 +38,10 @@ pub(super) struct Source {
     pub not: bool,
 }
 
-/// Where a 32-bit result goes.
+/// The destination of a 32-bit result.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Dest {
-    /// Nowhere.
+    /// No destination.
     Zero,
     /// A general register.
     Lane(u8),
@@ -58,7 +58,7 @@ pub(super) struct PredSource {
 }
 
 impl PredSource {
-    /// A predicate register, or PT, with `!` or without.
+    /// A predicate register or PT, with or without `!`.
     pub fn new(register: Option<PReg>, not: bool) -> PredSource {
         PredSource { index: register.map_or(ALWAYS, PredIndex::new), flip: if not { u32::MAX } else { 0 } }
     }
@@ -69,18 +69,18 @@ impl PredSource {
 pub(super) struct PredIndex(u8);
 
 impl PredIndex {
-    /// That of a predicate register.
+    /// The index of a predicate register.
     pub fn new(register: PReg) -> PredIndex {
         PredIndex(register.index() | if register.file() == RegFile::Upred { UNIFORM } else { 0 })
     }
 }
 
-/// The bit that tells a uniform predicate.
+/// The bit that marks a uniform predicate.
 const UNIFORM: u8 = 8;
-/// The place of PT.
+/// The index of PT.
 const ALWAYS: PredIndex = PredIndex(7);
 
-/// Where a predicate result goes; `None` is PT.
+/// The destination of a predicate result; `None` is PT.
 pub(super) type PredDest = Option<PredIndex>;
 
 /// The registers of a warp.
@@ -89,29 +89,30 @@ pub(super) struct Registers {
     r: Box<[Lanes; 256]>,
     /// UR0 to UR62.
     u: [u32; 256],
-    /// The predicates by their index, a bit each lane; a uniform one has all bits or none.
+    /// The predicates by their index, one bit per lane; a uniform predicate has all bits or none.
     p: [u32; 16],
-    /// The halves of the return addresses, the low one first: of use only to put words away.
+    /// The halves of the return addresses, the low one first: used only to save words.
     pub returns: [Lanes; 2],
-    /// For each register, by its dense number, the lanes that have written it; all lanes for uniform ones.
+    /// For each register, by its dense number, the lanes that have written it; for uniform
+    /// registers all lanes.
     written: Vec<u32>,
-    /// Source of what the hardware leaves open.
+    /// The source of values that the hardware leaves undefined.
     pub random: Random,
-    /// What the warp has under way, where hazards are looked for.
+    /// The accesses in flight of the warp, if hazards are checked.
     pub tracks: Option<Box<Tracks>>,
 }
 
-/// What a register holds.
+/// The content of a register.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Content {
     /// A general register.
     Lanes(Lanes),
-    /// A uniform register, or a predicate with a bit for each lane.
+    /// A uniform register, or a predicate with one bit per lane.
     Word(u32),
 }
 
 impl Registers {
-    /// Registers with random content, of which nothing counts as written.
+    /// Registers with random content, all of them unwritten.
     pub fn new(random: &mut Random) -> Registers {
         let mut random = Random::new(random.next());
         let mut r = Box::new([[0; LANES]; 256]);
@@ -135,7 +136,7 @@ impl Registers {
         }
     }
 
-    /// What a register holds.
+    /// The content of a register.
     pub fn content(&self, register: PReg) -> Content {
         match register.file() {
             RegFile::Gpr => Content::Lanes(self.r[register.index() as usize]),
@@ -144,7 +145,7 @@ impl Registers {
         }
     }
 
-    /// Gives a register what [`content`](Self::content) said of it.
+    /// Sets the content of a register, as returned by [`content`](Self::content).
     pub fn set_content(&mut self, register: PReg, content: Content) {
         match content {
             Content::Lanes(lanes) => self.r[register.index() as usize] = lanes,
@@ -155,7 +156,7 @@ impl Registers {
         }
     }
 
-    /// Gives random content to a register, in some lanes unless it is uniform.
+    /// Sets a register to random content; some lanes of it unless it is uniform.
     pub fn scramble(&mut self, register: PReg, lanes: u32) {
         let mut content = self.content(register);
         let bits = self.random.next() as u32;
@@ -209,7 +210,7 @@ impl Registers {
         lanes
     }
 
-    /// A register pair as 64 bits a lane, without its signs.
+    /// A register pair as 64 bits per lane, without its signs.
     #[inline]
     fn pair(&self, [low, high]: [Source; 2]) -> [u64; LANES] {
         let (low, high) = (self.raw(low), self.raw(high));
@@ -249,7 +250,7 @@ impl Registers {
         }
     }
 
-    /// Writes a result lane by lane; into a uniform register the value of the first lane.
+    /// Writes a result lane by lane; a uniform register gets the value of the first lane.
     #[inline]
     pub fn write(&mut self, dest: Dest, lanes: u32, mut value: impl FnMut(usize) -> u32) {
         match dest {
@@ -276,7 +277,7 @@ impl Registers {
         self.p[usize::from(source.index.0 & 15)] ^ source.flip
     }
 
-    /// Writes a predicate: those of `lanes` in which it holds; into a uniform one that of the first lane.
+    /// Writes a predicate for `lanes`; a uniform predicate gets the value of the first lane.
     #[inline]
     pub fn write_pred(&mut self, dest: PredDest, lanes: u32, holds: u32) {
         let Some(PredIndex(index)) = dest else { return };
@@ -288,7 +289,7 @@ impl Registers {
         };
     }
 
-    /// Remembers that lanes have written a register.
+    /// Records that lanes have written a register.
     pub fn mark_written(&mut self, register: PReg, lanes: u32) {
         self.written[register.dense()] |= if register.file().is_uniform() { u32::MAX } else { lanes };
     }

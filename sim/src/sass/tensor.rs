@@ -1,5 +1,5 @@
-//! Products of matrices on the tensor cores: where elements lie, and how sums are rounded, is in
-//! [`ptxc_semantics::matrix`].
+//! Products of matrices on the tensor cores. [`ptxc_semantics::matrix`] defines the positions of
+//! elements and the rounding of sums.
 
 use ptxc_sass::ModKind;
 use ptxc_semantics::matrix::{Packing, product};
@@ -10,7 +10,7 @@ use super::registers::{Registers, Source};
 use crate::error::Fault;
 use crate::warp::{Flow, LANES};
 
-/// A product: rows of a, and registers of a, b, and of c and d.
+/// The size of a product: the rows of a, and the registers of a, b, and of c and d.
 struct Size {
     rows: usize,
     a: usize,
@@ -18,7 +18,7 @@ struct Size {
     c: usize,
 }
 
-/// The size that `.MNK` says, of elements of so many bits, and of results of so many.
+/// The size that `.MNK` says, for elements of `bits` bits and results of `result` bits.
 fn size(i: &Fields<'_>, bits: usize, result: usize) -> Result<Size, String> {
     let (rows, k) = match i.modifier(ModKind::Shape) {
         ".8816" => (8, 16),
@@ -31,7 +31,7 @@ fn size(i: &Fields<'_>, bits: usize, result: usize) -> Result<Size, String> {
         ".884" | ".8x8x4" => (8, 4),
         _ => return i.unknown(ModKind::Shape),
     };
-    // A register, or a pair of them where an element has 64 bits, holds a lane's part of so many bits.
+    // A register, or a pair of them for elements of 64 bits, holds a lane's part of a row.
     let register = bits.max(32);
     let c = if result == 16 { rows / 8 } else { rows / 4 };
     Ok(Size { rows, a: rows * k * bits / (LANES * register), b: 8 * k * bits / (LANES * register), c })
@@ -58,7 +58,7 @@ fn read_pairs(registers: &Registers, sources: &[Source]) -> Vec<[u64; LANES]> {
     sources.as_chunks::<2>().0.iter().map(|&pair| registers.double(pair)).collect()
 }
 
-/// Makes an action of a function of the registers of a, b and c.
+/// Makes an action from a function of the registers of a, b and c.
 fn action(
     i: &Fields<'_>,
     size: &Size,
@@ -84,12 +84,12 @@ fn action(
     }))
 }
 
-/// The value of a float in binary64, which holds all of the narrower ones.
+/// The value of a float as a binary64, which holds all values of the narrower formats.
 fn value(format: Format, bits: u64) -> f64 {
     f64::from_bits(convert::float_to_float(format, F64, bits, Mode::IEEE))
 }
 
-/// `HMMA`. TF32 is binary32 whose lower bits nobody looks at.
+/// `HMMA`. TF32 is binary32 whose lower bits are ignored.
 pub(super) fn hmma(i: &Fields<'_>) -> Decoded {
     let (format, bits) = match i.modifier(ModKind::SourceType) {
         "" => (F16, 16),
@@ -132,7 +132,7 @@ pub(super) fn imma_4(i: &Fields<'_>) -> Decoded {
     integers(i, 4, [".U4", ".S4"])
 }
 
-/// Products of integers of so many bits, with the names of those without and with sign.
+/// Products of integers of `bits` bits, with the names of the unsigned and the signed type.
 fn integers(i: &Fields<'_>, bits: u32, [unsigned, signed]: [&str; 2]) -> Decoded {
     let ty = |kind| match i.modifier(kind) {
         text if text == unsigned => Ok(false),

@@ -1,6 +1,7 @@
-//! Moves from special registers, and what the uniform datapath has for itself.
+//! Moves from special registers, and the instructions that only the uniform datapath has.
 //!
-//! A uniform register exists once a warp: whoever executes the instruction writes it, diverged or not.
+//! A uniform register exists once per warp: every group of lanes that executes the instruction
+//! writes it, diverged or not.
 
 use ptxc_sass::SpecialReg;
 
@@ -13,7 +14,7 @@ use crate::warp::{Flow, LANES, lanes_of};
 /// The value of a special register in a lane.
 type Read = fn(&Step<'_>, u32) -> u32;
 
-/// How to read a special register, if the engine knows it.
+/// The function that reads a special register, if the engine knows it.
 fn special(register: SpecialReg) -> Option<Read> {
     Some(match register {
         SpecialReg::TidX => |step, lane| step.tid(lane)[0],
@@ -23,7 +24,7 @@ fn special(register: SpecialReg) -> Option<Read> {
         SpecialReg::CtaidY => |step, _| step.cta[1],
         SpecialReg::CtaidZ => |step, _| step.cta[2],
         SpecialReg::LaneId => |_, lane| lane,
-        // The number of the warp and of warps stand above the low byte.
+        // The number of the warp and the number of warps are above the low byte.
         SpecialReg::WarpId => |step, _| step.warp << 8,
         SpecialReg::VirtCfg => |_, _| WARP_SLOTS << 8,
         SpecialReg::EqMask => |_, lane| 1 << lane,

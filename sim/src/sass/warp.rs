@@ -1,6 +1,6 @@
-//! Exchange between the lanes of a warp, CTA barriers and warp synchronisation.
+//! Exchange between the lanes of a warp, CTA barriers and warp synchronization.
 //!
-//! A vote or shuffle sees the lanes that execute it together and no others, as the hardware does.
+//! A vote or shuffle includes only the lanes that execute it together, as on the hardware.
 
 use ptxc_ir::op::{ReduxOp, ShflMode};
 use ptxc_sass::{ModKind, Op};
@@ -14,7 +14,7 @@ use crate::error::Fault;
 use crate::shuffle::source_lane;
 use crate::warp::{Flow, LANES, Wait, lanes_of};
 
-/// `SHFL`. A lane that reads one outside of the executing group gets something random.
+/// `SHFL`. A lane that reads a lane outside the executing group gets a random value.
 pub(super) fn shfl(i: &Fields<'_>) -> Decoded {
     let mode = match i.modifier(ModKind::Mode) {
         ".IDX" => ShflMode::Idx,
@@ -124,7 +124,7 @@ pub(super) fn elect(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// The one value of an operand that all lanes must agree on.
+/// The value of an operand, which all lanes must agree on.
 fn agreed(registers: &Registers, source: Source, lanes: u32, what: &str) -> Result<u32, Fault> {
     let values = registers.int(source);
     let value = values[lanes.trailing_zeros() as usize];
@@ -134,12 +134,13 @@ fn agreed(registers: &Registers, source: Source, lanes: u32, what: &str) -> Resu
     }
 }
 
-/// The bits of a name and a count in one register.
+/// The bits of a barrier name and a count in one register.
 const PACKED: u32 = 0x0fff_000f;
 
-/// `BAR`. Name and count in one register (both operands registers) are packed: name in bits 3:0, count in
-/// bits 27:16; no experiment has shown that the hardware ignores the others, so that they must be zero here. A
-/// count of 0 stands for all threads. The warp's barrier result, if there is one, is lost.
+/// `BAR`. If name and count are in one register (both operands are registers), they are packed: the
+/// name in bits 3:0, the count in bits 27:16. No experiment has shown that the hardware ignores the
+/// other bits, so they must be zero here. A count of 0 means all threads. The warp's previous
+/// barrier result is lost.
 pub(super) fn bar(i: &Fields<'_>) -> Decoded {
     let reduction = match i.modifier(ModKind::Reduction) {
         "" => None,
@@ -181,7 +182,7 @@ pub(super) fn b2r(i: &Fields<'_>) -> Decoded {
     Ok(Box::new(move |registers, step| {
         let results = step.control.reduction;
         if let Some(lane) = lanes_of(step.lanes).find(|&lane| results[lane as usize].is_none()) {
-            return Err(Fault::new(lane, "reads a barrier result that is not there, or not any more"));
+            return Err(Fault::new(lane, "reads a barrier result that does not exist or has been lost"));
         }
         let result = results.map(Option::unwrap_or_default);
         registers.write(d, step.lanes, |lane| result[lane]);
@@ -191,7 +192,7 @@ pub(super) fn b2r(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// `WARPSYNC` with a mask, of which each lane may name its own.
+/// `WARPSYNC` with a mask; each lane may have its own.
 pub(super) fn warpsync(i: &Fields<'_>) -> Decoded {
     let mask = i.word("mask")?;
     Ok(Box::new(move |registers, step| {
@@ -200,8 +201,8 @@ pub(super) fn warpsync(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// `WARPSYNC.EXCLUSIVE`: lanes of one mask meet, and have the warp's uniform registers until they go elsewhere than to the
-/// next instruction.
+/// `WARPSYNC.EXCLUSIVE`: lanes of one mask meet, and own the warp's uniform registers until they go
+/// elsewhere than to the next instruction.
 pub(super) fn warpsync_exclusive(i: &Fields<'_>) -> Decoded {
     let mask = i.word("mask")?;
     Ok(Box::new(move |registers, step| {
@@ -210,7 +211,7 @@ pub(super) fn warpsync_exclusive(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// The mask of each lane, which must be in it.
+/// The mask of each lane, which must contain the lane.
 fn own_masks(registers: &Registers, mask: Source, lanes: u32) -> Result<[u32; LANES], Fault> {
     let masks = registers.int(mask);
     match lanes_of(lanes).find(|&lane| masks[lane as usize] >> lane & 1 == 0) {
@@ -224,7 +225,7 @@ pub(super) fn warpsync_all(_: &Fields<'_>) -> Decoded {
     Ok(Box::new(|_, step| Ok(Flow::Wait(step.lanes, Wait::Lanes(u32::MAX)))))
 }
 
-/// `WARPSYNC.COLLECTIVE`: lanes that name one mask meet, wherever each does so.
+/// `WARPSYNC.COLLECTIVE`: lanes that name the same mask meet, even from different places.
 pub(super) fn warpsync_collective(i: &Fields<'_>) -> Decoded {
     let (mask, target) = (i.word("mask")?, i.target("target")?);
     Ok(Box::new(move |registers, step| {
@@ -243,16 +244,18 @@ pub(super) fn warpsync_collective_all(i: &Fields<'_>) -> Decoded {
     }))
 }
 
-/// `ENDCOLLECTIVE`: each lane goes on where its `WARPSYNC.COLLECTIVE` said.
+/// `ENDCOLLECTIVE`: each lane continues at the target of its `WARPSYNC.COLLECTIVE`.
 pub(super) fn endcollective(_: &Fields<'_>) -> Decoded {
     Ok(Box::new(|_, step| match step.control.leave_collective(step.lanes) {
         Ok(targets) => Ok(Flow::Spread(Box::new(targets))),
-        Err(lane) => Err(Fault::new(lane, "ends a collective that it has not begun")),
+        Err(lane) => Err(Fault::new(lane, "ends a collective that it has not started")),
     }))
 }
 
-/// `R2UR`: the value of the first active lane; the predicate says which lanes have another one. NVIDIA's compiler has it in functions that parts of a warp call at any time, and in
-/// both arms of a branch with one destination, so that nobody gets between it and what reads that behind it in its block.
+/// `R2UR`: the value of the first active lane; the predicate marks the lanes with another value.
+/// NVIDIA's compiler uses it in functions that parts of a warp call at any time, and in both arms
+/// of a branch with the same destination. So no other group may execute between it and the
+/// instructions after it in its block that read the result.
 pub(super) fn r2ur(i: &Fields<'_>) -> Decoded {
     let (d, pd, a) = (i.dest("d")?, i.pred_dest("pd")?, i.word("a")?);
     if !matches!(a.origin, Origin::Lane(_) | Origin::Value(0)) {

@@ -1,10 +1,11 @@
-//! An instruction under watch: by the check of registers that nobody has written, by the judge of hazards, who gives
-//! it poison for what it reads too early, and by an observer of the path.
+//! An instruction with checks: for registers that no lane has written, and for hazards; and with an
+//! observer of the path.
 //!
-//! What the judge finds changes what the instruction computes, and nothing else: a register that is read too early
-//! holds its right value again behind the instruction. One that is overwritten too early is left with poison, since
-//! the earlier result may come last. For an operand that is overwritten before it is read, it is too late to do
-//! anything but report it: its reader has read.
+//! A hazard changes only the results of the instruction. A register that is read too early gives a
+//! random value to this instruction and has its right value again after it. A register that is
+//! overwritten too early keeps a random value, because the earlier result may be written last. An
+//! operand that is overwritten before it is read can only be reported: the instruction that reads
+//! it has already executed.
 
 use ptxc_sass::PReg;
 use ptxc_sass::verify::HazardKind;
@@ -22,13 +23,13 @@ use crate::warp::{Flow, Wait};
 pub struct Executed {
     /// The instruction.
     pub pc: u32,
-    /// Where; the lanes are those that came to it.
+    /// The place; its lanes are those that reached the instruction.
     pub place: Place,
     /// The lanes for which its guard holds.
     pub active: u32,
 }
 
-/// What registers held before they were poisoned.
+/// The content of registers before they got random values.
 type Saved = SmallVec<[(PReg, Content); 2]>;
 
 impl Sass<'_> {
@@ -74,7 +75,7 @@ impl Sass<'_> {
                 registers.scramble(register, overwritten.lanes);
             }
         }
-        // Who waits at the instruction has not executed it yet, and comes back to it.
+        // Lanes that wait at the instruction have not executed it yet, and will execute it again.
         let comes_again = matches!(flow, Ok(Flow::Wait(_, Wait::Gather(_) | Wait::Mbarrier(_))));
         if let (Some(hazards), Some(tracks), false) = (&self.hazards, &mut tracks, comes_again) {
             hazards.leave(tracks, pc, active, &mut early);
@@ -128,7 +129,7 @@ impl Sass<'_> {
     }
 }
 
-/// Faults where a lane reads a register that it has not written.
+/// Faults if a lane reads a register that it has not written.
 fn written(registers: &Registers, register: PReg, lanes: u32) -> Result<(), Fault> {
     match registers.unwritten(register, lanes) {
         Some(lane) => Err(Fault::new(lane, format!("reads {register}, which it has not written"))),
@@ -136,7 +137,8 @@ fn written(registers: &Registers, register: PReg, lanes: u32) -> Result<(), Faul
     }
 }
 
-/// Gives random content to registers that are read too early, in the lanes for which it is too early.
+/// Gives random content to registers that are read too early, in the lanes where they are too
+/// early.
 fn poison(registers: &mut Registers, early: &[Early]) -> Saved {
     let mut saved = Saved::new();
     for early in early.iter().filter(|early| early.kind == HazardKind::Raw) {
@@ -149,7 +151,7 @@ fn poison(registers: &mut Registers, early: &[Early]) -> Saved {
     saved
 }
 
-/// Gives registers back what they held, but for those that the instruction has written.
+/// Restores the content of registers, except those that the instruction has written.
 fn restore(registers: &mut Registers, saved: Saved, written: &[PReg]) {
     for (register, content) in saved {
         if !written.contains(&register) {

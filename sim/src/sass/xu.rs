@@ -41,7 +41,7 @@ pub(super) fn mufu(i: &Fields<'_>) -> Decoded {
         registers.write(d, step.lanes, |lane| {
             let exact = function(b[lane]);
             let moved = exact.wrapping_add(off[lane]).wrapping_sub(error);
-            // Zeros and infinities are what they are.
+            // Zeros and infinities stay exact.
             if exact << 1 != 0 && normal(exact) && normal(moved) { moved } else { exact }
         });
         Ok(Flow::Next)

@@ -1,8 +1,8 @@
-//! The arithmetic of the SSA operations: what one lane computes.
+//! The arithmetic of the SSA operations in one lane.
 //!
-//! [`arithmetic`] turns an operation with its types into a function from the bits of up to three arguments
-//! to the bits of up to two results, once per instruction of the program. Everything is a composition of
-//! `ptxc_semantics`. Operations that touch more than their arguments are not here.
+//! [`arithmetic`] turns an operation with its types into a function from the bits of up to three
+//! arguments to the bits of up to two results, once per instruction of the program. Everything is a
+//! composition of `ptxc_semantics`. Operations that use more than their arguments are elsewhere.
 
 use ptxc_ir::op::{Approx, FloatMode, Funnel};
 use ptxc_ir::{AtomicOp, Op, Type, not_arithmetic};
@@ -16,12 +16,13 @@ use crate::warp::{LANES, lanes_of};
 /// A word of each lane.
 pub(crate) type Words = [u64; LANES];
 
-/// What a lane computes, and with it a whole warp: a loop around what one lane does, into which that is inlined.
+/// The computation of a lane, and of a whole warp: a loop around that of one lane, which is inlined
+/// there.
 pub(crate) trait Compute {
     /// The results of one lane.
     fn one(&self, args: [u64; 3]) -> [u64; 2];
 
-    /// The results of all lanes, or at least of these.
+    /// The results of all lanes, or at least of `lanes`.
     fn all(&self, args: [&Words; 3], lanes: u32, results: &mut [Words; 2]);
 }
 
@@ -39,7 +40,7 @@ impl<F: Fn([u64; 3]) -> [u64; 2]> Compute for F {
     }
 }
 
-/// What one lane computes.
+/// The computation of one lane.
 pub(crate) type Lane = Box<dyn Compute>;
 
 /// The function of a lane, from up to three arguments to up to two results.
@@ -66,8 +67,8 @@ fn with_carry(f: impl Fn(u64, u64, bool) -> (u64, bool) + 'static) -> Option<Lan
     }))
 }
 
-/// What a lane computes for an operation with controlling type `ty` whose first argument has the type
-/// `from`; `None` if this is no arithmetic, or none for that type.
+/// The computation of an operation with controlling type `ty`, whose first argument has the type
+/// `from`. `None` if it is not arithmetic, or does not exist for that type.
 #[deny(clippy::wildcard_enum_match_arm)]
 pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
     if ty == Type::B128 || from == Type::B128 {
@@ -216,7 +217,7 @@ fn float_arithmetic(op: &Op, ty: Type) -> Option<Lane> {
 fn scalar_float(op: &Op, format: Format) -> Option<Lane> {
     let flush = move |ftz: bool, a: u64| if ftz { format.flush(a) } else { a };
     match *op {
-        // What most code does, with constants that make vector code of it.
+        // The most common operations, with constants that allow vector code.
         Op::Fadd(mode) if format == F32 && Mode::from(mode) == Mode::IEEE => {
             two(|a, b| float::add(F32, a, b, Mode::IEEE))
         }
@@ -337,8 +338,9 @@ fn funnel_right(kind: Funnel, low: u32, high: u32, count: u32) -> u32 {
     }
 }
 
-/// The new content of an atomic's location, from the old one and the operation's one or two arguments; `None`
-/// if the operation doesn't exist for the type. `ftz` flushes subnormals of binary32.
+/// The new content of an atomic's location, from the old content and the operation's one or two
+/// arguments; `None` if the operation does not exist for the type. `ftz` flushes subnormals of
+/// binary32.
 pub(crate) fn atomic(op: AtomicOp, ty: Type, ftz: bool) -> Option<Lane> {
     if ty == Type::B128 {
         return None;

@@ -1,4 +1,5 @@
-//! What one lane does to mbarriers and asynchronous copies; waits for phases are in [`phase`](crate::phase).
+//! Operations on mbarriers and asynchronous copies in one lane; waits for phases are in
+//! [`phase`](crate::phase).
 
 use ptxc_ir::Op;
 use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate};
@@ -93,7 +94,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// What names an mbarrier of the CTA must not reach another one.
+/// Checks that an address for an mbarrier of the CTA does not reach another CTA.
 fn own_if_shared(
     memory: &mut crate::memory::Memory<'_>,
     space: ptxc_ir::Space,
@@ -108,7 +109,7 @@ fn own_if_shared(
     }
 }
 
-/// Arrives as an operation says.
+/// Arrives as `kind` says.
 pub(crate) fn arrive(barrier: &mut Mbarrier, kind: MbarrierArrive, n: u32) -> Result<(), String> {
     let completes = match kind {
         MbarrierArrive::Count | MbarrierArrive::NoComplete => barrier.arrive(n)?,
@@ -118,7 +119,7 @@ pub(crate) fn arrive(barrier: &mut Mbarrier, kind: MbarrierArrive, n: u32) -> Re
     };
     match kind {
         MbarrierArrive::NoComplete | MbarrierArrive::DropNoComplete if completes => {
-            Err("completes a phase, which .noComplete excludes".to_string())
+            Err("completes a phase, which .noComplete forbids".to_string())
         }
         _ => Ok(()),
     }

@@ -1,9 +1,10 @@
-//! From a function and its callees to the flat list of nodes that the engine executes.
+//! Decodes a function and its callees to the flat list of nodes that the engine executes.
 //!
-//! Blocks follow each other in reverse postorder and nodes are numbered through, so that the group of lanes
-//! with the least number is the one farthest behind: letting it go first makes lanes meet again where paths
-//! join; callees lie in front of their callers for the same reason. Each value has a slot, a `b128` two; arithmetic becomes a function of one lane; an edge becomes its
-//! target with the moves for the block's parameters, which happen at once. Linear in the function.
+//! Blocks are in reverse postorder and nodes are numbered in that order, so the group of lanes with
+//! the lowest number is the one that is furthest behind. If it goes first, lanes reconverge where
+//! paths join; callees come before their callers for the same reason. Each value has a slot, a
+//! `b128` two. Arithmetic becomes a function of one lane. An edge becomes its target, with the
+//! parallel moves for the block's parameters. The cost is linear in the size of the function.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use std::collections::BTreeMap;
@@ -24,13 +25,13 @@ use crate::generic_atomic::Update;
 use crate::memory::{self, CONSTANT_WINDOW, LOCAL_WINDOW, MODULE_BANK, SHARED_WINDOW, read_le};
 use crate::random::Random;
 
-/// The place of a value: an index of 64-bit words a lane.
+/// The place of a value: an index of 64-bit words per lane.
 pub(super) type SlotIndex = u32;
 
-/// Where the numbers of a CTA barrier are.
+/// The slots with the numbers of a CTA barrier.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Numbers {
-    /// A name; all threads are awaited.
+    /// A name; the barrier awaits all threads.
     Name(SlotIndex),
     /// A name and a count.
     Both(SlotIndex, SlotIndex),
@@ -47,59 +48,62 @@ pub(super) struct Edge {
     pub moves: Vec<(SlotIndex, SlotIndex)>,
 }
 
-/// A memory access: everything but address and data.
+/// A memory access, except for its data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     /// The space.
     pub space: memory::Space,
     /// The slot of the address.
     pub address: SlotIndex,
-    /// Bits of the address that count.
+    /// The significant bits of the address.
     pub address_mask: u64,
-    /// Added to it, in bytes.
+    /// The offset, in bytes.
     pub offset: i32,
     /// The element.
     pub elem: MemType,
 }
 
-/// What a node does.
+/// The effect of a node.
 pub(super) enum Action {
-    /// Writes the same to all lanes.
+    /// Writes the same words to all lanes.
     Fill { d: SlotIndex, words: Vec<u64> },
     /// Writes a special register.
     Special { d: SlotIndex, register: SpecialReg },
-    /// Computes, lane by lane; the second result may be absent.
+    /// Computes lane by lane; the second result may be absent.
     Compute { d: SlotIndex, d2: Option<SlotIndex>, args: [SlotIndex; 3], f: Lane },
     /// Copies words.
     Copy { words: Vec<(SlotIndex, SlotIndex)> },
     /// Chooses between two values of 128 bits.
     SelectWide { d: SlotIndex, condition: SlotIndex, a: SlotIndex, b: SlotIndex },
-    /// Loads elements into slots; the mask cuts a sign-extended one to its type.
+    /// Loads elements into slots; the mask truncates a sign-extended element to its type.
     Load { d: Vec<SlotIndex>, place: Place, mask: u64 },
     /// Stores elements.
     Store { values: Vec<SlotIndex>, place: Place },
-    /// Updates neighbouring elements, each with its one or two operands: in global memory, whose units flush
-    /// subnormals unless told not to, by the second function, elsewhere by the first.
+    /// Updates neighbouring elements, each with its one or two operands. In global memory, whose
+    /// units flush subnormals unless told otherwise, it uses the second function, elsewhere the
+    /// first.
     Atomic { d: Vec<SlotIndex>, args: Vec<[SlotIndex; 2]>, place: Place, f: [Lane; 2] },
-    /// Stores the second operand where the element equals the first, and says whether it did.
+    /// Stores the second operand if the element equals the first, and returns whether it did.
     CompareStore { d: SlotIndex, args: [SlotIndex; 2], place: Place },
-    /// Updates an element, as [`Action::Atomic`] does, where its memory does such updates, and says whether it did.
+    /// Updates an element as [`Action::Atomic`] does, if its memory supports the update, and
+    /// returns whether it did.
     TryAtomic { d: [SlotIndex; 2], args: [SlotIndex; 2], place: Place, update: Update, f: [Lane; 2] },
     /// Whether a generic address lies in a space.
     IsSpace { d: SlotIndex, address: SlotIndex, space: memory::Space },
-    /// Exchanges 128 bits for the first operand, or for the second where they equal the first.
+    /// Exchanges 128 bits for the first operand, or for the second operand if they equal the first.
     AtomicWide { d: Option<SlotIndex>, args: [SlotIndex; 2], place: Place, compare: bool },
-    /// Vote among the lanes of a mask; without one, among those that are here.
+    /// Vote among the lanes of a mask; without a mask, among the active lanes.
     Vote { d: SlotIndex, mode: VoteMode, p: SlotIndex, mask: Option<SlotIndex> },
     /// Shuffle among the lanes of a mask.
     Shfl { d: SlotIndex, p: SlotIndex, mode: ShflMode, args: [SlotIndex; 3], mask: Option<SlotIndex> },
-    /// The lanes of a mask with the same value; with a second slot whether all have it, else nobody.
+    /// The lanes of a mask with the same value; with a second slot, all lanes of the mask if all
+    /// have the same value, else none.
     Match { d: SlotIndex, all: Option<SlotIndex>, a: SlotIndex, mask: Option<SlotIndex> },
     /// Reduction among the lanes of a mask.
     Redux { d: SlotIndex, op: ReduxOp, a: SlotIndex, mask: Option<SlotIndex> },
-    /// The least lane of a mask, and whether it is this one.
+    /// The lowest lane of a mask, and whether it is this one.
     Elect { d: SlotIndex, p: SlotIndex, mask: Option<SlotIndex> },
-    /// The lanes that are here.
+    /// The active lanes.
     ActiveMask { d: SlotIndex },
     /// Wait for the lanes of a mask.
     WarpSync { mask: SlotIndex },
@@ -113,18 +117,19 @@ pub(super) enum Action {
     ClusterArrive,
     /// Wait there.
     ClusterWait,
-    /// Whether a phase of an mbarrier is complete: that of a state, or the last one with a parity.
+    /// Whether a phase of an mbarrier is complete: that of a state, or the last one with a given
+    /// parity.
     AskPhase { d: SlotIndex, address: SlotIndex, of: SlotIndex, wait: MbarrierWait, state: bool },
-    /// An operation on an mbarrier, or an asynchronous copy; its slots.
+    /// An operation on an mbarrier or an asynchronous copy, with its slots.
     Asynchronous { op: Op, d: SlotIndex, args: Vec<SlotIndex> },
-    /// Nothing that shows here: fences, convergence barriers.
+    /// No effect here: fences, convergence barriers.
     Nothing,
-    /// Writes the address of a variable of the running function's frame, whose first byte has this offset.
+    /// Writes the address of a variable of the running function's frame, which has this offset.
     FrameAddr { d: SlotIndex, offset: u32 },
     /// Call the function of that index; source and destination of each word of the arguments.
     Call { callee: usize, moves: Vec<(SlotIndex, SlotIndex)>, results: Vec<SlotIndex> },
-    /// Call the function at an address; what it gets if it is the function of that index, where one with these
-    /// parameters has one.
+    /// Call the function at an address. The vector has the moves for each function that can be
+    /// called with these parameters.
     CallIndirect {
         target: SlotIndex,
         moves: Vec<Option<Vec<(SlotIndex, SlotIndex)>>>,
@@ -136,13 +141,13 @@ pub(super) enum Action {
     AssertFail,
     /// Return these words.
     Return { words: Vec<SlotIndex> },
-    /// Go on along the edge.
+    /// Continue along the edge.
     Jump(Edge),
-    /// The first edge if the condition holds, else the second.
+    /// Follow the first edge if the condition holds, else the second.
     Branch(SlotIndex, [Edge; 2]),
-    /// To the first edge if all lanes of the mask are here.
+    /// Follow the first edge if all lanes of the mask are active, else the second.
     BranchTogether(SlotIndex, [Edge; 2]),
-    /// The edge of that number, or the last.
+    /// Follow the edge with that number, or the last one.
     Switch(SlotIndex, Vec<Edge>),
     /// The thread ends.
     Exit,
@@ -154,9 +159,9 @@ pub(super) enum Action {
 pub(super) struct Node {
     /// The index of the function.
     pub func: usize,
-    /// What it does.
+    /// Its effect.
     pub action: Action,
-    /// For messages.
+    /// The instruction, for messages.
     pub inst: Inst,
 }
 
@@ -166,11 +171,11 @@ pub(super) struct Code {
     pub nodes: Vec<Node>,
     /// The functions; the first is the kernel.
     pub functions: Vec<Body>,
-    /// 64-bit words of values a lane.
+    /// 64-bit words of values per lane.
     pub slots: usize,
 }
 
-/// What a call of a function needs to know.
+/// The data of a function that a call needs.
 pub(super) struct Body {
     /// The first node.
     pub start: u32,
@@ -180,7 +185,7 @@ pub(super) struct Body {
     pub frame: u32,
 }
 
-/// The addresses of the functions, of which the first is a kernel and has none.
+/// The addresses of the functions. The first function is a kernel and has none.
 pub(super) fn function_addresses(functions: &[&Function]) -> BTreeMap<String, u64> {
     let callees = functions.iter().zip(0..).skip(1);
     callees.map(|(func, index)| (func.name.clone(), CODE_STEP * index)).collect()
@@ -191,7 +196,7 @@ pub(super) fn function_at(address: u64) -> Option<usize> {
     usize::try_from(address / CODE_STEP).ok().filter(|&index| index > 0 && address.is_multiple_of(CODE_STEP))
 }
 
-/// What the addresses of two functions differ by.
+/// The distance between the addresses of two functions.
 const CODE_STEP: u64 = 16;
 
 /// Blocks in reverse postorder from the entry.
@@ -244,7 +249,7 @@ pub(super) fn decode(
         slots.push(own);
         bodies.push(Body { start: 0, slots: first..words, frame: layout.local_bytes });
     }
-    // A jump to the kernel, the callees, the kernel.
+    // The order of the nodes: a jump to the kernel, the callees, the kernel.
     let mut starts: Vec<SecondaryMap<Block, u32>> = vec![SecondaryMap::new(); functions.len()];
     let mut pc = u32::from(functions.len() > 1);
     let mut order = Vec::new();
@@ -327,7 +332,7 @@ impl Decoder<'_> {
                 Action::Fill { d, words }
             }
             Op::Param { offset } => {
-                let bytes = ty.bytes().ok_or("a predicate is no parameter")? as usize;
+                let bytes = ty.bytes().ok_or("a predicate cannot be a parameter")? as usize;
                 let slice = self.params.get(offset as usize..offset as usize + bytes);
                 let slice =
                     slice.ok_or_else(|| format!("the parameters have {} bytes", self.params.len()))?;
@@ -467,7 +472,7 @@ impl Decoder<'_> {
             | Op::BulkWait { .. } => Action::Asynchronous { op: data.op, d, args },
             Op::ClusterArrive { .. } => Action::ClusterArrive,
             Op::ClusterWait { .. } => Action::ClusterWait,
-            // Memory is in one order, and there is one grid.
+            // Memory accesses have one order, and there is one grid.
             Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) | Op::GridDependency(_) => {
                 Action::Nothing
             }
@@ -489,7 +494,7 @@ impl Decoder<'_> {
             Op::FuncAddr(callee) => {
                 let name = &func.callees[callee].name;
                 let index = self.by_name.get(name.as_str()).filter(|&&index| index > 0);
-                let index = index.ok_or_else(|| format!("{name} is not here"))?;
+                let index = index.ok_or_else(|| format!("{name} is not available"))?;
                 Action::Fill { d, words: vec![CODE_STEP * *index as u64] }
             }
             Op::Return if self.index == 0 => Action::Exit,
@@ -543,7 +548,7 @@ impl Decoder<'_> {
                     Ok(Action::Print { d: results.first().copied(), format, block })
                 }
                 ("__assertfail", _) => Ok(Action::AssertFail),
-                _ => Err(format!("{} is not here", known.name)),
+                _ => Err(format!("the function {} is not available", known.name)),
             };
         };
         let moves = self.arguments(args, known, index);
@@ -559,7 +564,8 @@ impl Decoder<'_> {
         Action::CallIndirect { target: self.slots[self.index][args[0]], moves, results }
     }
 
-    /// The moves of arguments to the parameters of a function; `None` if it has others, or other results.
+    /// The moves of arguments to the parameters of a function; `None` if its parameters or results
+    /// are different.
     fn arguments(&self, args: &[Value], known: &Callee, index: usize) -> Option<Vec<(SlotIndex, SlotIndex)>> {
         let func = self.functions[index];
         let params = &func.blocks[func.entry()].params;
@@ -585,7 +591,7 @@ impl Decoder<'_> {
     }
 }
 
-/// A state space, as memory has it.
+/// A state space in memory's numbering.
 fn memory_space(space: Space) -> memory::Space {
     match space {
         Space::Generic => memory::Space::Generic,

@@ -1,25 +1,27 @@
-//! Where a function's variables lie in their windows.
+//! The addresses of a function's variables in their windows.
 //!
-//! Shared memory: static variables first, those that have an offset there, the others behind them in order;
-//! then, aligned, the dynamic array, which all variables of size 0 name. Local variables likewise. Constant
-//! and global variables lie where the [module](crate::module) put them.
+//! Shared memory holds the static variables, first those with a given offset, then the others in
+//! order. After them comes the aligned dynamic array, which all variables of size 0 name. Local
+//! variables are laid out in the same way. The [module](crate::module) places constant and global
+//! variables.
 
 use std::collections::BTreeMap;
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Function, Space, Symbol, SymbolData};
 
-/// The addresses of the variables and what they take.
+/// The addresses of the variables and the memory that they need.
 pub(super) struct Layout {
     addresses: SecondaryMap<Symbol, Option<u64>>,
-    /// Where the static shared variables that the function names end.
+    /// The end of the static shared variables that the function names.
     shared_end: u32,
-    /// Bytes of local memory a thread.
+    /// Bytes of local memory per thread.
     pub local_bytes: u32,
 }
 
-/// Places the variables of a kernel that is launched with that much dynamic shared memory, and of the functions that
-/// it calls; all of them see the same dynamic array. Returns the bytes of shared memory a CTA, too.
+/// Places the variables of a kernel that is launched with `dynamic` bytes of dynamic shared memory,
+/// and of the functions that it calls; all of them see the same dynamic array. Also returns the
+/// bytes of shared memory per CTA.
 pub(super) fn lay_out(
     functions: &[&Function],
     dynamic_smem: u32,

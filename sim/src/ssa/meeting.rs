@@ -1,17 +1,18 @@
-//! How lanes come together for an operation that has a mask.
+//! Brings lanes together for an operation with a mask.
 //!
-//! In: the lanes that have come to such an operation, with the mask that each names. Out: the operation executed for
-//! each set of lanes with one mask that has come in full, and the others waiting.
+//! In: the lanes that have reached such an operation, with the mask that each names. Out: the
+//! operation is executed for each set of lanes with one mask that is complete, and the others wait.
 //!
-//! PTX lets lanes wait for those that execute *an* operation "with the same qualifiers" and the same mask, at whatever
-//! place. So lanes that wait elsewhere for the same mask at an operation of the same kind count as having come:
+//! PTX lets lanes wait for those that execute *an* operation "with the same qualifiers" and the
+//! same mask, at any place. So lanes that wait elsewhere for the same mask at an operation of the
+//! same kind count as present:
 //!
 //! ```text
 //! block1: v3 = vote.any v1, all        lanes 0 to 15 wait here,
-//! block2: v4 = vote.any v2, all        and go on when lanes 16 to 31 come here
+//! block2: v4 = vote.any v2, all        and continue when lanes 16 to 31 arrive here
 //! ```
-//! The operation is executed once, where the last lanes came. Lanes from elsewhere lend it their operands and take its
-//! results to their own places.
+//! The operation is executed once, where the last lanes arrived. Lanes from elsewhere supply their
+//! operands, and take the results to their own slots.
 
 use smallvec::SmallVec;
 
@@ -21,17 +22,17 @@ use crate::engine::Step;
 use crate::error::Fault;
 use crate::warp::{Flow, Group, LANES, Wait, lanes_of};
 
-/// For each lane a word.
+/// A word per lane.
 pub(super) type Words = [u64; LANES];
 
 /// An operation for the lanes of a mask.
 #[derive(Clone, Debug)]
 struct Exchange {
-    /// What it does, by its qualifiers.
+    /// Its kind, by its qualifiers.
     kind: (&'static str, &'static str),
-    /// What it reads besides the mask.
+    /// Its operands except the mask.
     args: SmallVec<[SlotIndex; 4]>,
-    /// `None`: it is for whoever is there.
+    /// `None` if it applies to the active lanes.
     mask: Option<SlotIndex>,
     results: SmallVec<[SlotIndex; 2]>,
 }
@@ -54,9 +55,10 @@ fn exchange(action: &Action) -> Option<Exchange> {
     }
 }
 
-/// Executes an operation that has a mask of lanes for each set of lanes with one mask that has come in full; the rest
-/// waits for those who are missing. Without a mask it is executed for whoever is here. `f` gets what the lanes read: operands
-/// of one operation may lie in one slot that lie in several of another one, so they are not lent by their slots.
+/// Executes an operation with a mask of lanes for each set of lanes with one mask that is complete;
+/// the other lanes wait for the missing ones. Without a mask it is executed for the active lanes.
+/// `f` gets the operand values of the lanes, not slots: operands that share a slot in one operation
+/// may be in different slots of another.
 pub(super) fn gather(
     code: &Code,
     values: &mut Values,
@@ -126,10 +128,10 @@ fn elsewhere(
     (found == missing).then_some(others)
 }
 
-/// What slots held before, by slot and lane.
+/// The previous content of slots, by slot and lane.
 type Saved = Vec<(SlotIndex, u32, u64)>;
 
-/// What the lanes of an operation read, each at its own place.
+/// The operands of the lanes of an operation, each from its own place.
 fn operands(values: &Values, own: &Exchange, others: &[(usize, u32, Exchange)]) -> SmallVec<[Words; 4]> {
     let read = |(index, &slot): (usize, &SlotIndex)| {
         let mut words = values.words[slot as usize];
@@ -143,7 +145,7 @@ fn operands(values: &Values, own: &Exchange, others: &[(usize, u32, Exchange)]) 
     own.args.iter().enumerate().map(read).collect()
 }
 
-/// What the slots for results hold of lanes from elsewhere.
+/// The content of the result slots for lanes from elsewhere.
 fn save(values: &Values, own: &Exchange, others: &Others) -> Saved {
     let mut saved = Saved::new();
     for (_, lanes, _) in others {
@@ -154,7 +156,8 @@ fn save(values: &Values, own: &Exchange, others: &Others) -> Saved {
     saved
 }
 
-/// Puts the results of lanes from elsewhere into their own slots, and what was there before back.
+/// Moves the results of lanes from elsewhere into their own slots, and restores the previous
+/// content of the result slots.
 fn take_back(values: &mut Values, own: &Exchange, others: &Others, saved: Saved) {
     let mut results = Saved::new();
     for (_, lanes, theirs) in others {
@@ -168,7 +171,7 @@ fn take_back(values: &mut Values, own: &Exchange, others: &Others, saved: Saved)
     }
 }
 
-/// Lets lanes of waiting groups go on behind their operations.
+/// Lets lanes of waiting groups continue after their operations.
 fn go_on(step: &mut Step<'_>, done: impl Iterator<Item = (usize, u32)>) {
     for (index, lanes) in done {
         let group = step.control.groups[index];

@@ -1,17 +1,17 @@
-//! The engine for functions of the SSA IR, before legalization or after.
+//! The engine for functions of the SSA IR, before or after legalization.
 //!
-//! In: a [`Case`], a [`Function`] and the functions that it calls. Out: a [`Report`]. Each warp has its values as vectors of 32 lanes;
-//! lanes that took different ways are apart until they stand at the same node again ([`decode`] numbers the
-//! nodes so that this happens soon). An operation with a mask of lanes waits until all of the mask that
-//! have not exited stand there with it, so that no compiler pass is needed for it to be right; `bssy`,
-//! `bsync` and `break` therefore change nothing here.
+//! In: a [`Case`], a [`Function`] and the functions that it calls. Out: a [`Report`]. Each warp has
+//! its values as vectors of 32 lanes. Lanes that took different paths are separate until they reach
+//! the same node again ([`decode`] numbers the nodes so that this happens soon). An operation with
+//! a mask of lanes waits until all lanes of the mask that have not exited are there, so it is right
+//! without the work of any compiler pass. Therefore `bssy`, `bsync` and `break` do nothing here.
 //!
-//! A call writes the callee's parameters and goes there; each lane keeps a stack of the calls it is in. The
-//! values of a function have one place, so a lane that calls a function which it is in already keeps them in
-//! the stack until it returns.
+//! A call writes the callee's parameters and continues there; each lane keeps a stack of its calls.
+//! The values of a function have one place, so a lane that makes a recursive call saves them in the
+//! stack until it returns.
 //!
-//! What PTX leaves open has a value that depends on the seed (`undef`, what a shuffle gets from a lane
-//! outside of the mask), so that a kernel which relies on it shows.
+//! Values that PTX leaves undefined depend on the seed (`undef`, or the result of a shuffle from a
+//! lane outside the mask), so that a kernel which relies on one is revealed.
 
 mod arith;
 mod asynchronous;
@@ -45,14 +45,14 @@ use arith::Words;
 use decode::{Action, Code, Edge, Numbers, Place, SlotIndex};
 use meeting::gather;
 
-/// Calls in calls that a thread may make.
+/// The largest depth of calls of a thread.
 const MOST_FRAMES: usize = 1 << 12;
 
-/// Runs a kernel on a case. The callees are all functions that it calls, directly or not; they are found by
-/// name.
+/// Runs a kernel on a case. The callees are all functions that it calls, directly or not; they are
+/// found by name.
 ///
 /// # Errors
-/// A case that does not fit, an operation or callee that is unknown, a fault of the program, a deadlock.
+/// A case that does not fit, an unknown operation or callee, a fault of the program, or a deadlock.
 pub fn run_ssa(
     case: &Case,
     func: &Function,
@@ -91,25 +91,25 @@ struct Ssa<'a> {
 /// The values of a warp.
 struct Values {
     words: Vec<[u64; LANES]>,
-    /// Sources of an edge's moves, read before any of its destinations is written.
+    /// The sources of an edge's moves, read before any destination is written.
     moving: Vec<[u64; LANES]>,
-    /// Source of what PTX leaves open.
+    /// The source of values that PTX leaves undefined.
     random: Random,
-    /// The calls that each lane is in.
+    /// The active calls of each lane.
     frames: Vec<Vec<Frame>>,
-    /// For each function and lane, in how many calls of it the lane is.
+    /// For each function and lane, the number of active calls.
     active: Vec<[u32; LANES]>,
 }
 
-/// A call that a lane is in.
+/// An active call of a lane.
 struct Frame {
     /// The node of the call.
     call: u32,
     /// The function.
     callee: usize,
-    /// Where its variables lie in local memory.
+    /// The address of its variables in local memory.
     base: u32,
-    /// The values of the call of the same function that this one interrupts.
+    /// The values of the outer call of the same function.
     saved: Vec<u64>,
 }
 
@@ -138,12 +138,12 @@ impl Values {
         (0..LANES).fold(0, |set, lane| set | if words[lane] & 1 == 1 { BIT[lane] } else { 0 }) & lanes
     }
 
-    /// Takes lanes along an edge: writes the parameters of its target.
+    /// Takes lanes along an edge, and writes the parameters of its target.
     fn follow(&mut self, edge: &Edge, lanes: u32) {
         self.move_words(&edge.moves, lanes);
     }
 
-    /// Moves words, all at once.
+    /// Moves words in parallel.
     fn move_words(&mut self, moves: &[(SlotIndex, SlotIndex)], lanes: u32) {
         let mut moving = std::mem::take(&mut self.moving);
         moving.clear();
@@ -364,7 +364,7 @@ impl Engine for Ssa<'_> {
             }
             Action::BarrierResult { d, counts } => {
                 for lane in lanes_of(lanes) {
-                    // The reduction is the instruction in front.
+                    // The reduction is the preceding instruction.
                     let result = step.control.reduction[lane as usize].unwrap_or_default();
                     values.set(*d, lane, if *counts { result.into() } else { u64::from(result != 0) });
                 }
@@ -421,7 +421,8 @@ impl Engine for Ssa<'_> {
                     left &= !together;
                     let callee = decode::function_at(address);
                     let Some(Some(moves)) = callee.and_then(|callee| moves.get(callee)) else {
-                        let why = format!("calls {address:#x}, where no function with such parameters lies");
+                        let why =
+                            format!("calls {address:#x}, where there is no function with these parameters");
                         return Err(Fault::new(lane, why));
                     };
                     let callee = callee.unwrap_or(0);
@@ -496,7 +497,7 @@ impl Engine for Ssa<'_> {
 }
 
 impl Ssa<'_> {
-    /// Gives the lanes a frame for a call that stands at the current node.
+    /// Gives the lanes a frame for a call at the current node.
     fn enter(&self, values: &mut Values, call: u32, lanes: u32, callee: usize) -> Result<(), Fault> {
         let slots = self.code.functions[callee].slots.clone();
         for lane in lanes_of(lanes) {
@@ -517,7 +518,8 @@ impl Ssa<'_> {
         Ok(())
     }
 
-    /// Takes the lanes back to their calls with these results; the nodes where they go on.
+    /// Returns the lanes to their calls with these results. The result is the nodes where they
+    /// continue.
     fn leave(&self, values: &mut Values, lanes: u32, words: &[SlotIndex]) -> [u32; LANES] {
         let mut targets = [0; LANES];
         for lane in lanes_of(lanes) {
@@ -540,7 +542,7 @@ impl Ssa<'_> {
     }
 }
 
-/// Lets the lanes arrive at a CTA barrier.
+/// Makes the lanes arrive at a CTA barrier.
 fn barrier(
     values: &mut Values,
     step: &mut Step<'_>,
@@ -668,7 +670,7 @@ fn store(values: &Values, step: &mut Step<'_>, place: &Place, sources: &[SlotInd
     })
 }
 
-/// Warps that a multiprocessor has room for.
+/// The number of warps that a multiprocessor has room for.
 pub(crate) const WARP_SLOTS: u32 = 64;
 
 fn special(register: SpecialReg, step: &Step<'_>, lane: u32) -> Result<u32, Fault> {

@@ -1,13 +1,14 @@
-//! A set-associative cache of sectored lines that remembers when each sector arrives.
+//! A set-associative cache of sectored lines that records when each sector arrives.
 //!
-//! The least recently used line of a set makes room. Cost: the ways, for each access.
+//! The least recently used line of a set is replaced. The cost of an access is proportional to the
+//! number of ways.
 
-/// Where an access finds its sector.
+/// The result of looking for a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// It is there, or will be in that cycle.
+    /// The sector is present, or arrives in that cycle.
     At(u64),
-    /// It is not.
+    /// The sector is not present.
     Missing,
 }
 
@@ -17,17 +18,17 @@ pub(super) struct Cache {
     sets: usize,
     ways: usize,
     sectors: usize,
-    /// The line of each way, plus one; 0 where there is none.
+    /// The line of each way, plus one; 0 if the way is empty.
     tags: Vec<u64>,
-    /// When each way was used last.
+    /// The last use of each way.
     used: Vec<u64>,
-    /// For each way and sector the cycle of its arrival, plus one; 0 where it is not there.
+    /// For each way and sector, the cycle of its arrival plus one; 0 if it is absent.
     arrivals: Vec<u64>,
     clock: u64,
 }
 
 impl Cache {
-    /// An empty cache of about that many bytes.
+    /// An empty cache of about `bytes` bytes.
     pub fn new(bytes: u32, line: u32, sectors: u32, ways: u32) -> Cache {
         let (ways, sectors) = (ways.max(1) as usize, sectors.max(1) as usize);
         let sets = ((bytes / line) as usize / ways).max(1);
@@ -43,12 +44,12 @@ impl Cache {
     }
 
     fn ways_of(&self, line: u64) -> std::ops::Range<usize> {
-        // Lines that are far apart by a power of two should not all meet in one set.
+        // Lines whose distance is a power of two should not all be in one set.
         let set = ((line ^ line >> 17) % self.sets as u64) as usize;
         set * self.ways..(set + 1) * self.ways
     }
 
-    /// Looks for a sector of a line.
+    /// Looks up a sector of a line.
     pub fn look_up(&mut self, line: u64, sector: usize) -> Found {
         let Some(way) = self.ways_of(line).find(|&way| self.tags[way] == line + 1) else {
             return Found::Missing;
@@ -61,7 +62,7 @@ impl Cache {
         }
     }
 
-    /// Puts a sector of a line there, which arrives in that cycle.
+    /// Fills a sector of a line, which arrives in cycle `arrival`.
     pub fn fill(&mut self, line: u64, sector: usize, arrival: u64) {
         let ways = self.ways_of(line);
         let way = ways.clone().find(|&way| self.tags[way] == line + 1).unwrap_or_else(|| {

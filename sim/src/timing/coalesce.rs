@@ -1,8 +1,9 @@
-//! What the accesses of a warp's lanes come down to: passes over shared memory, sectors of lines.
+//! The cost of the accesses of a warp's lanes: passes over shared memory, and sectors of lines.
 //!
-//! Shared memory has 32 banks of 4 bytes. The lanes of a 64-bit access take turns in halves of the warp, those of a
-//! 128-bit access in quarters; each turn takes as many passes as there are different words in one bank. Lanes that
-//! read one word share it. Elsewhere the lanes' bytes fall into sectors of 32 bytes, four of which are a line.
+//! Shared memory has 32 banks of 4 bytes. A 64-bit access serves the halves of the warp in turn, a
+//! 128-bit access the quarters; each turn takes as many passes as the largest number of different
+//! words in one bank. Lanes that read the same word share it. In other memory the lanes' bytes lie
+//! in sectors of 32 bytes, four per line.
 
 use smallvec::SmallVec;
 
@@ -11,13 +12,13 @@ use crate::warp::{LANES, lanes_of};
 /// Passes over shared memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Passes {
-    /// How many there are.
+    /// The number of passes.
     pub taken: u32,
-    /// How many there would be without bank conflicts.
+    /// The number without bank conflicts.
     pub ideal: u32,
 }
 
-/// The passes of an access of `bytes` bytes a lane. Atomics don't share words.
+/// The passes of an access of `bytes` bytes per lane. Atomics do not share words.
 pub(super) fn passes(
     addresses: &[u64; LANES],
     lanes: u32,
@@ -57,10 +58,10 @@ pub(super) fn passes(
     passes
 }
 
-/// The sectors that an access touches, by number, ascending, each once.
+/// The numbers of the sectors that an access touches, ascending and distinct.
 pub(super) type Sectors = SmallVec<[u64; LANES]>;
 
-/// The sectors of an access of `bytes` bytes a lane, which don't cross a sector.
+/// The sectors of an access of `bytes` bytes per lane that does not cross a sector.
 pub(super) fn sectors(addresses: &[u64; LANES], lanes: u32, bytes: u32, sector: u32) -> Sectors {
     let sector = u64::from(sector);
     let mut list = Sectors::new();
@@ -80,8 +81,8 @@ pub(super) fn sectors(addresses: &[u64; LANES], lanes: u32, bytes: u32, sector: 
     list
 }
 
-/// Where local memory lies: each word of a warp's 32 lanes side by side, so that lanes at one offset share sectors.
-/// `base` is the first byte of the warp's part. The sectors of an access.
+/// The sectors of an access to local memory. Each word of a warp's 32 lanes is contiguous there, so
+/// lanes at the same offset share sectors. `base` is the first byte of the warp's part.
 pub(super) fn local_sectors(
     base: u64,
     addresses: &[u64; LANES],
@@ -105,7 +106,7 @@ pub(super) fn local_sectors(
     list
 }
 
-/// The most lanes that name one address.
+/// The largest number of lanes with the same address.
 pub(super) fn sharers(addresses: &[u64; LANES], lanes: u32) -> u32 {
     let mut list: SmallVec<[u64; LANES]> = lanes_of(lanes).map(|lane| addresses[lane as usize]).collect();
     list.sort_unstable();

@@ -1,4 +1,4 @@
-//! The program as the model of time sees it: what each instruction demands, and how long it takes.
+//! The program for the model of time: the demands and the duration of each instruction.
 
 use ptxc_machine::Arch;
 use ptxc_sass::issue::Demand;
@@ -10,21 +10,21 @@ use super::params::{Params, Range};
 /// An instruction.
 #[derive(Debug)]
 pub(super) struct Node {
-    /// What it needs from the sub-core.
+    /// The resources of the sub-core that it needs.
     pub demand: Demand,
-    /// The scoreboards that it waits for, a bit each.
+    /// The scoreboards that it waits for, one bit each.
     pub waits: u8,
     /// The scoreboard that its result releases.
     pub write_barrier: Option<u8>,
-    /// The scoreboard that the reading of its operands releases.
+    /// The scoreboard that is released when its operands have been read.
     pub read_barrier: Option<u8>,
-    /// From issue to its result, where memory does not tell.
+    /// The time from issue to its result, if memory does not determine it.
     pub latency: Range,
-    /// From issue to the reading of its operands.
+    /// The time from issue until its operands have been read.
     pub read: u64,
-    /// What it does besides.
+    /// Its other effects on the warp.
     pub kind: Kind,
-    /// How it treats caches.
+    /// Its cache policy.
     pub policy: Policy,
     /// The line of a constant bank that it reads as an operand of fixed latency.
     pub constant: Option<(u8, u32)>,
@@ -32,20 +32,20 @@ pub(super) struct Node {
     pub touches_memory: bool,
 }
 
-/// What holds up the warp behind an instruction, besides its control field.
+/// An effect of an instruction, besides its control field, that delays the warp after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Nothing.
     Plain,
-    /// It may end a phase of a CTA barrier.
+    /// May end a phase of a CTA barrier.
     Barrier,
-    /// Earlier accesses must be seen by the CTA.
+    /// Waits until the CTA can see earlier accesses.
     FenceCta,
-    /// Earlier accesses must be seen by everybody.
+    /// Waits until all threads can see earlier accesses.
     FenceGpu,
-    /// The first-level cache is emptied.
+    /// Empties the first-level cache.
     Invalidate,
-    /// It sleeps for so many cycles, or for how long a register says.
+    /// Sleeps for this number of cycles, or for the time in a register.
     Sleep(Option<u32>),
 }
 
@@ -94,14 +94,14 @@ fn latency(arch: Arch, coded: &Coded, params: &Params) -> Range {
         Pipe::Xu => params.special,
         Pipe::Fp64 => params.double,
         Pipe::Tensor => params.tensor,
-        // Only of answers: the simulator runs no program that reads textures.
+        // Only for completeness: the simulator runs no program that reads textures.
         Pipe::Tex => params.shuffle,
         Pipe::Control => params.control,
         Pipe::Alu | Pipe::Fma | Pipe::FmaHeavy | Pipe::Half | Pipe::Udp => params.fixed,
     }
 }
 
-/// From issue until operands have been read.
+/// The time from issue until operands have been read.
 fn operand_read(coded: &Coded, params: &Params) -> u64 {
     let effects = coded.inst.row().effects;
     let cycles = match effects.writes_memory && !effects.fence {
@@ -133,7 +133,8 @@ fn kind(coded: &Coded, params: &Params) -> Kind {
     }
 }
 
-/// The line of constants that an instruction of fixed latency reads. Bank 0 is filled by the launch, and there.
+/// The line of constants that an instruction of fixed latency reads. The launch fills bank 0, which
+/// is always present.
 fn constant_line(coded: &Coded, params: &Params) -> Option<(u8, u32)> {
     let operand = |operand: &ptxc_sass::Operand<PReg>| match operand.kind {
         OperandKind::Const { bank, offset } if bank != 0 => Some((bank, offset / params.constant_line)),

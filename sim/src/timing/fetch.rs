@@ -1,8 +1,9 @@
-//! Instruction fetch: a cache in each sub-core, one behind them all, and lines fetched ahead.
+//! Instruction fetch: a cache in each sub-core, one shared cache, and lines fetched ahead.
 //!
-//! Code that goes straight on is there in time: lines are fetched ahead of it, and the first lines of a kernel are
-//! brought by its launch. A jump finds its line in the sub-core's cache, among the lines fetched ahead, or waits for the
-//! cache of the SM or the second level. Source of the structure: Huerta et al. 2025, section 5.2.
+//! Straight-line code is present in time: lines are fetched ahead of it, and the launch brings the
+//! first lines of a kernel. A jump finds its line in the sub-core's cache or among the lines
+//! fetched ahead, or waits for the cache of the SM or the second-level cache. Source of the
+//! structure: Huerta et al. 2025, section 5.2.
 
 use super::cache::{Cache, Found};
 use super::params::{Draw, Params};
@@ -18,24 +19,25 @@ pub(super) struct Fetch {
 #[derive(Debug)]
 struct Core {
     cache: Cache,
-    /// The line that was fetched last, on demand.
+    /// The line that was last fetched on demand.
     last: u64,
 }
 
 impl Fetch {
-    /// Empty caches, but for the first lines.
+    /// Empty caches, except for the first lines.
     pub fn new(params: &'static Params) -> Fetch {
         let cache = |bytes| Cache::new(bytes, params.fetch_line, 1, params.fetch_ways);
         let cores = (0..params.sub_cores).map(|_| Core { cache: cache(params.fetch_l0_bytes), last: 0 });
         Fetch { params, cores: cores.collect(), shared: cache(params.fetch_l1_bytes) }
     }
 
-    /// Instructions a line.
+    /// Instructions per line.
     pub fn line_insts(&self) -> u32 {
         self.params.fetch_line / ptxc_sass::Program::INST_BYTES
     }
 
-    /// When a line is there for a warp that needs it at `at` and was in line `from`, if it was in any.
+    /// The time when a line is present for a warp that needs it at `at` and comes from line `from`,
+    /// if from any.
     pub fn fetch(&mut self, core: usize, from: Option<u64>, line: u64, at: u64, draw: &mut Draw) -> u64 {
         let core = &mut self.cores[core];
         let ahead = core.last..=core.last + u64::from(self.params.fetch_stream);

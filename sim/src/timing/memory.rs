@@ -1,17 +1,20 @@
-//! The way of a memory instruction behind the sub-core: the port of the SM, shared memory, caches, device memory.
+//! The path of a memory instruction after the sub-core: the port of the SM, shared memory, caches,
+//! device memory.
 //!
-//! In: when an instruction leaves its sub-core, and what its lanes touch. Out: when its result is there, how long
-//! it keeps the port. Nothing waits here; requests find the cycle in which each part has room for them, in the order in
-//! which they come. So the time of a result is known when the instruction issues.
+//! In: the time when an instruction leaves its sub-core, and the bytes that its lanes touch. Out:
+//! the time of its result, and how long it uses the port. Nothing waits here: each request gets the
+//! first cycle in which each part has room for it, in the order of the requests. So the time of a
+//! result is known when the instruction issues.
 //!
 //! ```text
 //! sub-core -> port -> shared memory                              passes by bank conflicts
 //!                  -> first-level cache -> second-level -> DRAM  sectors; latency and bandwidth each
 //! ```
 //!
-//! The first-level cache is written through and keeps what is in flight, so that a second load of a sector waits for the
-//! first. Local memory is its own: stores stay in it. What asks for coherence beyond the CTA goes past it. Atomics
-//! are done at the second level. Constants have a cache of their own.
+//! The first-level cache is write-through and tracks sectors in flight, so a second load of a
+//! sector waits for the first. It holds all of local memory, and stores to it stay there. Accesses
+//! that must be coherent beyond the CTA bypass it. Atomics are done at the second level. Constants
+//! have a separate cache.
 
 use rustc_hash::FxHashSet;
 use serde::Serialize;
@@ -22,14 +25,14 @@ use super::params::{Draw, Params};
 use crate::access::{Access, AccessKind};
 use crate::memory::Space;
 
-/// What memory has done.
+/// Statistics of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MemoryCounts {
     /// Instructions that touched shared memory.
     pub shared_accesses: u64,
     /// Passes over shared memory.
     pub shared_passes: u64,
-    /// Passes beyond those that the width of the accesses needs.
+    /// Passes in addition to those that the width of the accesses needs.
     pub bank_conflicts: u64,
     /// Instructions that touched global or local memory.
     pub accesses: u64,
@@ -45,35 +48,35 @@ pub struct MemoryCounts {
     pub l2_hits: u64,
     /// Sectors that were not found there.
     pub l2_misses: u64,
-    /// Operations of atomics on global memory that had to wait for another lane of their warp.
+    /// Operations of atomics on global memory that waited for another lane of their warp.
     pub atomic_conflicts: u64,
 }
 
-/// How an access treats caches.
+/// The cache policy of an access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Policy {
-    /// It must see what other SMs wrote: it goes past the first-level cache.
+    /// Whether it must see data that other SMs wrote, and so bypasses the first-level cache.
     pub coherent: bool,
 }
 
-/// How memory answers.
+/// The answer of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Answer {
-    /// When the result is there, or the store done.
+    /// The time when the result is available, or the store is done.
     pub done: u64,
-    /// Cycles that the port is taken.
+    /// The cycles for which the port is busy.
     pub port: u64,
 }
 
-/// Something that passes on bytes at a limited rate.
+/// A channel with limited bandwidth.
 #[derive(Debug, Default)]
 struct Channel {
-    /// When it is free, in bytes passed since the beginning.
+    /// The time when it is free, in bytes transferred since the start.
     free: u64,
 }
 
 impl Channel {
-    /// Passes bytes on, not before `at`; the cycle in which that begins.
+    /// Transfers bytes, not before `at`, and returns the cycle in which the transfer begins.
     fn pass(&mut self, at: u64, bytes: u64, bandwidth: u32) -> u64 {
         let bandwidth = u64::from(bandwidth.max(1));
         let begins = self.free.max(at * bandwidth);
@@ -82,7 +85,7 @@ impl Channel {
     }
 }
 
-/// The memory of an SM and what lies behind it.
+/// The memory of an SM, and the levels after it.
 #[derive(Debug)]
 pub(super) struct MemorySystem {
     params: &'static Params,
@@ -91,7 +94,7 @@ pub(super) struct MemorySystem {
     to_l2: Channel,
     to_dram: Channel,
     constants: FxHashSet<(u8, u64)>,
-    /// What it has done.
+    /// Its statistics.
     pub counts: MemoryCounts,
 }
 
@@ -112,19 +115,19 @@ impl MemorySystem {
         }
     }
 
-    /// Cycles that a request without an address takes the port.
+    /// The cycles for which a request without an address uses the port.
     pub fn least_port(&self) -> u64 {
         u64::from(self.params.port_least)
     }
 
-    /// Forgets what the first-level cache holds.
+    /// Empties the first-level cache.
     pub fn invalidate_l1(&mut self) {
         self.l1.clear();
     }
 
-    /// Serves what an instruction touches in one space. It enters the port at `at`; latencies count from `issued`,
-    /// which is `at` less what every instruction takes to get there. `local` is the first byte of the warp's local
-    /// memory.
+    /// Serves the accesses of an instruction in one space. The instruction enters the port at `at`.
+    /// Latencies count from `issued`, which is `at` minus the time that every instruction takes to
+    /// get there. `local` is the first byte of the warp's local memory.
     pub fn serve(
         &mut self,
         access: &Access,
@@ -137,7 +140,7 @@ impl MemorySystem {
         match access.space {
             Space::Shared | Space::Cluster => self.shared(access, issued, draw),
             Space::Constant(bank) => self.constant(bank, access, issued, draw),
-            // Parameters lie in constant bank 0.
+            // Parameters are in constant bank 0.
             Space::Param => self.constant(0, access, issued, draw),
             Space::Global | Space::Local | Space::Generic => {
                 self.cached(access, policy, issued, at, local, draw)
@@ -159,7 +162,7 @@ impl MemorySystem {
         Answer { done: issued + draw.pick(latency) + (port - u64::from(params.port_least)), port }
     }
 
-    /// Constants at addresses that lanes compute: different ones take turns.
+    /// Constants at addresses that lanes compute: different addresses take turns.
     fn constant(&mut self, bank: u8, access: &Access, issued: u64, draw: &mut Draw) -> Answer {
         let params = self.params;
         let sectors = coalesce::sectors(&access.addresses, access.lanes, access.bytes, access.bytes.max(1));
@@ -255,7 +258,8 @@ impl MemorySystem {
         done
     }
 
-    /// Stores go through to the second level; those to local memory stay in the first.
+    /// Stores go through to the second level, except for stores to local memory, which stay in the
+    /// first.
     fn store(&mut self, sectors: &Sectors, is_local: bool, issued: u64, at: u64, draw: &mut Draw) -> u64 {
         let params = self.params;
         let per_line = u64::from(params.cache_line / params.sector);
@@ -273,7 +277,7 @@ impl MemorySystem {
         issued + draw.pick(params.l2_hit) + (begins - at)
     }
 
-    /// Brings a sector from the second level, or from behind it; when it arrives.
+    /// Brings a sector from the second level or from device memory, and returns its arrival time.
     fn bring(&mut self, sector: u64, issued: u64, at: u64, latency: u64, draw: &mut Draw) -> u64 {
         let params = self.params;
         let per_line = u64::from(params.cache_line / params.sector);
@@ -323,12 +327,12 @@ mod tests {
         let params = params(Arch::Sm90);
         let load = access(AccessKind::Read, Space::Global, |lane| 0x10000 + 4 * lane);
         let first = at(0, &load, &mut system, &mut draw);
-        // Four sectors at 14 bytes a cycle.
+        // Four sectors at 14 bytes per cycle.
         assert!(
             (u64::from(params.dram.typical)..=u64::from(params.dram.typical) + 9).contains(&first),
             "{first}"
         );
-        assert_eq!(at(10, &load, &mut system, &mut draw), first - 10, "waits for the one under way");
+        assert_eq!(at(10, &load, &mut system, &mut draw), first - 10, "waits for the load in flight");
         assert_eq!(at(2000, &load, &mut system, &mut draw), u64::from(params.l1_hit.typical));
         system.invalidate_l1();
         let l2 = at(4000, &load, &mut system, &mut draw);

@@ -1,7 +1,8 @@
 //! A model of one SM in time.
 //!
-//! In: a [`Case`], a [`Program`] with its control codes, options. Out: the values that the launch left behind, as from
-//! [`run_sass`](crate::run_sass), and a [`Timing`]: cycles, and where each cycle of each warp went.
+//! In: a [`Case`], a [`Program`] with its control codes, and options. Out: the values that the
+//! launch leaves, as from [`run_sass`](crate::run_sass), and a [`Timing`]: the cycles, and the
+//! reason for each cycle in which a warp did not issue.
 //!
 //! ```no_run
 //! use ptxc_sim::timing::{TimingOptions, run_timed};
@@ -14,20 +15,22 @@
 //! # Ok::<(), ptxc_sim::SimError>(())
 //! ```
 //!
-//! Instructions take effect when they issue, one after the other, in the order in which the model issues them. So values
-//! don't depend on latencies, except through the order of warps. One SM runs the whole grid; CTAs that don't fit wait
-//! for a place.
+//! Instructions take effect when they issue, one after the other, in the order in which the model
+//! issues them. So values do not depend on latencies, except through the order of warps. One SM
+//! runs the whole grid; CTAs that do not fit wait for a place.
 //!
-//! A warp issues its next instruction when the stall count of the one before has passed, the scoreboards of its wait mask
-//! are free, the instruction is there, and the sub-core has room for it ([`ptxc_sass::issue`]); of several warps the one
-//! that issued last goes on, else the youngest begins. The order in which these count is that of [`Cause`]. The book
-//! describes the model, its figures, and what it leaves out (`docs/timing.md`).
+//! A warp issues its next instruction when the stall count of the previous one has passed, the
+//! scoreboards of its wait mask are free, the instruction is fetched, and the sub-core has room for
+//! it ([`ptxc_sass::issue`]). Of several such warps, the one that issued last continues, else the
+//! youngest begins. [`Cause`] lists the conditions in the order in which they count. The book
+//! describes the model, its figures and its limits (`docs/timing.md`).
 //!
-//! The rooms: `sm` is the machine, `warp` one warp in it, `code` the program; `memory` with `coalesce` and `cache`
-//! answers when data come, `fetch` when instructions do; `params` has the figures, [`report`] the results,
-//! [`observe`] tells traces what happens.
+//! The modules: `sm` is the machine, `warp` one warp in it, `code` the program. `memory` with
+//! `coalesce` and `cache` computes when data arrive, `fetch` when instructions arrive. `params` has
+//! the figures, [`report`] the results, and [`observe`] passes events to traces.
 //!
-//! Cost: an instruction costs what the functional engine needs, and a look at the warps of one sub-core.
+//! Cost: an instruction costs as much as in the functional engine, plus a scan of the warps of one
+//! sub-core.
 
 mod cache;
 mod coalesce;
@@ -58,17 +61,17 @@ pub use params::{Latencies, Param, Range, parameters};
 pub use report::Timing;
 pub use stalls::{Cause, Stalls};
 
-/// How time is modelled.
+/// The options of the model of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimingOptions {
     /// Which of the possible latencies instructions of variable latency have.
     pub latencies: Latencies,
 }
 
-/// Runs a program on a case, in time.
+/// Runs a program on a case with the model of time.
 ///
 /// # Errors
-/// As [`run_sass`](crate::run_sass); and if a CTA does not fit on an SM.
+/// Those of [`run_sass`](crate::run_sass), and an error if a CTA does not fit on an SM.
 pub fn run_timed(
     case: &Case,
     program: &Program,
@@ -78,10 +81,10 @@ pub fn run_timed(
     run_observed(case, program, options, timing, &mut Silent)
 }
 
-/// The same, telling an observer what happens.
+/// The same with an observer of the events.
 ///
 /// # Errors
-/// As [`run_timed`].
+/// Those of [`run_timed`].
 pub fn run_observed(
     case: &Case,
     program: &Program,
@@ -96,7 +99,7 @@ pub fn run_observed(
     Ok((report, timing))
 }
 
-/// The scheduler of a run in time.
+/// The scheduler of a run with the model of time.
 struct Timed<'a, O> {
     program: &'a Program,
     options: &'a Options,
@@ -112,7 +115,7 @@ impl<O: Observer> Scheduler for Timed<'_, O> {
         if shape.cluster_size() > 1 {
             return Err(SimError::Unsupported {
                 at: program.name.clone(),
-                what: "the CTAs of a cluster are on several SMs, and the model of time has one".to_string(),
+                what: "the CTAs of a cluster are on several SMs, but the model of time has one".to_string(),
             });
         }
         let room = residency::room(program, shape, params)?;

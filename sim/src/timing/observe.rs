@@ -1,8 +1,8 @@
-//! What happens in a timed run, as it happens: for traces.
+//! The events of a timed run, as they happen, for traces.
 //!
-//! Observers get every event in the order in which the model comes to know it. That is mostly, but not strictly, the
-//! order of time: a stall is told when it ends or when its end is known. With [`Silent`] nothing is told and nothing is
-//! paid.
+//! Observers get every event when the model knows it. That is mostly, but not strictly, the order
+//! of time: a stall is reported when it ends or when its end is known. With [`Silent`] there are no
+//! reports and no cost.
 
 use super::stalls::Cause;
 
@@ -22,51 +22,51 @@ pub struct Issue {
     pub cycle: u64,
     /// The sub-core.
     pub sub_core: u32,
-    /// Who executes it.
+    /// The warp that executes it.
     pub warp: WarpId,
     /// The instruction's index in the program.
     pub pc: u32,
-    /// The lanes for which it has an effect, a bit each.
+    /// The lanes for which it has an effect, one bit each.
     pub lanes: u32,
-    /// When its result is there, where that is not a fixed latency.
+    /// The time of its result, if the latency is not fixed.
     pub done: Option<u64>,
 }
 
-/// A warp did not issue from cycle `from` up to cycle `to`, that one not included.
+/// A warp did not issue from cycle `from` up to, but not including, cycle `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
     /// The first cycle.
     pub from: u64,
-    /// The cycle behind the last one.
+    /// The cycle after the last one.
     pub to: u64,
     /// The sub-core.
     pub sub_core: u32,
-    /// Who waits.
+    /// The waiting warp.
     pub warp: WarpId,
-    /// The instruction that can't issue.
+    /// The instruction that cannot issue.
     pub pc: u32,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
 }
 
 /// Memory served an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryEvent {
-    /// When it was issued.
+    /// The cycle of its issue.
     pub issued: u64,
-    /// When it left the sub-core.
+    /// The cycle when it left the sub-core.
     pub sent: u64,
-    /// When the result is there.
+    /// The cycle of its result.
     pub done: u64,
-    /// Whose it is.
+    /// Its warp.
     pub warp: WarpId,
     /// The instruction.
     pub pc: u32,
 }
 
-/// Someone who wants to know.
+/// Receives the events of a run.
 pub trait Observer {
-    /// Whether anything is to be told at all.
+    /// Whether it wants any events.
     const LISTENS: bool = true;
 
     /// A warp starts.
@@ -95,7 +95,7 @@ pub trait Observer {
     }
 }
 
-/// Nobody.
+/// An observer that ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

@@ -1,4 +1,4 @@
-//! The figures of the model, from one data file an architecture.
+//! The figures of the model, from one data file per architecture.
 
 use std::sync::LazyLock;
 
@@ -6,12 +6,12 @@ use ptxc_machine::{Arch, PerArch, per_arch};
 
 use crate::random::Random;
 
-/// A figure in its best, typical and worst case.
+/// A figure in the best, typical and worst case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The best case.
     pub best: u32,
-    /// What to expect.
+    /// The typical case.
     pub typical: u32,
     /// The worst case.
     pub worst: u32,
@@ -24,23 +24,23 @@ pub struct Param {
     pub name: String,
     /// Its figures.
     pub range: Range,
-    /// What it counts; empty for a plain number.
+    /// Its unit; empty for a plain number.
     pub unit: String,
-    /// Where it comes from.
+    /// Its source.
     pub source: String,
 }
 
 /// Which of the possible latencies instructions of variable latency have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Latencies {
-    /// The best case, always.
+    /// Always the best case.
     Best,
-    /// The typical case, always.
+    /// Always the typical case.
     #[default]
     Typical,
-    /// The worst case, always.
+    /// Always the worst case.
     Worst,
-    /// Anything from best to worst, from a stream of random numbers with that seed.
+    /// Any case from best to worst, from a random sequence with this seed.
     Random(u64),
 }
 
@@ -84,7 +84,7 @@ macro_rules! params {
             #[cfg(test)]
             const NAMES: &'static [&'static str] = &[$($name,)* $($number_name,)*];
 
-            /// The names of those that nothing is drawn for.
+            /// The names of the figures that are not drawn from a range.
             #[cfg(test)]
             const NUMBERS: &'static [&'static str] = &[$($number_name,)*];
 
@@ -108,37 +108,38 @@ params! {
         fetch_l1 = "fetch-l1",
         /// Instruction lines from the second-level cache, in cycles.
         fetch_l2 = "fetch-l2",
-        /// An operand that the constant cache lacks, in cycles.
+        /// An operand that misses the constant cache, in cycles.
         constant_miss = "constant-miss",
-        /// From issue to the result of a load from shared memory, in cycles; so are the next ones.
+        /// The time from issue to the result of a load from shared memory, in cycles, as for the
+        /// next figures.
         shared_load = "shared-load",
         /// An atomic of shared memory.
         shared_atomic = "shared-atomic",
-        /// A load that the first-level cache has.
+        /// A load that hits the first-level cache.
         l1_hit = "l1-hit",
-        /// A load that the second-level cache has.
+        /// A load that hits the second-level cache.
         l2_hit = "l2-hit",
         /// A load from device memory.
         dram = "dram",
         /// `LDC`.
         constant_load = "constant-load",
-        /// What else the memory pipe does: shuffles, matches, reductions.
+        /// Other operations of the memory pipe: shuffles, matches, reductions.
         shuffle = "shuffle",
         /// Conversions and approximations.
         special = "special",
         /// `S2R`.
         special_register = "special-register",
-        /// Double precision where a scoreboard announces it.
+        /// Double precision, if a scoreboard signals the result.
         double = "double",
-        /// Fixed-latency instructions, where they name a scoreboard.
+        /// Fixed-latency instructions, if they name a scoreboard.
         fixed = "fixed",
         /// Results of control instructions.
         control = "control",
         /// Matrix instructions.
         tensor = "tensor",
-        /// From the last arrival at a CTA barrier to the first issue behind it.
+        /// The time from the last arrival at a CTA barrier to the first issue after it.
         barrier_release = "barrier-release",
-        /// From the last arrival at `BSYNC` or `WARPSYNC` to the first issue behind it.
+        /// The time from the last arrival at `BSYNC` or `WARPSYNC` to the first issue after it.
         converge_release = "converge-release",
         /// A fence of the CTA.
         fence_cta = "fence-cta",
@@ -150,9 +151,9 @@ params! {
     numbers {
         /// Sub-cores.
         sub_cores = "sub-cores",
-        /// Warps at once.
+        /// Resident warps.
         warps = "warps",
-        /// CTAs at once.
+        /// Resident CTAs.
         ctas = "ctas",
         /// Registers, 32 bits each.
         registers = "registers",
@@ -160,7 +161,7 @@ params! {
         register_unit = "register-unit",
         /// Shared memory, in bytes.
         shared_bytes = "shared-bytes",
-        /// What the system keeps of it for each CTA, in bytes.
+        /// The part of it that the system reserves for each CTA, in bytes.
         shared_reserved = "shared-reserved",
         /// The unit in which a CTA gets it, in bytes.
         shared_unit = "shared-unit",
@@ -174,25 +175,25 @@ params! {
         fetch_l0_bytes = "fetch-l0-bytes",
         /// The instruction cache of the SM, in bytes.
         fetch_l1_bytes = "fetch-l1-bytes",
-        /// Ways of both.
+        /// The ways of both caches.
         fetch_ways = "fetch-ways",
         /// Lines that are fetched ahead.
         fetch_stream = "fetch-stream",
         /// A line of constants, in bytes.
         constant_line = "constant-line",
-        /// Cycles of sleep for a nanosecond.
+        /// Cycles of sleep per nanosecond.
         sleep_cycles = "sleep-cycles",
         /// Cycles until a load has read its operands.
         load_read = "load-read",
-        /// Cycles until a store has.
+        /// Cycles until a store has read its operands.
         store_read = "store-read",
         /// More cycles for 64 bits.
         store_read_64 = "store-read-64",
         /// More cycles for 128 bits.
         store_read_128 = "store-read-128",
-        /// What passes between sub-cores and memory, in bytes a cycle.
+        /// The transfer rate between sub-cores and memory, in bytes per cycle.
         port_bytes = "port-bytes",
-        /// Cycles that a request takes at least.
+        /// The minimum number of cycles of a request.
         port_least = "port-least",
         /// Banks of shared memory.
         banks = "banks",
@@ -210,9 +211,9 @@ params! {
         l2_bytes = "l2-bytes",
         /// Its ways.
         l2_ways = "l2-ways",
-        /// What it sends to one SM, in bytes a cycle.
+        /// Its transfer rate to one SM, in bytes per cycle.
         l2_bandwidth = "l2-bandwidth",
-        /// What device memory sends to one SM, in bytes a cycle.
+        /// The transfer rate of device memory to one SM, in bytes per cycle.
         dram_bandwidth = "dram-bandwidth",
         /// Cycles for each further lane of an atomic at one address.
         atomic_same = "atomic-same",
@@ -247,7 +248,8 @@ impl Data {
     /// Reads a file.
     ///
     /// # Panics
-    /// If a line is malformed or a figure is missing, which a test of the crate excludes: the files are part of it.
+    /// If a line is malformed or a figure is missing. A test of the crate excludes this: the files
+    /// are part of the crate.
     fn read(text: &str) -> Data {
         let lines = text.lines().filter(|line| !line.starts_with('#')).skip(1);
         let lines: Vec<Param> =

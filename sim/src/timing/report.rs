@@ -1,4 +1,4 @@
-//! What a timed run found.
+//! The results of a timed run.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::memory::MemoryCounts;
 use super::stalls::{Cause, Stalls};
 
-/// How many instructions the readable report lists.
+/// The number of instructions that the readable report lists.
 const LISTED: usize = 12;
 
 /// A sub-core.
@@ -21,7 +21,8 @@ pub struct SubCoreTiming {
     pub no_eligible_warp: u64,
 }
 
-/// A warp. Its life is `end - start` cycles: one for each instruction issued, the others are stalls.
+/// A warp. Its life is `end - start` cycles: one for each instruction issued, the others are
+/// stalls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct WarpTiming {
     /// The CTA, by its number in the grid.
@@ -32,7 +33,7 @@ pub struct WarpTiming {
     pub sub_core: u32,
     /// Its first cycle.
     pub start: u64,
-    /// The cycle behind its last one.
+    /// The cycle after its last one.
     pub end: u64,
     /// Instructions issued.
     pub issued: u64,
@@ -43,55 +44,56 @@ pub struct WarpTiming {
 /// An instruction of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InstTiming {
-    /// Where it lies in the program, in bytes.
+    /// Its offset in the program, in bytes.
     pub offset: u32,
     /// Its text.
     pub text: String,
-    /// How often a warp issued it.
+    /// The number of warps that issued it.
     pub issued: u64,
-    /// How many lanes were active, over all issues: those at this place in the program, whatever the guard says.
+    /// The number of active lanes over all issues: the lanes at this instruction, whatever their
+    /// guards.
     pub lanes: u64,
-    /// How many of them it had an effect for.
+    /// The number of those lanes for which it had an effect.
     pub threads: u64,
     /// The cycles that warps waited to issue it.
     pub stalls: Stalls,
 }
 
-/// How much of a grid is on the SM at once.
+/// The part of a grid that is resident on the SM at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Residency {
-    /// CTAs at once.
+    /// Resident CTAs.
     pub ctas: u32,
-    /// Warps at once.
+    /// Resident warps.
     pub warps: u32,
-    /// What allowed no more of them.
+    /// The resource that limits it.
     pub limited_by: &'static str,
 }
 
-/// What the model of one SM says of a launch. All times are in cycles.
+/// The results of the model of one SM for a launch. All times are in cycles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Timing {
     /// The architecture.
     pub arch: String,
     /// From the first instruction to the end of the last warp.
     pub cycles: u64,
-    /// What a warp would take alone if it waited for nothing.
+    /// The time of a single warp that waits for nothing.
     pub static_cycles: u64,
     /// Warp instructions.
     pub issued: u64,
     /// Active lanes, over all warp instructions.
     pub lanes: u64,
-    /// Instructions of lanes: those that had an effect.
+    /// Instructions of lanes that had an effect.
     pub threads: u64,
-    /// How much of the grid was there at once.
+    /// The resident part of the grid.
     pub residency: Residency,
-    /// How much of a grid of any size could have been.
+    /// The resident part of a grid of unlimited size.
     pub occupancy: Residency,
     /// The sub-cores.
     pub sub_cores: Vec<SubCoreTiming>,
     /// The stalls of all warps.
     pub stalls: Stalls,
-    /// What memory did.
+    /// The statistics of memory.
     pub memory: MemoryCounts,
     /// The warps, in the order of their start.
     pub warps: Vec<WarpTiming>,
@@ -100,19 +102,20 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// The part of the cycles in which sub-cores that had a warp issued an instruction, 0 to 1.
+    /// The fraction of the cycles in which sub-cores that had a warp issued an instruction, 0 to 1.
     pub fn issue_utilisation(&self) -> f64 {
         let active: u64 = self.sub_cores.iter().map(|core| core.active).sum();
         share(self.issued, active)
     }
 
-    /// The mean number of active lanes of an instruction that was issued, 0 to 32: fewer than a warp has where its lanes
-    /// have gone apart.
+    /// The mean number of active lanes of an issued instruction, 0 to 32. It is below 32 if the
+    /// lanes of a warp have diverged.
     pub fn lanes_per_issue(&self) -> f64 {
         share(self.lanes, self.issued)
     }
 
-    /// The mean number of lanes that an instruction had an effect for: active lanes whose guard holds.
+    /// The mean number of lanes for which an instruction had an effect: active lanes whose guard
+    /// holds.
     pub fn effective_lanes_per_issue(&self) -> f64 {
         share(self.threads, self.issued)
     }
@@ -126,7 +129,8 @@ fn percent(part: u64, whole: u64) -> f64 {
     100.0 * share(part, whole)
 }
 
-/// A table to read: totals, causes of stalls, sub-cores, memory, and the instructions that waited most.
+/// A readable table: totals, causes of stalls, sub-cores, memory, and the instructions that waited
+/// most.
 impl fmt::Display for Timing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Residency { ctas, warps, limited_by } = self.residency;
@@ -139,7 +143,7 @@ impl fmt::Display for Timing {
         writeln!(f)?;
         writeln!(
             f,
-            "  lanes per issue {:.1}, of which it has an effect for {:.1}",
+            "  lanes per issue {:.1}, {:.1} of them with an effect",
             self.lanes_per_issue(),
             self.effective_lanes_per_issue()
         )?;

@@ -1,4 +1,4 @@
-//! How many CTAs an SM holds at once.
+//! The number of CTAs that an SM holds at the same time.
 
 use ptxc_sass::Program;
 
@@ -8,19 +8,19 @@ use crate::error::SimError;
 use crate::launch::Shape;
 use crate::warp::LANES;
 
-/// How many CTAs an SM holds.
+/// The number of CTAs that an SM holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Room {
-    /// Of the launch.
+    /// For the launch.
     pub residency: Residency,
-    /// Of a launch with any number of them.
+    /// For a launch with any number of CTAs.
     pub occupancy: Residency,
 }
 
-/// The most CTAs of a launch that fit, and why no more.
+/// The number of CTAs of a launch that fit, and the resource that limits it.
 ///
 /// # Errors
-/// If not even one fits.
+/// Not even one CTA fits.
 pub(super) fn room(program: &Program, shape: &Shape, params: &Params) -> Result<Room, SimError> {
     let warps = shape.threads().div_ceil(LANES as u32);
     let registers = (program.resources.launch_registers(program.arch) * LANES as u32)

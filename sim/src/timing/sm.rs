@@ -1,9 +1,10 @@
-//! One SM in time: CTAs come and go, sub-cores issue, warps wait.
+//! One SM in time: CTAs start and end, sub-cores issue, warps wait.
 //!
-//! Each sub-core knows the next cycle in which it may issue; time jumps to the least of them. What a warp waits for is
-//! known as soon as its last instruction has issued, since memory tells at once when it will be done; only barriers
-//! depend on others, and release by name. A sub-core that has a turn looks at its warps (at most 16), so an
-//! instruction costs a time that does not depend on how long anyone waits.
+//! Each sub-core knows the next cycle in which it may issue; time jumps to the earliest of these
+//! cycles. The end of a warp's wait is known as soon as its last instruction has issued, because
+//! memory computes at once when it will be done. Only barriers depend on other warps, and they
+//! release their warps explicitly. A sub-core scans its warps (at most 16) in its turn, so the cost
+//! of an instruction does not depend on the length of waits.
 
 use ptxc_sass::issue::{Front, Hold};
 use rustc_hash::FxHashSet;
@@ -24,7 +25,7 @@ use crate::launch::{Options, Shape};
 use crate::random::Random;
 use crate::warp::LANES;
 
-/// Where local memory begins among addresses; global memory is far below.
+/// The start of local memory among addresses; global memory is far below.
 const LOCAL_BASE: u64 = 1 << 56;
 
 /// A sub-core.
@@ -37,23 +38,23 @@ struct Core {
     last: usize,
     /// The next cycle in which it may issue.
     next: u64,
-    /// The lines of constants that its fixed-latency instructions have.
+    /// The cached lines of constants for fixed-latency instructions.
     constants: FxHashSet<(u8, u32)>,
-    /// Since when it has had warps.
+    /// The cycle since which it has had warps.
     active_since: u64,
-    /// When the last of its warps that has ended did.
+    /// The end of the last of its warps that has ended.
     last_end: u64,
     timing: SubCoreTiming,
 }
 
-/// An instruction's share of the statistics.
+/// The statistics of an instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct InstCounts {
-    /// How often it was issued.
+    /// The number of issues.
     pub issued: u64,
     /// Lanes that issued it.
     pub lanes: u64,
-    /// Those of them that it had an effect for.
+    /// The number of those lanes for which it had an effect.
     pub threads: u64,
     /// Cycles that warps waited to issue it.
     pub stalls: Stalls,
@@ -62,33 +63,33 @@ pub(super) struct InstCounts {
 /// An instruction on its way through the SM.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
-    /// Whose it is.
+    /// Its warp.
     id: WarpId,
     /// The instruction.
     pc: u32,
-    /// When it was issued.
+    /// The cycle of its issue.
     now: u64,
-    /// When it would have been if it had met no queue and were as far.
+    /// The cycle in which it would have issued to be as far now without queues.
     issued: u64,
-    /// When it leaves the sub-core.
+    /// The cycle when it leaves the sub-core.
     leaves: u64,
-    /// When its operands have been read.
+    /// The cycle when its operands have been read.
     read: u64,
 }
 
-/// What the model is made of.
+/// The parts of the model.
 pub(super) struct Setup<'a> {
     /// The program.
     pub code: &'a [Node],
     /// The figures.
     pub params: &'static Params,
-    /// How many CTAs at once.
+    /// The number of resident CTAs.
     pub residency: Residency,
-    /// What is launched.
+    /// The shape of the launch.
     pub shape: &'a Shape,
     /// The options of the run.
     pub options: &'a Options,
-    /// Where latencies come from.
+    /// The source of latencies.
     pub draw: Draw,
 }
 
@@ -98,20 +99,20 @@ pub(super) struct Sm<'a, E: Engine, O> {
     setup: Setup<'a>,
     random: Random,
     next_cta: u32,
-    /// For each CTA of the grid that is there, the slots of its warps.
+    /// The slots of the warps of each resident CTA.
     ctas: Vec<Vec<usize>>,
-    /// When the last warp that has ended so far did, for each of them.
+    /// The end of the last warp that has ended so far, for each of them.
     cta_ends: Vec<u64>,
     slots: Vec<Option<Warp>>,
     cores: Vec<Core>,
-    /// When the port of the SM takes another request.
+    /// The cycle when the port of the SM accepts another request.
     port: u64,
     /// The memory.
     pub memory: MemorySystem,
     fetch: Fetch,
     log: AccessLog,
     observer: &'a mut O,
-    /// The cycle behind the last one.
+    /// The cycle after the last one.
     pub cycles: u64,
     /// The warps that have ended.
     pub warps: Vec<WarpTiming>,
@@ -120,7 +121,7 @@ pub(super) struct Sm<'a, E: Engine, O> {
 }
 
 impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
-    /// An SM with nothing on it.
+    /// An SM without warps.
     pub fn new(grid: Grid<'a, E>, setup: Setup<'a>, observer: &'a mut O) -> Sm<'a, E, O> {
         let params = setup.params;
         let cores = (0..params.sub_cores).map(|_| Core {
@@ -154,10 +155,10 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
         }
     }
 
-    /// Runs the whole grid; the number of warp instructions.
+    /// Runs the whole grid and returns the number of warp instructions.
     ///
     /// # Errors
-    /// A fault of the program, a deadlock, more instructions than the options allow.
+    /// A fault of the program, a deadlock, or more instructions than the options allow.
     pub fn run(&mut self) -> Result<u64, SimError> {
         for _ in 0..self.setup.residency.ctas {
             self.launch(0);
@@ -195,7 +196,7 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
         let index = self.ctas.len();
         let mut slots = Vec::new();
         for warp in 0..self.setup.shape.threads().div_ceil(LANES as u32) {
-            // Residency leaves a slot for each.
+            // The residency guarantees a slot for each warp.
             let Some(slot) = self.slots.iter().position(Option::is_none) else { break };
             let id = WarpId { cta, warp };
             self.slots[slot] = Some(Warp::new(id, index, start));
@@ -216,7 +217,7 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
         self.cta_ends.push(start);
     }
 
-    /// Gives a sub-core its turn: it issues for one of its warps that can, if any.
+    /// Gives a sub-core its turn: it issues for one of its ready warps, if there is one.
     fn turn(&mut self, core: usize, now: u64) -> Result<(), SimError> {
         let mut chosen: Option<usize> = None;
         let mut next = NEVER;
@@ -293,7 +294,7 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
         }
     }
 
-    /// Tells the observer of the stall that ends at `to`, if there is one.
+    /// Reports the stall that ends at `to`, if there is one, to the observer.
     fn tell(&mut self, slot: usize, to: u64) {
         let sub_core = (slot % self.cores.len()) as u32;
         let Some(warp) = &mut self.slots[slot] else { return };
@@ -315,7 +316,7 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
         let lanes = self.grid.ctas[cta].warps[index].control.groups[group].lanes;
         let code = self.setup.code;
         let Some(node) = code.get(pc as usize) else {
-            // Past the end: the engine says so.
+            // The program counter is past the end: the engine reports it.
             self.grid.execute(cta, index, group, now, None)?;
             return Ok(());
         };
@@ -334,7 +335,7 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
             return Err(SimError::StepLimit { limit: self.setup.options.step_limit, waiting });
         }
 
-        // What was issued then and met no queue would be where this one is now.
+        // An instruction that issued then and met no queue would be where this one is now.
         let issued = leaves - u64::from(timing.delay).min(leaves - now);
         let read = issued + node.read;
         let done = self.complete(node, Flight { id, pc, now, issued, leaves, read });
@@ -394,7 +395,7 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
         Ok(())
     }
 
-    /// When the result of an instruction is there; takes the port for what it moves.
+    /// The time of the result of an instruction; reserves the port for its data.
     fn complete(&mut self, node: &Node, flight: Flight) -> u64 {
         let Flight { id, pc, now, issued, leaves, read } = flight;
         let draw = &mut self.setup.draw;
@@ -422,7 +423,8 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
         done
     }
 
-    /// Finds out how a warp goes on after an instruction, and lets go whom that released.
+    /// Determines how a warp continues after an instruction, and releases the warps that waited for
+    /// it.
     fn proceed(&mut self, slot: usize, lanes: u32, node: &Node, executed: Executed, now: u64) {
         let Some(warp) = &mut self.slots[slot] else { return };
         let (cta, index) = (warp.cta, warp.id.warp as usize);
@@ -440,7 +442,7 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
             }
             next => {
                 warp.turn += 1;
-                // YIELD lets another path go on, too.
+                // YIELD also lets another path continue.
                 let yields = executed.outcome == Outcome::Next && next.is_none();
                 let rotate = yields || warp.turn > self.setup.params.divergence_turn;
                 let path = if rotate { None } else { next };
@@ -481,7 +483,7 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
         }
     }
 
-    /// Lets the warps of a CTA go on that waited for others and do no more.
+    /// Releases the warps of a CTA that waited for others and need not wait any more.
     fn release(&mut self, cta: usize, now: u64) {
         for position in 0..self.ctas.get(cta).map_or(0, Vec::len) {
             let slot = self.ctas[cta][position];
@@ -504,8 +506,8 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
         }
     }
 
-    /// Computes when a warp is ready that has nobody to wait for from cycle `from` on, and accounts for the time until
-    /// then.
+    /// Computes when a warp is ready that waits for no other warp from cycle `from` on, and
+    /// accounts for the time until then.
     fn settle(&mut self, slot: usize, from: u64) {
         let core = slot % self.cores.len();
         let Some(warp) = &mut self.slots[slot] else { return };
@@ -547,7 +549,7 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
         *next = (*next).min(ready);
     }
 
-    /// Ends a warp, and its CTA if it was the last one of it: the next CTA takes its place.
+    /// Ends a warp, and its CTA if it was the CTA's last warp: the next CTA takes its place.
     fn finish(&mut self, slot: usize) {
         let core = slot % self.cores.len();
         let Some(warp) = &self.slots[slot] else { return };

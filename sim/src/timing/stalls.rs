@@ -1,4 +1,4 @@
-//! Why a warp does not issue.
+//! The causes of stalls.
 
 use std::ops::{AddAssign, Index, IndexMut};
 
@@ -6,8 +6,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 macro_rules! causes {
     ($($(#[$meta:meta])* $name:ident = $text:literal,)*) => {
-        /// Why a warp does not issue in a cycle. Where several reasons overlap, each counts for the cycles that are left
-        /// when those before it have passed.
+        /// The cause why a warp does not issue in a cycle. If several causes overlap, each counts
+        /// for the cycles that remain after the causes before it have passed.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Cause { $($(#[$meta])* $name,)* }
 
@@ -24,29 +24,31 @@ macro_rules! causes {
 }
 
 causes! {
-    /// The stall count of the instruction before has not passed: fixed latencies, and the pace of branches.
+    /// The stall count of the previous instruction has not passed: fixed latencies, and the pace of
+    /// branches.
     Dependence = "dependence",
-    /// A scoreboard is taken: a result of variable latency is not there, or operands are not read.
+    /// A scoreboard is taken: a result of variable latency is not available, or operands are not
+    /// read.
     Scoreboard = "scoreboard",
     /// A fence waits for earlier accesses.
     Fence = "fence",
-    /// Others have not come to the CTA barrier.
+    /// Other warps have not arrived at the CTA barrier.
     Barrier = "barrier",
-    /// Other lanes of the warp have not come.
+    /// Other lanes of the warp have not arrived.
     Convergence = "convergence",
-    /// It sleeps.
+    /// The warp sleeps.
     Sleep = "sleep",
-    /// The instruction is not there.
+    /// The instruction is not fetched.
     Fetch = "instruction-fetch",
-    /// A constant operand is not there.
+    /// A constant operand is not cached.
     Constant = "constant-cache",
-    /// The unit is taken.
+    /// The unit is busy.
     Pipe = "pipe-busy",
-    /// The queue in front of the unit is full.
+    /// The queue of the unit is full.
     Queue = "queue-full",
     /// Operands of earlier instructions wait for a register port.
     Port = "register-port",
-    /// It could, but the sub-core issued for another warp.
+    /// The warp was ready, but the sub-core issued for another warp.
     NotSelected = "not-selected",
 }
 
@@ -60,7 +62,7 @@ impl Cause {
 pub struct Stalls([u64; Cause::COUNT]);
 
 impl Stalls {
-    /// All of them together.
+    /// The total.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
@@ -93,7 +95,7 @@ impl AddAssign<&Stalls> for Stalls {
     }
 }
 
-/// A map from the names of the causes that occurred.
+/// A map from the names of the causes that occurred to their cycles.
 impl Serialize for Stalls {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

@@ -1,30 +1,30 @@
-//! A warp in time: which path of it runs, what it waits for, and where its cycles went.
+//! A warp in time: the path that runs, the events that it waits for, and the use of its cycles.
 
 use super::observe::WarpId;
 use super::stalls::{Cause, Stalls};
 use crate::warp::{Control, Group, Wait};
 
-/// The cycle of what has no time yet.
+/// The cycle of an event without a known time.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// Number of scoreboards.
+/// The number of scoreboards.
 const SCOREBOARDS: usize = ptxc_sass::Control::SCOREBOARDS as usize;
 
-/// A scoreboard: a counter that is zero when everything that it counted has been done.
+/// A scoreboard: a counter that is zero when all events that it counted have happened.
 #[derive(Clone, Copy, Debug, Default)]
 struct Scoreboard {
-    /// When it is zero.
+    /// The cycle when it is zero.
     free: u64,
-    /// When it would have been without the instruction that took it last.
+    /// The cycle when it would have been zero without the instruction that took it last.
     before: u64,
-    /// When that was issued.
+    /// The issue cycle of that instruction.
     taken: u64,
 }
 
 /// A warp on the SM.
 #[derive(Debug)]
 pub(super) struct Warp {
-    /// Who it is.
+    /// Its identity.
     pub id: WarpId,
     /// Its CTA's index in the grid.
     pub cta: usize,
@@ -32,31 +32,32 @@ pub(super) struct Warp {
     pub group: usize,
     /// The next instruction of that path.
     pub pc: u32,
-    /// The earliest cycle of the next issue as far as the warp itself is concerned; [`NEVER`] while it waits for others.
+    /// The earliest cycle of the next issue by the state of the warp alone; [`NEVER`] while it
+    /// waits for others.
     pub ready: u64,
     /// Its first cycle.
     pub start: u64,
     /// The cycle of its last issue.
     pub issued_at: u64,
-    /// When the stall count of that has passed.
+    /// The cycle when the stall count of that issue has passed.
     pub stalled: u64,
-    /// It does nothing until then, and why.
+    /// The cycle until which it does nothing, and the cause.
     pub blocked: (u64, Cause),
-    /// When all that it asked of memory is done.
+    /// The cycle when all its memory accesses are done.
     pub outstanding: u64,
-    /// The line of instructions that it is in.
+    /// Its current line of instructions.
     pub line: Option<u64>,
-    /// Instructions since a path got its turn.
+    /// Instructions since the current path got its turn.
     pub turn: u32,
     /// The first cycle that is not accounted for.
     pub accounted: u64,
-    /// Why it does not issue from then on.
+    /// The cause why it does not issue from then on.
     pub hold: Cause,
     /// Instructions issued.
     pub issued: u64,
-    /// The cycles in which it did not.
+    /// The cycles in which it did not issue.
     pub stalls: Stalls,
-    /// What was told to observers last, as far as it may grow: first cycle and cause.
+    /// The start and cause of the last stall, which may grow before it is reported to observers.
     pub told: (u64, Cause),
     scoreboards: [Scoreboard; SCOREBOARDS],
 }
@@ -96,8 +97,8 @@ impl Warp {
         board.free = board.free.max(free);
     }
 
-    /// When all scoreboards of a mask are free for an instruction that could issue at `at`. What was taken the cycle
-    /// before is not seen yet.
+    /// The cycle when all scoreboards of a mask are free for an instruction that could issue at
+    /// `at`. A scoreboard that was taken in the cycle before is not visible yet.
     pub fn scoreboards_free(&self, mask: u8, at: u64) -> u64 {
         let waits = self.scoreboards.iter().enumerate().filter(|(index, _)| mask >> index & 1 != 0);
         waits.fold(0, |free, (_, board)| {
@@ -106,18 +107,19 @@ impl Warp {
     }
 }
 
-/// The path that runs next, after one at `from` with `lanes` did something else than go straight on; `rotate` if another
-/// one shall have its turn. An index into the groups.
+/// The path that runs next, after one with `lanes` did not simply continue; with `rotate`, another
+/// path gets its turn. The result is an index into the groups.
 ///
-/// Whatever is left of the lanes that just ran goes on, the part that is behind first, so that parts meet; if they
-/// wait, whoever is behind most. Lanes that have the uniform registers to themselves go before all.
+/// The remaining lanes of the last path continue, those furthest behind first, so that parts meet.
+/// If they wait, the path furthest behind of all continues. Lanes that own the uniform registers go
+/// before all others.
 pub(super) fn choose_path(control: &Control, lanes: u32, rotate: bool) -> Option<usize> {
     let ready = || control.groups.iter().enumerate().filter(|(_, group)| group.wait == Wait::Ready);
     let first = control.first();
     if let Some((index, _)) = ready().find(|(_, group)| group.lanes & first != 0) {
         return Some(index);
     }
-    let behind = |(_, group): &(usize, &Group)| (group.pc, group.lanes);
+    let position = |(_, group): &(usize, &Group)| (group.pc, group.lanes);
     let first_lane = |group: &Group| group.lanes.trailing_zeros();
     if rotate {
         let mine = lanes.trailing_zeros();
@@ -126,11 +128,11 @@ pub(super) fn choose_path(control: &Control, lanes: u32, rotate: bool) -> Option
         let next = next.or_else(|| ready().min_by_key(|(_, group)| first_lane(group)));
         return next.map(|(index, _)| index);
     }
-    let same = ready().filter(|(_, group)| group.lanes & lanes != 0).min_by_key(behind);
-    same.or_else(|| ready().min_by_key(behind)).map(|(index, _)| index)
+    let same = ready().filter(|(_, group)| group.lanes & lanes != 0).min_by_key(position);
+    same.or_else(|| ready().min_by_key(position)).map(|(index, _)| index)
 }
 
-/// What a warp none of whose paths can run waits for.
+/// The cause for a warp if none of its paths can run.
 pub(super) fn waits_for(control: &Control) -> Cause {
     match control.groups.iter().any(|group| matches!(group.wait, Wait::Cta(_))) {
         true => Cause::Barrier,

@@ -1,8 +1,9 @@
-//! A timeline as one page of HTML that needs nothing else.
+//! A timeline as one self-contained HTML page.
 //!
-//! The page is `timeline.html`, with the data of the run as JSON in it: the listing, the causes with their colours,
-//! and for each lane its segments, four numbers each: the cycles since the start of the segment before, its length, its
-//! kind (0 is an issue, `n` the cause number `n - 1`), and the instruction.
+//! The page is `timeline.html`, with the data of the run inserted as JSON: the listing, the causes
+//! with their colours, and the segments of each lane. A segment is four numbers: the cycles since
+//! the start of the previous segment, its length, its kind (0 is an issue, `n` the cause number
+//! `n - 1`), and the instruction.
 
 use std::io::{self, Write};
 
@@ -13,10 +14,10 @@ use crate::timing::Cause;
 
 const PAGE: &str = include_str!("timeline.html");
 
-/// Where the data goes.
+/// The placeholder for the data.
 const PLACE: &str = "@DATA@";
 
-/// The colour of a cause: warm where memory and synchronisation are to blame, cool where the pipes are.
+/// The colour of a cause: warm for memory and synchronization, cool for the pipes.
 fn color(cause: Cause) -> &'static str {
     match cause {
         Cause::Dependence => "#f2c14e",
@@ -79,7 +80,7 @@ fn segments(lane: &Lane) -> Vec<u64> {
 /// Writes a trace.
 ///
 /// # Errors
-/// What the writer reports.
+/// Errors of the writer.
 pub fn write(trace: &Trace, listing: &Listing, out: &mut dyn Write) -> io::Result<()> {
     let lanes = trace.lanes().iter().map(|lane| LaneData {
         name: lane.warp.to_string(),
@@ -96,7 +97,7 @@ pub fn write(trace: &Trace, listing: &Listing, out: &mut dyn Write) -> io::Resul
         lines: &listing.lines,
         lanes: lanes.collect(),
     };
-    // In a script element only `</` and `<!` could end the data early.
+    // Inside a script element only `</` and `<!` could end the data early.
     let json = serde_json::to_string(&data)?.replace('<', "\\u003c");
     let (before, after) = PAGE.split_once(PLACE).unwrap_or((PAGE, ""));
     out.write_all(before.as_bytes())?;

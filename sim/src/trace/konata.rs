@@ -1,12 +1,14 @@
-//! The log format of Konata, a viewer of processor pipelines (Shioya, "Konata", format `Kanata 0004`).
+//! The log format of Konata, a viewer of processor pipelines (Shioya, "Konata", format
+//! `Kanata 0004`).
 //!
-//! A row is an instruction of a warp, a thread a warp. Its stages are what it waited for, issue, and execution:
+//! A row is an instruction of a warp, a thread is a warp. The stages of a row are the causes of
+//! waits, issue, and execution:
 //!
 //! | stage | |
 //! |---|---|
 //! | `De` `Sc` `Fe` `Ba` `Co` `Sl` `In` `Cn` `Pi` `Qu` `Po` `No` | it waits: dependence, scoreboard, fence, barrier, convergence, sleep, instruction fetch, constant cache, pipe busy, queue full, register port, not selected |
 //! | `Is` | it issues |
-//! | `Ex` | it executes, until the result of variable latency is there |
+//! | `Ex` | it executes, until a result of variable latency is available |
 //!
 //! ```text
 //! Kanata  0004
@@ -40,14 +42,14 @@ fn stage(cause: Cause) -> &'static str {
     }
 }
 
-/// What happens to a row in a cycle, in the order in which it must be told.
+/// An event of a row in a cycle; events of one cycle are written in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Change {
-    /// It appears.
+    /// The row appears.
     Appears,
-    /// It enters a stage.
+    /// The row enters a stage.
     Stage(&'static str),
-    /// It leaves the pipeline.
+    /// The row leaves the pipeline.
     Retires,
 }
 
@@ -59,7 +61,7 @@ struct Row {
     lanes: u32,
 }
 
-/// The rows of a lane, and what happens to them when.
+/// The rows of a lane, and their events with their cycles.
 fn rows(number: usize, lane: &Lane, rows: &mut Vec<Row>, changes: &mut Vec<(u64, usize, Change)>) {
     let mut waits = lane.waits.iter().peekable();
     for issued in &lane.issues {
@@ -86,7 +88,7 @@ fn rows(number: usize, lane: &Lane, rows: &mut Vec<Row>, changes: &mut Vec<(u64,
 /// Writes a trace.
 ///
 /// # Errors
-/// What the writer reports.
+/// Errors of the writer.
 pub fn write(trace: &Trace, listing: &Listing, out: &mut dyn Write) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
     let (mut all, mut changes) = (Vec::new(), Vec::new());
@@ -96,7 +98,7 @@ pub fn write(trace: &Trace, listing: &Listing, out: &mut dyn Write) -> io::Resul
     changes.sort_unstable();
     let mut now = changes.first().map_or(0, |&(cycle, ..)| cycle);
     writeln!(out, "Kanata\t0004\nC=\t{now}")?;
-    // Rows are numbered in the order in which they appear, as the viewer wants them.
+    // Rows are numbered in the order in which they appear, as the viewer requires.
     let mut numbers = vec![0; all.len()];
     let (mut appeared, mut retired) = (0, 0);
     for (cycle, row, change) in changes {
@@ -150,7 +152,8 @@ mod tests {
             }
         }
         assert_eq!(story["0"], [(10, "I"), (10, "Is"), (11, "Ex"), (40, "R")]);
-        // Row 1 appears first of those of cycle 11: the addition, which waits; row 2 is the other warp's load.
+        // Row 1 is the first one that appears in cycle 11: the addition, which waits; row 2 is the
+        // other warp's load.
         assert_eq!(story["1"], [(11, "I"), (11, "De"), (12, "Sc"), (40, "Is"), (41, "R")]);
         assert_eq!(story["2"], [(11, "I"), (11, "Is"), (12, "Ex"), (38, "R")]);
         assert_eq!(story["3"], [(41, "I"), (41, "De"), (44, "Is"), (45, "R")]);

@@ -1,26 +1,27 @@
-//! Traces of a timed run: what every warp did in every cycle, for people to look at.
+//! Traces of a timed run: the activity of every warp in every cycle, for people.
 //!
-//! In: the events of a run, by way of [`Trace`], which is an [`Observer`]. Out: files for three viewers.
+//! In: the events of a run, by way of [`Trace`], which is an [`Observer`]. Out: files for three
+//! viewers.
 //!
 //! | writer | viewer | shows |
 //! |---|---|---|
-//! | [`perfetto`] | <https://ui.perfetto.dev>, `chrome://tracing` | a track a warp, grouped by sub-core: issues, stalls by cause, memory in flight |
-//! | [`konata`] | Konata, the pipeline viewer | a row an instruction: what it waited for, issue, execution |
-//! | [`html`] | any browser, no network | a lane a warp, coloured by cause, with zoom and the instruction under the pointer |
+//! | [`perfetto`] | <https://ui.perfetto.dev>, `chrome://tracing` | a track per warp, grouped by sub-core: issues, stalls by cause, memory in flight |
+//! | [`konata`] | Konata, the pipeline viewer | a row per instruction: waits by cause, issue, execution |
+//! | [`html`] | any browser, no network | a lane per warp, coloured by cause, with zoom and the instruction under the pointer |
 //!
 //! ```no_run
 //! # use ptxc_sim::trace::{Listing, Trace, html};
 //! # fn timed(_: &mut Trace) {}
 //! # fn program() -> ptxc_sass::Program { unreachable!() }
 //! let mut trace = Trace::new();
-//! timed(&mut trace); // a run that tells the trace what happens
+//! timed(&mut trace); // a run that reports its events to the trace
 //! let listing = Listing::new(&program());
 //! html::write(&trace, &listing, &mut std::fs::File::create("timeline.html")?)?;
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! A trace keeps at most [`Trace::LIMIT`] events (about 100 MB) and says how many it has not kept. Equal runs give
-//! equal files.
+//! A trace keeps at most [`Trace::LIMIT`] events (about 100 MB) and reports the number of events
+//! that it dropped. Equal runs give equal files.
 
 pub mod html;
 pub mod konata;
@@ -39,47 +40,47 @@ use crate::timing::observe::{Issue, MemoryEvent, Observer, Stall, WarpId};
 pub struct Issued {
     /// The cycle.
     pub cycle: u64,
-    /// When its result is there, where that is not a fixed latency.
+    /// The time of its result, if the latency is not fixed.
     pub done: Option<u64>,
     /// The instruction's index in the program.
     pub pc: u32,
-    /// The lanes for which it has an effect, a bit each.
+    /// The lanes for which it has an effect, one bit each.
     pub lanes: u32,
 }
 
-/// A time in which a warp did not issue.
+/// A period in which a warp did not issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waited {
     /// The first cycle.
     pub from: u64,
-    /// The cycle behind the last one.
+    /// The cycle after the last one.
     pub to: u64,
     /// The instruction that could not issue.
     pub pc: u32,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
 }
 
 /// The life of a warp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lane {
-    /// Who it is.
+    /// The warp.
     pub warp: WarpId,
     /// Its sub-core.
     pub sub_core: u32,
     /// Its first cycle.
     pub start: u64,
-    /// The cycle behind its last one; where the run was cut short, behind the last one that is known.
+    /// The cycle after its last one; if the run was cut short, the cycle after the last known one.
     pub end: u64,
-    /// What it issued, in order.
+    /// Its issues, in order.
     pub issues: Vec<Issued>,
-    /// When it waited, in order.
+    /// Its waits, in order.
     pub waits: Vec<Waited>,
-    /// What it had under way in memory, in the order of issue.
+    /// Its memory accesses, in the order of issue.
     pub accesses: Vec<MemoryEvent>,
 }
 
-/// What happened in a timed run.
+/// The events of a timed run.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
     lanes: Vec<Lane>,
@@ -92,7 +93,7 @@ impl Trace {
     /// The most events that a trace keeps.
     pub const LIMIT: usize = 2_000_000;
 
-    /// A trace in which nothing has happened.
+    /// A trace without events.
     pub fn new() -> Trace {
         Trace::default()
     }
@@ -102,12 +103,12 @@ impl Trace {
         &self.lanes
     }
 
-    /// The number of events that were not kept.
+    /// The number of events that were dropped.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// The cycle behind the last one of any warp.
+    /// The cycle after the last one of any warp.
     pub fn last_cycle(&self) -> u64 {
         self.lanes.iter().map(|lane| lane.end).max().unwrap_or(0)
     }

@@ -1,7 +1,8 @@
 //! The trace event format of Chrome, which Perfetto reads (Google, "Trace Event Format", 2016).
 //!
-//! A process is a sub-core, a thread a warp; a cycle is a microsecond, the unit of the format. Issues and stalls are
-//! complete events (`X`), memory in flight asynchronous ones (`b`, `e`), since they overlap.
+//! A process is a sub-core, a thread is a warp; a cycle is a microsecond, the unit of the format.
+//! Issues and stalls are complete events (`X`). Memory accesses in flight are asynchronous events
+//! (`b`, `e`), because they overlap.
 //!
 //! ```json
 //! {"traceEvents":[
@@ -19,7 +20,7 @@ use super::{Listing, Trace};
 /// Writes a trace.
 ///
 /// # Errors
-/// What the writer reports.
+/// Errors of the writer.
 pub fn write(trace: &Trace, listing: &Listing, out: &mut dyn Write) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
     let about = json!({ "kernel": listing.name, "unit": "1 us is 1 cycle", "events lost": trace.lost() });

@@ -1,16 +1,17 @@
-//! Control flow of one warp: groups of lanes that execute together, and how they meet again.
+//! Control flow of one warp: groups of lanes that execute together, and how they reconverge.
 //!
-//! Every live lane is in exactly one [`Group`], which has one program counter. A branch that lanes take
-//! differently splits a group; what joins groups depends on the machine ([`Joining`]):
+//! Every live lane is in exactly one [`Group`], which has one program counter. A divergent branch
+//! splits a group. The condition that joins groups depends on the machine ([`Joining`]):
 //!
-//! - The SASS engine joins as the hardware does, by instructions alone: `BSYNC` when all lanes of the
-//!   convergence barrier have come, `WARPSYNC` when all lanes of the mask have, `WARPSYNC.EXCLUSIVE` likewise but for
-//!   each mask by itself, `WARPSYNC.COLLECTIVE` from different places, for as long as the collective lasts. Two groups that happen to
-//!   stand at the same place stay apart, so that a forgotten reconvergence shows in what votes and shuffles
-//!   see.
-//! - The SSA engine joins groups wherever they meet, since PTX leaves that open.
+//! - The SASS engine joins groups as the hardware does, only by instructions: `BSYNC` when all
+//!   lanes of the convergence barrier have arrived, `WARPSYNC` when all lanes of the mask have.
+//!   `WARPSYNC.EXCLUSIVE` is like `WARPSYNC`, but joins the lanes of each mask separately.
+//!   `WARPSYNC.COLLECTIVE` joins lanes from different places for the duration of the collective.
+//!   Two groups that reach the same instruction by chance stay apart, so a forgotten reconvergence
+//!   shows in the results of votes and shuffles.
+//! - The SSA engine joins groups wherever they meet, because PTX leaves that open.
 //!
-//! Which lanes wait for each other at `BSYNC` is in [`regions`].
+//! [`regions`] defines which lanes wait for each other at `BSYNC`.
 
 mod regions;
 
@@ -18,41 +19,40 @@ use smallvec::SmallVec;
 
 use regions::Regions;
 
-/// Number of lanes of a warp.
+/// The number of lanes of a warp.
 pub(crate) const LANES: usize = 32;
 
-/// What a group waits for.
+/// The event that a group waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
-    /// Nothing: it can execute.
+    /// No event: it can execute.
     Ready,
     /// The other lanes of a convergence barrier.
     Converge(u8),
     /// The live lanes of the mask, wherever they wait for the same mask.
     Lanes(u32),
-    /// The live lanes of the mask, wherever they wait so for the same mask; those with another mask stay apart, even
-    /// at the same place.
+    /// As above, but lanes with different masks stay apart, even at the same place.
     Exclusive(u32),
-    /// The live lanes of the mask, wherever they wait so for the same mask; then all execute what follows one of the
-    /// places.
+    /// The live lanes of the mask, wherever they wait in this way for the same mask; then all
+    /// execute the code after one of the places.
     Collective(u32),
-    /// The live lanes of the mask, at this very instruction, which it then executes.
+    /// The live lanes of the mask at this same instruction, which they then execute.
     Gather(u32),
-    /// The CTA barrier of that number.
+    /// The CTA barrier with this number.
     Cta(u8),
     /// The barrier of the cluster.
     Cluster,
-    /// The mbarrier at that shared address: a change of any mbarrier of the cluster, or the end of the time that a wait
-    /// may take, upon which the instruction is executed again.
+    /// The mbarrier at this shared address: a change of any mbarrier of the cluster, or the end of
+    /// the time that a wait may take. Then the instruction is executed again.
     Mbarrier(u32),
 }
 
-/// Where lanes are with the barrier of the cluster.
+/// The state of the lanes at the barrier of the cluster.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ClusterArrivals {
-    /// They have arrived in this phase.
+    /// The lanes that have arrived in this phase.
     pub arrived: u32,
-    /// They have arrived in a phase that is complete, and not waited yet.
+    /// The lanes that have arrived in a phase that is complete, and have not waited yet.
     pub passed: u32,
 }
 
@@ -61,14 +61,14 @@ pub(crate) struct ClusterArrivals {
 pub(crate) struct Group {
     /// The next instruction.
     pub pc: u32,
-    /// The lanes, a bit each; never empty.
+    /// The lanes, one bit each; never empty.
     pub lanes: u32,
-    /// What it waits for.
+    /// The event that it waits for.
     pub wait: Wait,
 }
 
 impl Wait {
-    /// Whether it is for nothing that other lanes of the warp do.
+    /// Whether it waits for an event outside the warp.
     fn is_elsewhere(self) -> bool {
         matches!(self, Wait::Ready | Wait::Cta(_) | Wait::Cluster | Wait::Mbarrier(_))
     }
@@ -79,7 +79,7 @@ impl Wait {
 pub(crate) enum Flow {
     /// To the next instruction.
     Next,
-    /// To the next instruction, when others have had a turn.
+    /// To the next instruction, after others have had a turn.
     Yield,
     /// These lanes to the target, the others to the next instruction.
     Branch {
@@ -88,23 +88,24 @@ pub(crate) enum Flow {
         /// The target.
         target: u32,
     },
-    /// Each lane to a target of its own; those with one target stay together.
+    /// Each lane to its own target; lanes with the same target stay together.
     Spread(Box<[u32; LANES]>),
     /// These lanes end, the others go to the next instruction.
     Exit(u32),
-    /// Each lane waits behind this instruction for what it says itself.
+    /// Each lane waits after this instruction, for an event of its own.
     Meet(Box<[Wait; LANES]>),
-    /// These lanes wait; the others go to the next instruction. Who waits in [`Wait::Gather`] or [`Wait::Mbarrier`]
-    /// executes this instruction again, other waits continue behind it.
+    /// These lanes wait; the others go to the next instruction. Lanes that wait with
+    /// [`Wait::Gather`] or [`Wait::Mbarrier`] execute this instruction again; lanes with other
+    /// waits continue after it.
     Wait(u32, Wait),
 }
 
-/// What joins groups.
+/// The condition that joins groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Joining {
     /// `BSYNC` and `WARPSYNC`.
     Barriers,
-    /// Being at the same instruction.
+    /// Arrival at the same instruction.
     Anywhere,
 }
 
@@ -115,22 +116,26 @@ pub(crate) struct Control {
     pub groups: SmallVec<[Group; 8]>,
     /// The lanes that have not exited.
     pub live: u32,
-    /// Result of the last barrier if that was a reduction, for each lane: the count, or all ones or zeros.
+    /// The result of the last barrier if it was a reduction, for each lane: the count, or all ones
+    /// or zeros.
     pub reduction: [Option<u32>; LANES],
-    /// Where the lanes are with the barrier of the cluster.
+    /// The state of the lanes at the barrier of the cluster.
     pub cluster: ClusterArrivals,
-    /// The lanes whose wait for an mbarrier has taken long enough: they go on, whatever it says.
+    /// The lanes whose wait for an mbarrier has taken long enough: they continue, whatever its
+    /// state.
     pub expired: u32,
-    /// The lanes whose values are on their way through uniform registers: until these go elsewhere than to the next
-    /// instruction, no other group of the warp has a turn.
+    /// The lanes whose values are being moved through uniform registers: until these lanes go
+    /// elsewhere than to the next instruction, no other group of the warp executes.
     pub held: u32,
-    /// The lanes that are held as soon as they execute something: they met to have the warp's uniform registers alone.
+    /// The lanes that are held as soon as they execute an instruction: they met in order to own the
+    /// warp's uniform registers.
     pub alone: u32,
-    /// The lanes that keep the uniform registers to themselves until they wait, yield or exit, the set that goes first last.
-    /// See [`Options::holds_uniform`](crate::Options::holds_uniform).
+    /// The sets of lanes that own the uniform registers until they wait, yield or exit; the set
+    /// that goes first is last. See [`Options::holds_uniform`](crate::Options::holds_uniform).
     kept: SmallVec<[u32; 4]>,
     joining: Joining,
-    /// Where each lane goes on behind the collective that it is in; [`NOWHERE`] outside of one.
+    /// Where each lane continues after the collective that it is in; [`NOWHERE`] outside a
+    /// collective.
     collective: [u32; LANES],
     /// The regions of convergence barriers.
     pub regions: Regions,
@@ -139,8 +144,8 @@ pub(crate) struct Control {
 /// No instruction.
 const NOWHERE: u32 = u32::MAX;
 
-/// The bit of each lane. A table, because loading from it makes vector code where shifting by the number of the
-/// lane does not.
+/// The bit of each lane. It is a table because loading from a table becomes vector code, and
+/// shifting by the number of the lane does not.
 pub(crate) const BIT: [u32; LANES] = {
     let mut bits = [0; LANES];
     let mut lane = 0;
@@ -188,33 +193,34 @@ impl Control {
         }
     }
 
-    /// Lets lanes leave their regions of a barrier, if they are in any. Lanes that wait for them may be released.
+    /// Makes lanes leave their regions of a barrier, if they are in any. Lanes that wait for them
+    /// may be released.
     pub fn leave(&mut self, lanes: u32, barrier: u8) {
         self.regions.leave(lanes, barrier);
         self.release();
     }
 
-    /// Restores the regions that lanes saved to a barrier: see [`Regions::restore`].
+    /// Restores saved regions of lanes to a barrier: see [`Regions::restore`].
     ///
     /// # Errors
-    /// A lane that has saved no region of its number.
+    /// A lane has not saved a region with its number.
     pub fn restore(&mut self, lanes: u32, barrier: u8, numbers: &[u32; LANES]) -> Result<(), u32> {
         self.regions.restore(lanes, barrier, numbers)?;
         self.release();
         Ok(())
     }
 
-    /// Lets lanes go on there when they end the collective that they begin.
+    /// Sets the target where lanes continue when they end the collective that they begin.
     pub fn goes_on_at(&mut self, lanes: u32, target: u32) {
         for lane in lanes_of(lanes) {
             self.collective[lane as usize] = target;
         }
     }
 
-    /// Where lanes that end a collective go on.
+    /// Returns where lanes that end a collective continue.
     ///
     /// # Errors
-    /// A lane that is in none.
+    /// A lane is not in a collective.
     pub fn leave_collective(&mut self, lanes: u32) -> Result<[u32; LANES], u32> {
         let targets = self.collective;
         match lanes_of(lanes).find(|&lane| targets[lane as usize] == NOWHERE) {
@@ -226,7 +232,7 @@ impl Control {
         }
     }
 
-    /// Lets lanes keep the uniform registers to themselves, across branches too.
+    /// Lets lanes own the uniform registers, even across branches.
     pub fn keep(&mut self, lanes: u32) {
         if self.kept.last().is_some_and(|first| first & lanes == lanes) {
             return;
@@ -237,7 +243,7 @@ impl Control {
         self.kept.push(lanes);
     }
 
-    /// Lets a group that is about to execute go before the other parts of the lanes that keep the uniform registers.
+    /// Puts a group that is about to execute before the other lanes that own the uniform registers.
     #[inline]
     pub fn begin(&mut self, lanes: u32) {
         if let Some(&first) = self.kept.last()
@@ -248,7 +254,7 @@ impl Control {
         }
     }
 
-    /// Lets other lanes have the uniform registers after these.
+    /// Releases the uniform registers for other lanes.
     fn let_go(&mut self, lanes: u32) {
         self.held = 0;
         self.kept.retain(|kept| {
@@ -258,7 +264,7 @@ impl Control {
         self.kept.dedup();
     }
 
-    /// The lanes that go before all others of the warp; 0 if none do.
+    /// The lanes that go before all others of the warp; 0 if there are none.
     #[inline]
     pub fn first(&self) -> u32 {
         match self.held {
@@ -267,7 +273,7 @@ impl Control {
         }
     }
 
-    /// Moves the lanes of a ready group as an instruction said.
+    /// Moves the lanes of a ready group as an instruction requires.
     pub fn apply(&mut self, index: usize, flow: Flow) {
         let group = self.groups[index];
         let next = Group { pc: group.pc + 1, ..group };
@@ -297,7 +303,7 @@ impl Control {
             Flow::Exit(lanes) => {
                 self.live &= !lanes;
                 self.replace(index, [Group { lanes: group.lanes & !lanes, ..next }]);
-                // A mask may now be complete; the instruction that gathers its lanes tries again.
+                // A mask may now be complete, so instructions that gather lanes try again.
                 for group in &mut self.groups {
                     if matches!(group.wait, Wait::Gather(_)) {
                         group.wait = Wait::Ready;
@@ -335,7 +341,8 @@ impl Control {
         self.groups.extend(groups.into_iter().filter(|group| group.lanes != 0));
     }
 
-    /// Joins ready groups, and those that gather, at the same place. A group that grows tries again.
+    /// Joins ready groups, and groups that gather, at the same place. A group that grows tries
+    /// again.
     fn join_at_same_place(&mut self) {
         let joins = |wait| matches!(wait, Wait::Ready | Wait::Gather(_));
         self.groups.sort_unstable_by_key(|group| (group.pc, !joins(group.wait), group.lanes));
@@ -348,7 +355,7 @@ impl Control {
         });
     }
 
-    /// The lanes for which a group waits in its warp.
+    /// The lanes of its warp that a group waits for.
     pub fn missing(&self, group: &Group) -> u32 {
         let came = |wait: Wait| {
             let alike = self.groups.iter().filter(|other| other.wait == wait);
@@ -375,7 +382,7 @@ impl Control {
         awaited & self.live & !came(group.wait)
     }
 
-    /// Makes ready whoever has nothing left to wait for in this warp.
+    /// Makes all groups ready that wait for nothing in this warp any more.
     fn release(&mut self) {
         if self.groups.iter().all(|group| group.wait.is_elsewhere()) {
             return;
@@ -386,7 +393,7 @@ impl Control {
         self.release_collectives();
     }
 
-    /// Lets lanes at `bsync` go on where all that they wait for have come.
+    /// Releases lanes at `bsync` if all lanes that they wait for have arrived.
     fn release_converged(&mut self) {
         for barrier in 0..regions::BARRIERS {
             let waits = |group: &Group| group.wait == Wait::Converge(barrier);
@@ -398,13 +405,14 @@ impl Control {
                 let region = self.regions.of(barrier, lane);
                 let is_same = |&other: &u32| self.regions.of(barrier, other).number == region.number;
                 let Some(own) = self.groups.iter().find(|group| group.lanes >> lane & 1 == 1) else { break };
-                // A lane outside of all regions goes straight on, with those of its group that are outside, too.
+                // A lane outside all regions continues straight on, with the lanes of its group
+                // that are also outside.
                 let members = match region.is_none() {
                     true => lanes_of(own.lanes).filter(is_same).fold(0, |all, other| all | 1 << other),
                     false => self.regions.members(barrier, lane, self.live),
                 };
                 let pc = region.goes_on_at.unwrap_or(own.pc);
-                // A lane that has saved the region can only be waiting for another one.
+                // A lane that has saved the region can only wait for another region.
                 if !lanes_of(members).all(|other| came >> other & 1 == 1 && is_same(&other)) {
                     left &= !lanes_of(left).filter(is_same).fold(0, |all, other| all | 1 << other);
                     continue;
@@ -417,8 +425,8 @@ impl Control {
         }
     }
 
-    /// Lets lanes at `WARPSYNC` go on where all live lanes of their mask wait with that mask. Those at the
-    /// same place go on together.
+    /// Releases lanes at `WARPSYNC` if all live lanes of their mask wait with that mask. Lanes at
+    /// the same place continue together.
     fn release_warp_sync(&mut self) {
         let live = self.live;
         let came: SmallVec<[(u32, u32); 8]> = self
@@ -447,8 +455,8 @@ impl Control {
         self.groups.extend(released);
     }
 
-    /// Lets lanes at `WARPSYNC.EXCLUSIVE` go on where all live lanes of their mask wait so with that mask: those at the
-    /// same place together, but not with those of another mask.
+    /// Releases lanes at `WARPSYNC.EXCLUSIVE` if all live lanes of their mask wait in this way with
+    /// that mask. Lanes at the same place continue together, except for lanes with another mask.
     fn release_exclusive(&mut self) {
         let live = self.live;
         let members = |group: &Group| match group.wait {
@@ -475,8 +483,8 @@ impl Control {
         }
     }
 
-    /// Lets lanes at `WARPSYNC.COLLECTIVE` go on where all live lanes of their mask wait so with that mask: all of them
-    /// behind the one of the lowest lane.
+    /// Releases lanes at `WARPSYNC.COLLECTIVE` if all live lanes of their mask wait in this way
+    /// with that mask. All continue after the `WARPSYNC.COLLECTIVE` of the lowest lane.
     fn release_collectives(&mut self) {
         let mut at = 0;
         while at < self.groups.len() {
@@ -500,7 +508,7 @@ impl Control {
         }
     }
 
-    /// Takes lanes out of their groups.
+    /// Removes lanes from their groups.
     fn take(&mut self, lanes: u32) {
         for group in &mut self.groups {
             group.lanes &= !lanes;
@@ -508,7 +516,8 @@ impl Control {
         self.groups.retain(|group| group.lanes != 0);
     }
 
-    /// Lets lanes that wait at the barrier of the cluster go on, and those that have arrived pass it later.
+    /// Releases lanes that wait at the barrier of the cluster; those that have only arrived may
+    /// pass it later.
     pub fn release_cluster(&mut self) {
         let ClusterArrivals { arrived, passed } = &mut self.cluster;
         *passed |= std::mem::take(arrived);
@@ -520,8 +529,8 @@ impl Control {
         }
     }
 
-    /// Lets lanes that wait for an mbarrier look at it again; with `expired` they go on whatever they see. Says whether
-    /// there are any.
+    /// Lets lanes that wait for an mbarrier test it again; with `expired` they continue in any
+    /// case. Returns whether there are any such lanes.
     pub fn wake(&mut self, expired: bool) -> bool {
         let mut woken = 0;
         for group in &mut self.groups {
@@ -536,13 +545,13 @@ impl Control {
         woken != 0
     }
 
-    /// Lets lanes that wait at a CTA barrier go on.
+    /// Releases lanes that wait at a CTA barrier.
     pub fn release_cta(&mut self, barrier: u8, reduction: Option<u32>) {
         for group in &mut self.groups {
             if group.wait == Wait::Cta(barrier) {
                 group.wait = Wait::Ready;
-                // The hardware has one result a warp, which a later reduction overwrites. PTX has one a
-                // thread.
+                // The hardware has one result per warp, which a later reduction overwrites. PTX has
+                // one per thread.
                 let lanes = if self.joining == Joining::Barriers { u32::MAX } else { group.lanes };
                 if let Some(value) = reduction {
                     for lane in lanes_of(lanes) {

@@ -1,24 +1,26 @@
-//! Which lanes wait for each other at `BSYNC`.
+//! The lanes that wait for each other at `BSYNC`.
 //!
-//! Lanes that execute a `BSSY` together open a *region*, which has a number. Each lane has its own view of each convergence
-//! barrier: the region that it is in. So the arms of a divergent branch, a function and its caller, and a region and one
-//! around it may use the same barrier at the same time. A lane at `BSYNC` waits for the lanes of its region that are alive
-//! and still in it. `BREAK`, `BSYNC` and another `BSSY` of the barrier take a lane out.
+//! Lanes that execute a `BSSY` together open a *region*, which has a number. Each lane has its own
+//! view of each convergence barrier: the region that it is in. So the arms of a divergent branch, a
+//! function and its caller, and an inner and an outer region may use the same barrier at the same
+//! time. A lane at `BSYNC` waits for the live lanes that are still in its region. `BREAK`, `BSYNC`
+//! and another `BSSY` of the barrier remove a lane from the region.
 //!
-//! `BMOV` moves a region to a register and back, also into another barrier, and the lane stays in the region meanwhile. The
-//! register gets the number of the region. Hardware has a mask of lanes there, which nothing reads.
+//! `BMOV` moves a region to a register and back, also into another barrier; meanwhile the lane
+//! stays in the region. The register gets the number of the region. The hardware stores a mask of
+//! lanes there, which nothing reads.
 
 use super::{LANES, lanes_of};
 
-/// Number of convergence barriers.
+/// The number of convergence barriers.
 pub(super) const BARRIERS: u8 = 16;
 
 /// A region as a lane sees it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Region {
-    /// The number; 0 stands for no region.
+    /// The number; 0 means no region.
     pub(super) number: u32,
-    /// Where the lanes go on; after the `BSYNC` if it is not known.
+    /// Where the lanes continue; after the `BSYNC` if it is not known.
     pub(super) goes_on_at: Option<u32>,
 }
 
@@ -41,11 +43,11 @@ struct Saved {
 #[derive(Clone, Debug)]
 pub(crate) struct Regions {
     current: Box<[[Region; LANES]; BARRIERS as usize]>,
-    /// The regions that lanes have saved, in that order.
+    /// The regions that lanes have saved, in the order in which they were saved.
     saved: Vec<Saved>,
     /// The number of the last region.
     last: u32,
-    /// Whether a lane has restored a region to another barrier than the one that held it.
+    /// Whether a lane has restored a region to a barrier other than the one that held it.
     has_moved: bool,
 }
 
@@ -57,19 +59,20 @@ impl Default for Regions {
 }
 
 impl Regions {
-    /// Lets the lanes of a group meet at `BSYNC` of the barrier and go on at `target`.
+    /// Makes the lanes of a group meet at `BSYNC` of the barrier and continue at `target`.
     pub fn open(&mut self, lanes: u32, barrier: u8, target: u32) {
         self.last = self.last.wrapping_add(1).max(1);
         let region = Region { number: self.last, goes_on_at: Some(target) };
         lanes_of(lanes).for_each(|lane| self.current[barrier as usize][lane as usize] = region);
     }
 
-    /// Takes lanes out of the regions in which they are now.
+    /// Removes lanes from their current regions.
     pub(super) fn leave(&mut self, lanes: u32, barrier: u8) {
         lanes_of(lanes).for_each(|lane| self.current[barrier as usize][lane as usize] = Region::default());
     }
 
-    /// Frees a barrier for these lanes, which stay in their regions: the number of each lane's region.
+    /// Frees a barrier for these lanes, which stay in their regions. Returns the number of each
+    /// lane's region.
     pub fn save(&mut self, lanes: u32, barrier: u8) -> [u32; LANES] {
         let mut numbers = [0; LANES];
         for lane in lanes_of(lanes) {
@@ -80,10 +83,10 @@ impl Regions {
         numbers
     }
 
-    /// Restores the regions of these numbers to a barrier. The lanes go on after the `BSYNC`.
+    /// Restores the regions with these numbers to a barrier. The lanes continue after the `BSYNC`.
     ///
     /// # Errors
-    /// A lane that has saved no region of its number.
+    /// A lane has not saved a region with its number.
     pub(super) fn restore(&mut self, lanes: u32, barrier: u8, numbers: &[u32; LANES]) -> Result<(), u32> {
         for lane in lanes_of(lanes) {
             let number = numbers[lane as usize];
@@ -100,8 +103,9 @@ impl Regions {
         self.current[barrier as usize][lane as usize]
     }
 
-    /// The lanes `among` those given that are in the same region as `lane`. This barrier may hold the region for them, or another
-    /// one, or they have saved it. None if the lane is in no region.
+    /// The lanes in `among` that are in the same region as `lane`. This barrier or another one may
+    /// hold the region for them, or they have saved it. The set is empty if the lane is not in a
+    /// region.
     pub(super) fn members(&self, barrier: u8, lane: u32, among: u32) -> u32 {
         let region = self.of(barrier, lane);
         if region.is_none() {

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Each half of the warp for itself.
+/// Each half of the warp, as a mask for its own lanes.
 const HALVES: [u32; LANES] = {
     let mut masks = [0xffff; LANES];
     let mut lane = 16;
@@ -27,7 +27,7 @@ fn parted(barrier: u8) -> Control {
     warp
 }
 
-/// All lanes but lane 0 come to the end of the region.
+/// All lanes except lane 0 reach the end of the region.
 fn others_come(warp: &mut Control, barrier: u8) {
     let index = at(warp, 1);
     warp.apply(index, Flow::Wait(!1, Wait::Converge(barrier)));
@@ -117,7 +117,7 @@ fn lanes_wait_for_masks_of_their_own() {
 fn a_region_that_is_saved_still_has_its_lanes() {
     let mut warp = parted(6);
     others_come(&mut warp, 6);
-    // Lane 0 is in a function that has the barrier for itself.
+    // Lane 0 is in a function that uses the barrier for itself.
     let saved = warp.regions.save(1, 6);
     assert_ne!(saved[0], 0);
     warp.regions.open(1, 6, 7);

@@ -1,5 +1,5 @@
-//! Both engines on the same random straight-line code: each step is an operation of the SSA IR and the SASS
-//! that computes the same.
+//! Both engines on the same random straight-line code: each step is an operation of the SSA IR and
+//! the equivalent SASS.
 
 use proptest::prelude::*;
 use ptxc_ir::text::parse_function;
@@ -60,7 +60,7 @@ const COMPARISONS: &[(&str, &str)] = &[
     ("icmp.eq.b32 A, B", "ISETP.NE.AND PT, P0, A, B, PT"),
 ];
 
-/// Registers and values that the steps work on.
+/// The number of registers and values that the steps use.
 const VARIABLES: usize = 6;
 
 fn fill(text: &str, names: [(&str, String); 4]) -> String {
@@ -76,7 +76,8 @@ fn fill(text: &str, names: [(&str, String); 4]) -> String {
         .collect()
 }
 
-/// The two programs: the first variable starts as the thread's index, the others as the words of `start`.
+/// The two programs: the first variable starts as the thread's index, the others as the words of
+/// `start`.
 fn programs(start: &[u32], steps: &[(usize, [usize; 4])]) -> (String, String) {
     let mut ssa = String::from("func @k entry {\n    param \"out\" 8 +0\nblock0:\n    p = param.b64 +0\n");
     let mut sass = String::from("S2R R0, SR_TID.X\n");
@@ -85,7 +86,7 @@ fn programs(start: &[u32], steps: &[(usize, [usize; 4])]) -> (String, String) {
         ssa.push_str(&format!("    t{} = const.b32 {word:#x}\n", n + 1));
         sass.push_str(&format!("MOV R{}, {word:#x}\n", n + 1));
     }
-    // The SSA name of each variable at the moment.
+    // The current SSA name of each variable.
     let mut names: Vec<String> = (0..VARIABLES).map(|n| format!("t{n}")).collect();
     for (count, &(kind, [d, a, b, c])) in steps.iter().enumerate() {
         let float = STEPS.get(kind).is_some_and(|(ssa, _)| ssa.contains("f32"));
@@ -106,7 +107,7 @@ fn programs(start: &[u32], steps: &[(usize, [usize; 4])]) -> (String, String) {
         };
         let register = |n: usize| format!("R{n}");
         let in_sass = |text: &str| {
-            // D may be A, B or C: compute into a register of its own first.
+            // D may be A, B or C, so compute into a separate register first.
             let filled =
                 fill(text, [("D", "R20".into()), ("A", register(a)), ("B", register(b)), ("C", register(c))]);
             filled.split("; ").map(|line| format!("{line}\n")).collect::<String>()
@@ -145,7 +146,7 @@ fn programs(start: &[u32], steps: &[(usize, [usize; 4])]) -> (String, String) {
     (ssa, sass)
 }
 
-/// The content of the buffer after a run: that of a run without expectations.
+/// The content of the buffer after a run without expectations.
 fn unchecked(case: Case) -> Case {
     let args = case.args.into_iter().map(|arg| match arg {
         Argument::Buffer(buffer) => Argument::Buffer(Buffer { expect: None, ..buffer }),

@@ -36,7 +36,7 @@ pub fn case(grid: u32, block: u32, args: Vec<Argument>) -> Case {
 /// Instructions and the labels among them.
 pub type Insts = (Vec<Inst<PReg>>, Vec<u32>);
 
-/// Reads one instruction or label (`.L_x_3:`) a line; the error is the line that can't be read.
+/// Reads one instruction or label (`.L_x_3:`) per line; the error is the line that cannot be read.
 pub fn try_program(text: &str) -> Result<Insts, String> {
     let (mut insts, mut labels) = (Vec::new(), Vec::new());
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -52,7 +52,8 @@ pub fn try_program(text: &str) -> Result<Insts, String> {
     Ok((insts, labels))
 }
 
-/// A program of sm_90 with the parameters of a case, and enough shared and local memory for any test.
+/// A program of sm_90 with the parameters of a case, and enough shared and local memory for any
+/// test.
 pub fn case_program((insts, labels): Insts, case: &Case) -> Program {
     let mut offset = 0u32;
     let params = case.args.iter().map(|arg| {
@@ -87,7 +88,7 @@ pub fn case_program((insts, labels): Insts, case: &Case) -> Program {
     }
 }
 
-/// The same from text that is right.
+/// The same from text without errors.
 pub fn program(text: &str, case: &Case) -> Program {
     case_program(try_program(text).unwrap_or_else(|line| panic!("{line}")), case)
 }

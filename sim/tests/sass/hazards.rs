@@ -1,4 +1,5 @@
-//! Accesses that come too early by the control codes: what is found, what they read, and what is none.
+//! Accesses that are too early by the control codes: which are found, which values they read, and
+//! which accesses are not too early.
 
 use ptxc_sass::text::Notation;
 use ptxc_sass::verify::{HazardKind, Lack, Order};
@@ -7,8 +8,8 @@ use ptxc_sim::{Case, Hazard, Options, Report, SimError, run_sass};
 
 use crate::assemble::{buffer, case, program};
 
-/// A program whose lines begin with their control fields, `[B0-----:R-:W1:Y:S05]`; without one, a field that waits
-/// for all scoreboards and stalls long enough for anything.
+/// A program whose lines begin with their control fields, `[B0-----:R-:W1:Y:S05]`. Without one, the
+/// field waits for all scoreboards and stalls long enough for anything.
 fn coded(text: &str, case: &Case) -> Program {
     let field = |line: &str| line.trim().strip_prefix('[').and_then(|rest| rest.split_once(']')).is_some();
     let strip = |line: &str| match field(line) {
@@ -32,7 +33,7 @@ fn options(seed: u64) -> Options {
     Options { seed, hazards: true, ..Options::default() }
 }
 
-/// The hazards of a program that runs with that many threads.
+/// The hazards of a program that runs with `threads` threads.
 fn hazards_of(threads: u32, text: &str) -> Vec<Hazard> {
     let case = case(1, threads, vec![]);
     run_sass(&case, &coded(&format!("{text}\nEXIT"), &case), &options(0)).expect("it runs").hazards
@@ -70,7 +71,7 @@ fn a_result_is_readable_when_its_latency_has_passed() {
     );
 }
 
-/// Stores a register of each thread; R10 to R13 are its own.
+/// Stores a register of each thread; it uses R10 to R13.
 fn store(register: &str) -> String {
     format!(
         "S2R R10, SR_TID.X
@@ -82,7 +83,8 @@ fn store(register: &str) -> String {
     )
 }
 
-/// What a program leaves in a register of 32 threads, with its hazards.
+/// Checks the content that a program leaves in a register of 32 threads, and returns the report
+/// with its hazards.
 fn values(text: &str, register: &str, expect: u32, seed: u64) -> Report {
     let case = case(1, 32, vec![buffer("out", &[0; 32], &[expect; 32])]);
     let program = coded(&format!("{text}\n{}", store(register)), &case);
@@ -90,7 +92,7 @@ fn values(text: &str, register: &str, expect: u32, seed: u64) -> Report {
 }
 
 #[test]
-fn who_reads_early_reads_anything_and_the_result_comes_all_the_same() {
+fn an_early_read_is_random_and_the_result_is_right_later() {
     let text = "MOV R0, 0x1
         [B------:R-:W-:-:S01] IADD3 R2, R0, R0, RZ
         IADD3 R3, R2, R2, RZ";
@@ -113,7 +115,7 @@ fn an_early_overwriting_leaves_anything() {
     assert_eq!(
         brief(&report.hazards),
         [(1, 0, HazardKind::Waw, Some(PReg::r(3)), Lack::Wait(1))],
-        "whoever comes behind the second write depends on that alone"
+        "instructions after the second write depend only on that write"
     );
     assert_eq!(report.outcomes[0].wrong, 32);
 }
@@ -147,7 +149,7 @@ fn an_operand_that_is_fetched_late_must_not_be_overwritten_before() {
              [B012345:R-:W-:Y:S15] NOP"
         )
     };
-    // Either scoreboard will do: who has the result has read the operands.
+    // Either scoreboard is enough: when the result is written, the operands have been read.
     assert_eq!(hazards_of(32, &text("3", "2", "---3--")), []);
     assert_eq!(hazards_of(32, &text("3", "2", "--2---")), []);
     let war = |scoreboards| [(3, 2, HazardKind::War, Some(PReg::r(2)), Lack::Wait(scoreboards))];
@@ -185,8 +187,9 @@ fn a_guard_asks_for_more_than_an_operand() {
 }
 
 #[test]
-fn what_a_guard_prevents_is_no_access() {
-    // P0 holds in lanes 0 to 15, which read what is not there yet; the others neither read nor write.
+fn accesses_that_a_guard_prevents_do_not_count() {
+    // P0 holds in lanes 0 to 15, which read a register before it is written; the others neither
+    // read nor write it.
     let text = "S2R R1, SR_LANEID
         MOV R2, RZ
         MOV R4, RZ
@@ -201,7 +204,8 @@ fn what_a_guard_prevents_is_no_access() {
 
 #[test]
 fn each_arm_has_its_own_past() {
-    // Both arms come to .L_x_1, the one with the branch 7 cycles after its R2, the other after 1.
+    // Both arms reach .L_x_1: the arm with the branch 7 cycles after its R2, the other 1 cycle
+    // after.
     let text = |stall: u8| {
         format!(
             "S2R R1, SR_LANEID
@@ -223,7 +227,7 @@ fn each_arm_has_its_own_past() {
     let found = hazards_of(32, &text(1));
     assert_eq!(brief(&found), [(9, 7, HazardKind::Raw, Some(PReg::r(2)), cycles(4, 2))]);
     assert_eq!((found[0].place.lanes, found[0].count), (0xffff, 1));
-    // Eight lanes take the first arm alone.
+    // Eight lanes, which all take the first arm.
     assert_eq!(hazards_of(8, &text(1)).len(), 1);
 }
 
@@ -249,7 +253,7 @@ fn a_uniform_register_is_everybodys() {
 
 #[test]
 fn a_loop_counts_its_repetitions() {
-    // The result of the last instruction is read early around the loop.
+    // The result of the last instruction is read too early around the loop.
     let text = "MOV R0, 0x4
         MOV R1, RZ
         .L_x_0:
@@ -295,7 +299,7 @@ fn rules_of_one_instruction() {
 }
 
 #[test]
-fn a_fault_behind_hazards_tells_both() {
+fn a_fault_after_hazards_reports_both() {
     let case = case(1, 32, vec![]);
     let text = "MOV R2, 0x400
         [B------:R-:W-:-:S01] IADD3 R2, R2, 0x4, RZ
@@ -317,7 +321,7 @@ fn without_the_option_control_codes_count_for_nothing() {
     assert!(!run_sass(&case, &program, &options(0)).unwrap().passed());
 }
 
-/// The hazards where the code counts on the order of returns.
+/// The hazards if the code relies on the order of returns.
 fn hazards_in_order(text: &str) -> Vec<Hazard> {
     let case = case(1, 32, vec![]);
     let options = Options { order: Order::InOrder, ..options(0) };
@@ -342,7 +346,7 @@ fn of_a_queue_that_returns_in_order_the_last_announces_all() {
     };
     assert_eq!(hazards_in_order(&run), []);
     assert_eq!(of(hazards_of(32, &run)), [(1, wait(0))]);
-    // Without the wait nothing is announced, and a wait that comes too early sees nothing.
+    // Without the wait nothing is signalled, and a wait that is too early sees nothing.
     assert_eq!(of(hazards_in_order(&text("LDS R3, [R0+0x4]", 2, "B------"))), [(1, wait(0)), (2, wait(1))]);
     assert_eq!(of(hazards_in_order(&text("LDS R3, [R0+0x4]", 1, "B0-----"))), [(1, wait(0)), (2, wait(1))]);
     // Another unit may be faster.
@@ -350,7 +354,7 @@ fn of_a_queue_that_returns_in_order_the_last_announces_all() {
 }
 
 #[test]
-fn what_cannot_overtake_overwrites_without_a_wait() {
+fn accesses_that_cannot_overtake_need_no_wait() {
     let text = |later: &str| {
         format!(
             "MOV R0, 0x400
@@ -370,7 +374,7 @@ fn what_cannot_overtake_overwrites_without_a_wait() {
 }
 
 #[test]
-fn a_barrier_stands_behind_the_reading_of_addresses_in_shared_memory() {
+fn a_barrier_comes_after_the_reads_of_addresses_in_shared_memory() {
     let text = "MOV R0, 0x400
         [B------:R-:W-:-:S02] STS [R0], RZ
         [B------:R-:W-:-:S05] BAR.SYNC.DEFER_BLOCKING 0x0

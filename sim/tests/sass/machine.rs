@@ -1,12 +1,12 @@
-//! What waits on what, what races, what nobody has written: the machine around the instructions.
+//! Waits, races and unwritten memory: the machine around the instructions.
 
 use ptxc_sass::text::{ReadOptions, parse_programs};
 use ptxc_sim::{Case, Options, Report, SimError, run_sass};
 
 use crate::assemble::{buffer, case, program};
 
-/// The start of a kernel that uses shared memory: UR6 its first address, R1 the thread, R2 the lane, P0 whether the
-/// thread is of warp 0.
+/// The start of a kernel that uses shared memory: UR6 is its first address, R1 the thread, R2 the
+/// lane, P0 whether the thread is in warp 0.
 const START: &str = "
     UMOV UR6, 0x400
     S2R R1, SR_TID.X
@@ -27,7 +27,8 @@ fn run(text: &str, case: &Case, options: &Options) -> Result<Report, SimError> {
     run_sass(case, &program(text, case), options)
 }
 
-/// Under several seeds a program leaves its result in R0 of each of `expect.len()` threads.
+/// Checks under several seeds that a program leaves the expected results in R0 of each of
+/// `expect.len()` threads.
 fn run_to_r0(body: &str, expect: &[u32]) {
     let case = case(1, expect.len() as u32, vec![buffer("out", &vec![0; expect.len()], expect)]);
     for seed in 0..8 {
@@ -38,7 +39,7 @@ fn run_to_r0(body: &str, expect: &[u32]) {
     }
 }
 
-/// How a program that never ends is reported.
+/// The report of a program that never ends.
 fn stuck(body: &str, threads: u32) -> String {
     let options = Options { step_limit: 10_000, ..Options::default() };
     let error = run(&format!("{START}{body}"), &case(1, threads, vec![]), &options).unwrap_err();
@@ -72,12 +73,10 @@ fn each_wait_is_reported_with_who_is_missing() {
         ",
         96,
     );
-    assert!(
-        text.contains("CTA barrier 1: 32 threads have arrived, missing are lanes 0xffffffff of warp 1, ")
-    );
-    assert!(text.contains("CTA barrier 2: 64 threads have arrived, missing are lanes 0xffffffff of warp 0"));
+    assert!(text.contains("CTA barrier 1: 32 threads have arrived, missing: lanes 0xffffffff of warp 1, "));
+    assert!(text.contains("CTA barrier 2: 64 threads have arrived, missing: lanes 0xffffffff of warp 0"));
 
-    // Barrier 3 for two warps, where one comes.
+    // Barrier 3 for two warps, where only one arrives.
     let text = stuck("@P0 BAR.SYNC.DEFER_BLOCKING 0x3, 0x40\nEXIT", 64);
     assert!(text.contains("CTA barrier 3: 32 of 64 threads have arrived"), "{text}");
     assert!(!text.contains("warp 1"), "who has exited waits on nothing: {text}");
@@ -97,10 +96,10 @@ fn a_loop_without_end_is_reported_with_those_who_wait_for_it() {
     );
     assert!(text.starts_with("no end after 10000 warp instructions"), "{text}");
     assert!(
-        text.contains("warp 0 lanes 0xffffffff at `/*0060*/ YIELD`: nothing, it runs")
+        text.contains("warp 0 lanes 0xffffffff at `/*0060*/ YIELD`: nothing: it runs")
             || text.contains("BRA")
     );
-    assert!(text.contains("missing are lanes 0xffffffff of warp 0"), "{text}");
+    assert!(text.contains("missing: lanes 0xffffffff of warp 0"), "{text}");
 }
 
 #[test]
@@ -121,7 +120,7 @@ fn a_producer_that_does_not_wait_and_a_consumer_that_does() {
 
 #[test]
 fn parts_of_a_warp_arrive_one_after_another() {
-    // The halves of each warp stand at two instructions; the reduction is over all of them.
+    // The halves of each warp are at two different instructions; the reduction covers all of them.
     let body = "
         ISETP.GE.AND P1, PT, R2, 0x10, PT
         BSSY B0, `(.L_x_2)
@@ -139,7 +138,7 @@ fn parts_of_a_warp_arrive_one_after_another() {
 
 #[test]
 fn lanes_that_wait_for_each_other_let_each_other_go_on() {
-    // Lane 1 waits for what lane 0 writes behind it in the program.
+    // Lane 1 waits for the result that lane 0 writes later in the program.
     for pause in ["YIELD", "NANOSLEEP 0x10", "NOP"] {
         let body = format!(
             "
@@ -166,7 +165,7 @@ fn lanes_that_wait_for_each_other_let_each_other_go_on() {
 
 #[test]
 fn a_race_shows_under_some_seed() {
-    // Warp 1 reads what warp 0 writes, without a barrier between.
+    // Warp 1 reads the result that warp 0 writes, without a barrier between.
     let body = "
         MOV R0, RZ
         MOV R3, 0x1
@@ -192,11 +191,11 @@ fn a_race_shows_under_some_seed() {
 fn bytes_that_nobody_wrote_are_found_on_request() {
     let store = "@P0 STS.U8 [UR6+0x1], R1\n";
     for (access, what) in [
-        ("LDS R0, [UR6]", "read of 4 bytes at Shared 0x0: nobody has written byte 0x0 of shared memory"),
-        ("LDS.U16 R0, [UR6]", "nobody has written byte 0x0"),
+        ("LDS R0, [UR6]", "read of 4 bytes at Shared 0x0: byte 0x0 of shared memory has not been written"),
+        ("LDS.U16 R0, [UR6]", "byte 0x0 of shared memory has not been written"),
         ("LDS.U8 R0, [UR6+0x2]", "read of 1 bytes at Shared 0x2"),
         ("ATOMS.ADD R0, [R3+0x400], R1", "atomic update of 4 bytes at Shared 0x0"),
-        ("LDL R0, [R3+0x8]", "nobody has written byte 0x8 of local memory"),
+        ("LDL R0, [R3+0x8]", "byte 0x8 of local memory has not been written"),
     ] {
         let text = format!("{START}MOV R3, RZ\n{store}{access}\nEXIT");
         let case = case(1, 3, vec![]);
@@ -206,13 +205,13 @@ fn bytes_that_nobody_wrote_are_found_on_request() {
         assert!(error.starts_with("thread (0, 0, 0) of CTA (0, 0, 0) at `/*0060*/ "), "{error}");
         assert!(error.contains(what), "{error}");
     }
-    // What one thread has written to shared memory, all have; what is local belongs to the thread.
+    // All threads see a thread's writes to shared memory; local memory belongs to the thread.
     run_to_r0("STS.U8 [UR6+0x1], R1\nSTS.U8 [UR6], RZ\nLDS.U16 R0, [UR6]\nMOV R0, RZ", &[0; 3]);
     run_to_r0("MOV R3, RZ\nSTL.64 [R3+0x8], R2\nLDL R0, [R3+0x8]", &[0, 1, 2]);
 }
 
-/// The sum of 1 to tid by recursion: the way back and the number wait in local memory. `back` is what the function
-/// returns to.
+/// The sum of 1 to tid by recursion: the return address and the number are kept in local memory.
+/// `back` is the address that the function returns to.
 fn recursion(back: &str) -> String {
     format!(
         "
@@ -259,7 +258,7 @@ fn run_summing(text: &str) -> Result<Report, SimError> {
     let mut kernels =
         parse_programs(text, &ReadOptions::default()).unwrap_or_else(|errors| panic!("{errors:?}"));
     let mut program = kernels.remove(0).program;
-    // What the text leaves open: parameters and memory.
+    // The properties that the text leaves open: parameters and memory.
     let frame = crate::assemble::program("EXIT", &case);
     (program.params, program.resources) = (frame.params, frame.resources);
     run_sass(&case, &program, &Options { check_uninitialised: true, ..Options::default() })
@@ -280,7 +279,9 @@ fn a_return_asks_a_second_predicate() {
 
 #[test]
 fn a_return_to_no_instruction_is_a_fault() {
-    for (back, what) in [("0x158", "goes to 0x158, where no instruction lies"), ("0x4000", "past the end")] {
+    for (back, what) in
+        [("0x158", "goes to 0x158, where there is no instruction"), ("0x4000", "past the end")]
+    {
         let error = run_recursion(back).unwrap_err();
         assert!(matches!(&error, SimError::Fault { .. }) && error.to_string().contains(what), "{error}");
     }

@@ -1,4 +1,5 @@
-//! The SASS engine on programs in SASS text: written here, made at random, and made by ptxas.
+//! The SASS engine on programs in SASS text: written here, generated at random, and compiled by
+//! ptxas.
 
 mod agree;
 mod assemble;

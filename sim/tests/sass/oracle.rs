@@ -1,8 +1,8 @@
-//! The execution cases on what NVIDIA's ptxas makes of their PTX: a yardstick for the SASS engine that owes
-//! nothing to our own lowering.
+//! The execution cases on the code that NVIDIA's ptxas makes of their PTX: a test of the SASS
+//! engine that does not depend on our own lowering.
 //!
-//! Needs ptxas (`ORACLE` names its folder, else `~/.cache/ptxc-oracle` is looked at) and the corpus beside the
-//! repository; skips visibly without.
+//! The test needs ptxas (in the folder that `ORACLE` names, or else in `~/.cache/ptxc-oracle`) and
+//! the corpus next to the repository. Without them it reports that it was skipped.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,7 +24,7 @@ fn tools() -> Option<PathBuf> {
 
 enum Outcome {
     Right,
-    /// ptxas has the kernel for another architecture.
+    /// The kernel is for another architecture.
     Elsewhere,
     Unsupported(String),
     Wrong(String),
@@ -33,7 +33,7 @@ enum Outcome {
 /// The text with another target.
 fn retargeted(text: &str, arch: Arch) -> String {
     let line = |line: &str| match line.strip_prefix(".target ") {
-        // What is for a variant of the architecture needs that.
+        // Code for a variant of the architecture needs that variant.
         Some(rest) if !(rest.starts_with(&format!("{arch}a"))) => {
             let options = rest.split_once(',').map_or(String::new(), |(_, options)| format!(",{options}"));
             format!(".target {arch}{options}\n")
@@ -43,7 +43,7 @@ fn retargeted(text: &str, arch: Arch) -> String {
     text.lines().map(line).collect()
 }
 
-/// Runs a case on what ptxas makes of its kernel, read from the cubin.
+/// Runs a case on the code that ptxas makes of its kernel, read from the cubin.
 fn run(tools: &Path, case: &Case, arch: Arch, scratch: &Path) -> Outcome {
     let (ptx, cubin) = (scratch.with_extension("ptx"), scratch.with_extension("cubin"));
     let text = retargeted(&std::fs::read_to_string(&case.ptx).unwrap(), arch);
@@ -71,8 +71,8 @@ fn run(tools: &Path, case: &Case, arch: Arch, scratch: &Path) -> Outcome {
     }
 }
 
-/// Runs the cases of one tier, or all, for some architectures, and returns how many gave the expected values; `None`
-/// without the tools or the corpus.
+/// Runs the cases of one tier, or all, for some architectures, and returns how many gave the
+/// expected values; `None` without the tools or the corpus.
 fn run_cases(tier: Option<&str>, archs: &[Arch]) -> Option<usize> {
     let Some(tools) = tools() else {
         eprintln!("skipped: no ptxas; ORACLE names the folder that ../shared/oracle/install.sh prints");

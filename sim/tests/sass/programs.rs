@@ -1,4 +1,4 @@
-//! Small programs, one for each thing that the engine must get right.
+//! Small programs, one for each behaviour of the engine.
 
 use crate::assemble::{buffer, case, program};
 use ptxc_sim::{Case, Options, Report, SimError, run_sass};
@@ -23,7 +23,7 @@ const STORE: &str = "
     EXIT
 ";
 
-/// Runs a program that leaves its result in R0 of each of `expect.len()` threads.
+/// Checks a program that leaves its result in R0 of each of `expect.len()` threads.
 fn run_to_r0(body: &str, expect: &[u32]) {
     let case = case(1, expect.len() as u32, vec![buffer("out", &vec![0; expect.len()], expect)]);
     run(&format!("{body}{STORE}"), &case).unwrap_or_else(|error| panic!("{error}"));
@@ -83,7 +83,7 @@ fn without_bsync_each_part_votes_alone() {
 
 #[test]
 fn a_uniform_register_belongs_to_the_warp() {
-    // Each arm writes UR6; the lane that reads last wins, so that the arms' values mix.
+    // Each arm writes UR6; the lane that reads last wins, so the arms' values mix.
     let body = "
         S2R R1, SR_LANEID
         ISETP.GE.AND P0, PT, R1, 0x10, PT
@@ -100,7 +100,8 @@ fn a_uniform_register_belongs_to_the_warp() {
     run_to_r0(body, &[9; 32]);
 }
 
-/// Runs a program of 32 threads with [`Options::holds_uniform`] or without it, and says whether the buffer is right.
+/// Runs a program of 32 threads with or without [`Options::holds_uniform`], and returns whether the
+/// buffer is right.
 fn holds(holds_uniform: bool, seed: u64, body: &str, expect: &[u32; 32]) -> bool {
     let case = case(1, 32, vec![buffer("out", &[0; 32], expect)]);
     let program = program(&format!("{body}{STORE}"), &case);
@@ -110,7 +111,8 @@ fn holds(holds_uniform: bool, seed: u64, body: &str, expect: &[u32; 32]) -> bool
 
 #[test]
 fn lanes_keep_a_uniform_register_across_the_branches_of_a_loop() {
-    // Lane n of the lower half leaves the loop in turn n + 1; the upper half writes the same register.
+    // Lane n of the lower half leaves the loop in iteration n + 1; the upper half writes the same
+    // register.
     let body = "
         S2R R1, SR_LANEID
         MOV R2, RZ
@@ -139,7 +141,7 @@ fn lanes_keep_a_uniform_register_across_the_branches_of_a_loop() {
 
 #[test]
 fn lanes_that_yield_let_others_have_the_uniform_registers() {
-    // All lanes but the first spin until that has stored to shared memory.
+    // All lanes except the first spin until the first has stored to shared memory.
     let body = "
         S2R R1, SR_LANEID
         STS [RZ+0x400], RZ
@@ -166,7 +168,8 @@ fn lanes_that_yield_let_others_have_the_uniform_registers() {
 
 #[test]
 fn a_branch_for_all_is_taken_by_all_or_by_none() {
-    // Below 4 lanes the guard holds for all of the three, else for some; `.U.ANY` goes where one does.
+    // With a limit below 4 the guard holds for all of the three lanes, else for some; with `.U.ANY`
+    // all go if one does.
     let body = |variant: &str, limit: u32| {
         format!(
             "
@@ -205,7 +208,7 @@ fn warpsync_brings_the_lanes_of_its_mask_together() {
 
 #[test]
 fn break_and_exit_leave_a_convergence_barrier() {
-    // Odd lanes break out past the BSYNC and end; lane 0 exits inside; the rest meet.
+    // Odd lanes break out past the BSYNC and end; lane 0 exits inside; the others meet.
     let body = "
         S2R R1, SR_LANEID
         MOV R0, 0x5
@@ -237,7 +240,7 @@ fn break_and_exit_leave_a_convergence_barrier() {
 
 #[test]
 fn break_and_exit_ask_a_second_predicate() {
-    // Odd lanes but 3 break out past the BSYNC; lane 0 exits inside; the rest meet.
+    // Odd lanes except 3 break out past the BSYNC; lane 0 exits inside; the others meet.
     let body = "
         S2R R1, SR_LANEID
         MOV R0, 0x5
@@ -262,9 +265,10 @@ fn break_and_exit_ask_a_second_predicate() {
     run_to_r0(body, &expect.collect::<Vec<u32>>());
 }
 
-/// A function that needs its caller's barrier puts it away, and clears what is then its own: the caller's lanes still wait.
+/// A function that needs its caller's barrier saves it, and clears what is then its own: the
+/// caller's lanes still wait.
 #[test]
-fn a_barrier_that_was_put_away_is_not_cleared() {
+fn a_saved_barrier_is_not_cleared() {
     let body = "
         S2R R1, SR_LANEID
         ISETP.LT.U32.AND P0, PT, R1, 0x8, PT
@@ -405,7 +409,7 @@ fn a_barrier_for_too_many_is_a_deadlock() {
 
 #[test]
 fn a_missing_lane_at_bsync_is_a_deadlock() {
-    // Lane 0 waits at another barrier than the one on which the rest wait for it.
+    // Lane 0 waits at a barrier other than the one at which the other lanes wait for it.
     let text = "
         S2R R1, SR_LANEID
         BSSY B0, `(.L_x_1)
@@ -463,7 +467,7 @@ fn registers_that_nobody_wrote_are_found_on_request() {
 }
 
 #[test]
-fn what_the_other_compiler_makes_of_words() {
+fn mbarrier_words_are_those_of_ptxas() {
     // -1 * 1 + 5 with a carry in: 0xffffffff + 5 + 1 = 0x1_0000_0005, the high word.
     let high = "
         MOV R2, 0xffffffff
@@ -484,7 +488,8 @@ fn what_the_other_compiler_makes_of_words() {
         IADD3 R0, R0, UR7, RZ
     ";
     run_to_r0(&format!("MOV R0, RZ\n{wide}"), &[5 + 8; 2]);
-    // The table is of the signs of a (bit 7 to 4 where it is set), b and c: here of a without the others.
+    // The table is indexed by the signs of a (bits 7 to 4 if it is set), b and c: here of a without
+    // the others.
     let signs = "
         MOV R2, -0x1
         MOV R3, 0x1
@@ -493,19 +498,19 @@ fn what_the_other_compiler_makes_of_words() {
         @P1 IADD3 R0, R0, 0x2, RZ
     ";
     run_to_r0(signs, &[1; 2]);
-    // A half of the return address keeps a word of each lane.
-    let put_away = "
+    // A half of the return address saves a word of each lane.
+    let saved = "
         S2R R1, SR_TID.X
         RPCMOV.32 Rpc.HI, R1
         MOV R1, RZ
         RPCMOV.32 R0, Rpc.HI
     ";
-    run_to_r0(put_away, &(0..40).collect::<Vec<u32>>());
+    run_to_r0(saved, &(0..40).collect::<Vec<u32>>());
 }
 
 #[test]
 fn conversions_of_what_is_known() {
-    // 8 << 32 as a float: the immediate is the upper word; as is that of a double.
+    // 8 << 32 as a float: the immediate is the upper word, as for a double.
     run_to_r0("I2F.S64 R0, 0x8", &[(8.0f32 * 4_294_967_296.0).to_bits(); 2]);
     run_to_r0("F2F.F32.F64 R0, -52.75", &[(-52.75f32).to_bits(); 2]);
     run_to_r0("F2I.F64.TRUNC R0, -52.75", &[-52i32 as u32; 2]);
@@ -515,7 +520,7 @@ fn conversions_of_what_is_known() {
 
 #[test]
 fn the_least_and_the_greatest_of_three_halves() {
-    // 1, -2 and 3 above 5, 4 and 6.
+    // 1, -2 and 3 in the upper half, 5, 4 and 6 in the lower half.
     let body = |halves: &str, which: &str| {
         format!(
             "MOV R1, 0x3c004500\nMOV R2, 0xc0004400\nMOV R3, 0x42004600\nVHMNMX R0, R1, R2{halves}, R3, {which}"
@@ -523,6 +528,6 @@ fn the_least_and_the_greatest_of_three_halves() {
     };
     run_to_r0(&body("", "PT"), &[0xc000_4400; 2]);
     run_to_r0(&body("", "!PT"), &[0x4200_4600; 2]);
-    // The high half of b for both.
+    // The high half of b in both halves.
     run_to_r0(&body(".H1_H1", "PT"), &[0xc000_c000; 2]);
 }

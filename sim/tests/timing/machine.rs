@@ -1,4 +1,4 @@
-//! What a warp waits for, one thing at a time.
+//! The events that a warp waits for, one at a time.
 
 use ptxc_sass::Program;
 use ptxc_sim::timing::observe::{Issue, Stall};
@@ -8,7 +8,7 @@ use ptxc_sim::{Case, Options, SimError};
 use crate::assemble::{buffer, case, program};
 use crate::{check, control, run, run_with};
 
-/// Who issued when.
+/// The issues, with their warps and cycles.
 #[derive(Default)]
 struct Log {
     issues: Vec<(u64, u32, u32)>,
@@ -30,7 +30,7 @@ fn observe(case: &Case, program: &Program) -> Log {
     let (_, timing) = run_observed(case, program, &Options::default(), &TimingOptions::default(), &mut log)
         .unwrap_or_else(|error| panic!("{error}"));
     check(&timing);
-    // The events are the same cycles as the totals.
+    // The events cover the same cycles as the totals.
     for warp in &timing.warps {
         let mine =
             log.stalls.iter().filter(|stall| (stall.warp.cta, stall.warp.warp) == (warp.cta, warp.warp));
@@ -39,7 +39,7 @@ fn observe(case: &Case, program: &Program) -> Log {
     log
 }
 
-/// A load from each lane's own word, a use of it, and the end; the use waits for scoreboard 0.
+/// A load of each lane's own word, a use of it, and the end; the use waits for scoreboard 0.
 const LOAD: &str = "
     S2R R10, SR_TID.X
     ULDC.64 UR4, c[0x0][0x208]
@@ -105,7 +105,7 @@ fn the_last_warp_goes_on_and_else_the_youngest_begins() {
     let order = mine(&observe(&case, &greedy));
     let expected: Vec<u32> = [12, 8, 4, 0].iter().flat_map(|&warp| [warp; 9]).collect();
     assert_eq!(order, expected);
-    // The second instruction stalls for four cycles: the others get their turn.
+    // The second instruction stalls for four cycles: the other warps get their turn.
     control(&mut greedy, 1, |control| control.stall = 4);
     let order = mine(&observe(&case, &greedy));
     assert_eq!(order[..8], [12, 12, 8, 8, 12, 12, 12, 12], "{order:?}");
@@ -148,14 +148,15 @@ fn lanes_that_go_apart_are_waited_for() {
     assert_eq!((timing.insts[4].lanes, timing.insts[4].threads), (16, 16));
     assert_eq!(timing.insts[6].issued, 2, "BSYNC, once for each part");
     assert_eq!(timing.insts[7].issued, 1, "together again");
-    // Eight instructions of which three have half of the warp: both parts come to BSYNC.
+    // Eight instructions, three of which execute for half of the warp; both parts reach BSYNC.
     assert_eq!((timing.issued, timing.lanes), (9, 5 * 32 + 4 * 16));
     assert!((timing.lanes_per_issue() - 224.0 / 9.0).abs() < 1e-9);
 }
 
 #[test]
 fn nobody_starves_where_lanes_of_one_warp_wait_for_each_other() {
-    // Lane 0 waits in a loop until another lane has stored: only taking turns lets that happen.
+    // Lane 0 waits in a loop until another lane has stored, which works only if the paths take
+    // turns.
     let case = case(1, 32, vec![buffer("p", &[0], &[1])]);
     let text = "
         S2R R1, SR_LANEID

@@ -15,7 +15,7 @@ pub fn control(program: &mut Program, index: usize, change: impl FnOnce(&mut Con
     change(&mut program.insts[index].control);
 }
 
-/// Runs a program; every cycle of every warp must be accounted for.
+/// Runs a program, and checks that every cycle of every warp is accounted for.
 pub fn run(case: &Case, program: &Program) -> Timing {
     run_with(case, program, &TimingOptions::default())
 }
@@ -29,7 +29,7 @@ pub fn run_with(case: &Case, program: &Program, options: &TimingOptions) -> Timi
     timing
 }
 
-/// What holds for every run.
+/// Checks the properties of every run.
 pub fn check(timing: &Timing) {
     for warp in &timing.warps {
         assert_eq!(warp.issued + warp.stalls.total(), warp.end - warp.start, "{warp:?}");
@@ -44,7 +44,7 @@ pub fn check(timing: &Timing) {
         let warps: u64 = timing.warps.iter().map(|warp| warp.stalls[cause]).sum();
         assert_eq!(warps, timing.stalls[cause], "{cause:?}");
         let insts: u64 = timing.insts.iter().map(|inst| inst.stalls[cause]).sum();
-        // Behind its last instruction a warp waits for no other.
+        // After its last instruction a warp waits for no other warp.
         assert!(insts <= warps, "{cause:?}: {insts} of {warps}");
     }
 }

@@ -1,4 +1,4 @@
-//! One warp of straight-line code that waits for nothing takes the static sum, exactly.
+//! One warp of straight-line code that waits for nothing takes exactly the static sum.
 
 use proptest::prelude::*;
 use ptxc_sass::Control;
@@ -6,7 +6,7 @@ use ptxc_sass::Control;
 use crate::assemble::{case, program};
 use crate::{control, run};
 
-/// Instructions of every pipe, without effect on memory and without operands that must be right.
+/// Instructions of every pipe, without effects on memory and without operands that matter.
 const INSTS: &[&str] = &[
     "IADD3 R{d}, R{a}, R{b}, R{c}",
     "LOP3.LUT R{d}, R{a}, R{b}, R{c}, 0x96, !PT",

@@ -1,5 +1,5 @@
-// Both arms of a branch exchange with all lanes of the warp, so that nobody waits in one arm for lanes that have left the other:
-// the loop that follows is executed by whole warps.
+// Both arms of a branch exchange with all lanes of the warp, so no lane waits in one arm for lanes
+// that have left the other: whole warps execute the loop that follows.
 extern "C" __global__ void both_arms(const unsigned *input, unsigned *out, unsigned count)
 {
     unsigned x = input[threadIdx.x], sum = 0;

@@ -1,5 +1,6 @@
-// Twenty-two arms inside each other, more than a warp has convergence barriers. The including file defines what the innermost
-// arm does (INNERMOST), and the arms from which a thread may go on to the next round (GOES_ON).
+// Twenty-two nested arms, more than a warp has convergence barriers. The including file defines the
+// statements of the innermost arm (INNERMOST), and the arms from which a thread may continue with
+// the next round (GOES_ON).
 #define DOWN(level, inner)                                                                                    \
     {                                                                                                         \
         unsigned value = in[(round * 22 + level) * blockDim.x + threadIdx.x];                                 \

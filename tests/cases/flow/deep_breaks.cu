@@ -1,5 +1,5 @@
-// Arms inside each other, more than a warp has convergence barriers. The innermost one may leave the loop, and every fourth one
-// may go on to the next round.
+// Nested arms, more than a warp has convergence barriers. The innermost one may leave the loop, and
+// every fourth one may continue with the next round.
 #define KERNEL deep_breaks
 #define GOES_ON(level) (level % 4 == 3)
 #define INNERMOST                                                                                             \

@@ -1,4 +1,4 @@
-// A sieve in shared memory, with what need not be done passed over.
+// A sieve in shared memory that skips unnecessary work.
 extern "C" __global__ void sieve_continue(int limit, unsigned *out)
 {
     __shared__ unsigned composite[64];

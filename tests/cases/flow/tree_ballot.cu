@@ -1,4 +1,4 @@
-// A recursive walk of a binary search tree, then votes of the warp on what was found.
+// A recursive walk of a binary search tree, then votes of the warp on the results.
 struct Node {
     int key, left, right;
 };

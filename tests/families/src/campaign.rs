@@ -1,4 +1,5 @@
-//! Forms by the thousand, on several architectures, through both compilers to the judge.
+//! Compiles thousands of forms on several architectures with both compilers, and compares the
+//! results.
 
 use std::path::{Path, PathBuf};
 
@@ -10,30 +11,31 @@ use crate::oracle::Oracle;
 use crate::outcome::Outcome;
 use crate::{enumerate, observed, ours};
 
-/// Forms that are compiled before the next ones.
+/// The number of forms that are compiled at a time.
 const CHUNK: usize = 500;
 
-/// What is compared.
+/// The selection of forms to compare.
 #[derive(Clone, Debug)]
 pub struct Campaign {
     /// The architectures.
     pub archs: Vec<Arch>,
     /// Only forms whose name contains this.
     pub only: String,
-    /// Only every so-manieth form. Each architecture begins with another one, so that together they see more.
+    /// Only one form out of this many. Each architecture starts at another form, so that together
+    /// they cover more.
     pub stride: usize,
-    /// The folder where ptxas's answers are kept.
+    /// The folder for ptxas's answers.
     pub kept: PathBuf,
 }
 
 impl Campaign {
-    /// All forms on all architectures, with the answers kept in the folder of this workspace's builds.
+    /// All forms on all architectures, with the answers in the build folder of this workspace.
     pub fn all() -> Campaign {
         let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/families");
         Campaign { archs: Arch::ALL.to_vec(), only: String::new(), stride: 1, kept }
     }
 
-    /// Whether nothing is left out.
+    /// Whether it includes all forms.
     pub fn is_whole(&self) -> bool {
         self.archs.len() == Arch::ALL.len() && self.only.is_empty() && self.stride == 1
     }
@@ -45,21 +47,22 @@ impl Campaign {
         forms.filter(|form| form.to_string().contains(&self.only)).collect()
     }
 
-    /// What ptxas makes of forms on every architecture, as the text of the [observations](observed).
+    /// The results of ptxas for forms on every architecture, as the text of the
+    /// [observations](observed).
     ///
     /// # Errors
-    /// ptxas can't be asked.
+    /// ptxas cannot be run.
     pub fn observe(&self, oracle: &Oracle, forms: &[Form]) -> Result<String, String> {
         let ask = |&arch| Ok((arch, oracle.ask(arch, forms, &self.kept)?));
         let outcomes: Vec<(Arch, Vec<Outcome>)> = Arch::ALL.iter().map(ask).collect::<Result<_, String>>()?;
         Ok(observed::write(oracle.version(), &observed::join(forms, &outcomes)))
     }
 
-    /// Compares, and tells of each form as it goes: its outcome by ptxas, ours, and whether they agree or differ as
-    /// the list says.
+    /// Compares the forms and calls `tell` for each: with ptxas's outcome, our outcome, and whether
+    /// they agree or differ as the list says.
     ///
     /// # Errors
-    /// The lists are wrong, or ptxas can't be asked.
+    /// The lists have errors, or ptxas cannot be run.
     pub fn run(
         &self,
         oracle: &Oracle,

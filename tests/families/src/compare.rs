@@ -1,4 +1,5 @@
-//! The verdict on a form: does this compiler do what ptxas does, or what the list of differences says?
+//! The verdict on a form: whether this compiler does the same as ptxas, or what the list of
+//! differences says.
 
 use std::fmt::Write as _;
 
@@ -9,8 +10,8 @@ use crate::form::Form;
 use crate::outcome::Outcome;
 use crate::refusals::{self, Meaning};
 
-/// Whether two outcomes are the same: equal instructions, in any order, or refusals of one meaning. The index of the
-/// meaning, if there is one.
+/// Whether two outcomes are the same: equal instructions in any order, or refusals with the same
+/// meaning. Also returns the index of the meaning, if there is one.
 fn same(meanings: &[Meaning], expected: &Outcome, ours: &Outcome) -> (Option<usize>, bool) {
     match (expected, ours) {
         (Outcome::Code(expected), Outcome::Code(ours)) => (None, expected.sorted() == ours.sorted()),
@@ -24,26 +25,26 @@ fn same(meanings: &[Meaning], expected: &Outcome, ours: &Outcome) -> (Option<usi
     }
 }
 
-/// The lists that outcomes are judged by, and what of them was needed.
+/// The lists for the verdicts, and a record of the entries that were needed.
 #[derive(Debug)]
 pub struct Judge {
     differences: Vec<Difference>,
     meanings: Vec<Meaning>,
     needed: Vec<usize>,
     meant: Vec<usize>,
-    /// Forms that were judged.
+    /// The number of forms that were judged.
     pub forms: usize,
-    /// Of these, those that both compilers refuse.
+    /// The number of those that both compilers refuse.
     pub refused: usize,
-    /// What is wrong, form by form.
+    /// The errors, form by form.
     pub wrong: Vec<String>,
 }
 
 impl Judge {
-    /// With the lists of this crate.
+    /// A judge with the lists of this crate.
     ///
     /// # Errors
-    /// What is wrong with the lists.
+    /// The errors in the lists.
     pub fn new() -> Result<Judge, String> {
         let differences = differences::parse(&crate::file(differences::FILE)?)?;
         let meanings = refusals::parse(&crate::file(refusals::FILE)?)?;
@@ -51,7 +52,7 @@ impl Judge {
         Ok(Judge { differences, meanings, needed, meant, forms: 0, refused: 0, wrong: Vec::new() })
     }
 
-    /// Judges the outcomes of one form; whether they agree or differ as the list says.
+    /// Judges the outcomes of one form. Returns whether they agree or differ as the list says.
     pub fn judge(&mut self, arch: Arch, form: &Form, theirs: &Outcome, ours: &Outcome) -> bool {
         self.forms += 1;
         let (expected, used) = differences::expected(&self.differences, arch, form, theirs);
@@ -66,7 +67,7 @@ impl Judge {
         if !agrees {
             let mut what = format!("{arch} {form}\n    ptxas: {theirs}\n    ours:  {ours}");
             for &index in &used {
-                // Writing to a string can't fail.
+                // Writing to a string cannot fail.
                 let _ = write!(what, "\n    by [{}]: {expected}", self.differences[index].name);
             }
             self.wrong.push(what);
@@ -74,7 +75,8 @@ impl Judge {
         agrees
     }
 
-    /// Names of entries that no form needed; meaningful when all forms of all architectures have been judged.
+    /// The names of entries that no form needed. It is meaningful after all forms of all
+    /// architectures have been judged.
     pub fn unused(&self) -> Vec<String> {
         let entries = self.differences.iter().zip(&self.needed).filter(|(_, count)| **count == 0);
         let entries = entries.map(|(difference, _)| format!("[{}] of differences.txt", difference.name));
@@ -82,7 +84,7 @@ impl Judge {
         entries.chain(meanings.map(|(meaning, _)| format!("`{}` of refusals.txt", meaning.message))).collect()
     }
 
-    /// Entries that are about no form at all, on any architecture: they can be needed by none.
+    /// Entries that match no form on any architecture, and so can never be needed.
     pub fn about_nothing(&self, forms: &[Form]) -> Vec<String> {
         let names: Vec<String> = forms.iter().map(Form::to_string).collect();
         let is_about = |difference: &Difference| {
@@ -92,7 +94,7 @@ impl Judge {
         list.map(|difference| difference.name.clone()).collect()
     }
 
-    /// What was needed how often.
+    /// The number of times that each entry was needed.
     pub fn summary(&self) -> String {
         let mut text = format!(
             "{} forms, {} of them refused by both; {} unexplained",
@@ -102,7 +104,7 @@ impl Judge {
         );
         for (difference, count) in self.differences.iter().zip(&self.needed).filter(|(_, count)| **count > 0)
         {
-            // Writing to a string can't fail.
+            // Writing to a string cannot fail.
             let _ = write!(text, "\n  deliberate [{}] {count}: {}", difference.name, difference.why);
         }
         text

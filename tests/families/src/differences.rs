@@ -1,25 +1,29 @@
-//! The deliberate differences: where this compiler does not do what ptxas does, and why.
+//! The deliberate differences: forms where this compiler does not do what ptxas does, and the
+//! reasons.
 //!
 //! `differences.txt` is a list of entries:
 //!
 //! ```text
 //! [uniform-shared-address]
-//! why: an address is a register and a uniform register where the instruction takes both.
+//! why: an address is a register and a uniform register if the instruction accepts both.
 //! archs: sm_90
 //! forms: *.shared.*[sa*
 //! theirs: ATOMS.$1 [R$2
 //! ours: ATOMS.$1 [R+UR$2
 //! ```
 //!
-//! An entry is a rule that rewrites ptxas's outcome: of a form whose name matches one of `forms` (separated by ` | `, `*` is
-//! any text), on one of `archs` (left out: all), the instructions `theirs` (separated by `; `) are replaced by
-//! `ours`, as often as they are found. `$1` to `$9` stand for any text, the same everywhere in an entry. A
-//! side may be `refused: …` as a whole, `-` is nothing; `theirs: *` is any outcome. Entries apply in their order, each to what the ones before have left.
+//! An entry is a rule that rewrites ptxas's outcome. It applies to forms whose name matches one of
+//! `forms` (separated by ` | `; `*` is any text), on one of `archs` (default: all). It replaces the
+//! instructions `theirs` (separated by `; `) by `ours`, as often as they occur. `$1` to `$9` stand
+//! for any text, the same everywhere in an entry. A side may be `refused: …` as a whole, and `-` is
+//! nothing; `theirs: *` is any outcome. Entries apply in order, each to the result of the previous
+//! ones.
 //!
-//! What comes out must be *equal* to our outcome. So an entry excuses nothing but what it says: where it applies and we
-//! do as ptxas does after all, that is a mistake as well. An entry that nothing needs is an error.
+//! The result must be *equal* to our outcome. So an entry excuses exactly one difference: if it
+//! applies and our outcome is that of ptxas after all, that is an error too. An entry that no form
+//! needs is an error.
 //!
-//! Every entry has a reason, and says exactly what comes out.
+//! Every entry has a reason, and gives the exact result.
 
 use ptxc_machine::Arch;
 use regex::Regex;
@@ -36,7 +40,7 @@ pub const FILE: &str = "differences.txt";
 pub struct Difference {
     /// Its name.
     pub name: String,
-    /// Why it is there.
+    /// The reason for the difference.
     pub why: String,
     archs: Vec<Arch>,
     forms: Vec<Regex>,
@@ -52,7 +56,7 @@ enum Side {
     Instructions(Vec<String>),
 }
 
-/// A pattern with `*` as an expression for the whole text.
+/// A pattern with `*` as a regular expression for the whole text.
 fn glob(pattern: &str) -> Result<Regex, String> {
     let parts: Vec<String> = pattern.split('*').map(regex::escape).collect();
     Regex::new(&format!("^{}$", parts.join(".*"))).map_err(|error| error.to_string())
@@ -61,7 +65,7 @@ fn glob(pattern: &str) -> Result<Regex, String> {
 /// Values of `$1` to `$9`.
 type Captures = [Option<String>; 10];
 
-/// Puts the known values into a pattern.
+/// Inserts the known values into a pattern.
 fn filled(pattern: &str, captures: &Captures) -> String {
     let mut text = pattern.to_string();
     for (number, value) in captures.iter().enumerate() {
@@ -72,18 +76,18 @@ fn filled(pattern: &str, captures: &Captures) -> String {
     text
 }
 
-/// The values with which a pattern is a text, in addition to those known.
+/// The values with which a pattern matches a text, in addition to the known values.
 fn matched(pattern: &str, text: &str, captures: &Captures) -> Option<Captures> {
     let pattern = filled(pattern, captures);
     let mut expression = String::from("^");
     let mut numbers = Vec::new();
     let mut rest = pattern.as_str();
-    while let Some((literal, behind)) = rest.split_once('$') {
-        let number = behind.chars().next().and_then(|digit| digit.to_digit(10))? as usize;
+    while let Some((literal, after)) = rest.split_once('$') {
+        let number = after.chars().next().and_then(|digit| digit.to_digit(10))? as usize;
         expression += &regex::escape(literal);
         expression += "(.*?)";
         numbers.push(number);
-        rest = &behind[1..];
+        rest = &after[1..];
     }
     expression += &regex::escape(rest);
     expression.push('$');
@@ -111,13 +115,13 @@ impl Side {
 }
 
 impl Difference {
-    /// Whether it is about a form on an architecture.
+    /// Whether it applies to a form on an architecture.
     pub fn is_about(&self, arch: Arch, form: &str) -> bool {
         (self.archs.is_empty() || self.archs.contains(&arch))
             && self.forms.iter().any(|glob| glob.is_match(form))
     }
 
-    /// What it makes of ptxas's outcome; `None` where it does not apply.
+    /// The rewritten outcome of ptxas; `None` if the entry does not apply.
     pub fn apply(&self, theirs: &Outcome) -> Option<Outcome> {
         let none = Captures::default();
         match (&self.theirs, theirs) {
@@ -168,8 +172,8 @@ impl Difference {
     }
 }
 
-/// Instructions that the patterns are, in order of the patterns, and the values with which they are. Patterns are
-/// tried from the left, each with the first instruction that fits.
+/// The indices of instructions that the patterns match, in the order of the patterns, and the
+/// matched values. Patterns are tried from the left, each with the first instruction that matches.
 fn find(patterns: &[String], instructions: &[String]) -> Option<(Captures, Vec<usize>)> {
     let mut captures = Captures::default();
     let mut places = Vec::new();
@@ -186,7 +190,7 @@ fn find(patterns: &[String], instructions: &[String]) -> Option<(Captures, Vec<u
 /// Reads a list.
 ///
 /// # Errors
-/// What is wrong, with the name of its entry.
+/// The error, with the name of its entry.
 pub fn parse(text: &str) -> Result<Vec<Difference>, String> {
     let mut list: Vec<Difference> = Vec::new();
     let mut names = std::collections::HashSet::new();
@@ -225,7 +229,8 @@ pub fn parse(text: &str) -> Result<Vec<Difference>, String> {
 /// The fields of an entry.
 const FIELDS: [&str; 5] = ["why", "archs", "forms", "theirs", "ours"];
 
-/// What our outcome of a form has to be, given ptxas's, and which entries made it so.
+/// The expected outcome of our compiler for a form, given ptxas's outcome, and the entries that
+/// applied.
 pub fn expected(list: &[Difference], arch: Arch, form: &Form, theirs: &Outcome) -> (Outcome, Vec<usize>) {
     let name = form.to_string();
     let mut outcome = theirs.clone();
@@ -265,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_entry_is_refused() {
+    fn malformed_entries_are_refused() {
         for wrong in [
             "\n[a]\nforms: *\ntheirs: -\nours: -\n",
             "\n[a]\nwhy: x\nforms: *\ntheirs: -\n",

@@ -1,4 +1,4 @@
-//! A form: one instruction with its operands, and where in a kernel it stands.
+//! A form: one instruction with its operands, and its place in a kernel.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ impl Family {
     pub const ALL: [Family; 6] =
         [Family::Barrier, Family::Fence, Family::Mbarrier, Family::Atomic, Family::Vector, Family::Warp];
 
-    /// A word for it.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Family::Barrier => "barrier",
@@ -37,10 +37,10 @@ impl Family {
     }
 }
 
-/// Where in its kernel an instruction stands.
+/// The place of an instruction in its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Setting {
-    /// On the way of all threads.
+    /// On the path of all threads.
     Converged,
     /// Under a condition that depends on the thread.
     Divergent,
@@ -52,7 +52,7 @@ impl Setting {
     /// Every setting.
     pub const ALL: [Setting; 3] = [Setting::Converged, Setting::Divergent, Setting::BothArms];
 
-    /// What stands behind the instruction in a form's name.
+    /// The suffix of a form's name for the setting.
     pub const fn suffix(self) -> &'static str {
         match self {
             Setting::Converged => "",
@@ -62,24 +62,25 @@ impl Setting {
     }
 }
 
-/// One instruction with its operands, which [`kernel`](crate::kernel) defines by their names, in one setting.
+/// One instruction with its operands, whose names [`kernel`](crate::kernel) defines, in one
+/// setting.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Form {
     /// Its family.
     pub family: Family,
     /// The instruction without its semicolon: `atom.global.add.u32 rw, [ga], w0`.
     pub text: String,
-    /// Where it stands.
+    /// Its setting.
     pub setting: Setting,
     /// The `.version` of its module.
     pub version: (u32, u32),
 }
 
 impl Form {
-    /// The version that most forms are tried with.
+    /// The version for most forms.
     pub const VERSION: (u32, u32) = (9, 0);
 
-    /// A form on the way of all threads.
+    /// A form on the path of all threads.
     pub fn new(family: Family, text: impl Into<String>) -> Form {
         Form { family, text: text.into(), setting: Setting::Converged, version: Form::VERSION }
     }

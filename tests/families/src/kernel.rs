@@ -1,25 +1,25 @@
-//! The kernel around a form: operands from memory or parameters, the instruction in its setting, results to
-//! memory.
+//! The kernel around a form: operands from memory or parameters, the instruction in its setting,
+//! results to memory.
 //!
-//! The names of a form's operands say what they are:
+//! The names of a form's operands define their kinds:
 //!
-//! | name | is |
+//! | name | meaning |
 //! |---|---|
 //! | `w0` … `w7`, `x0`, `x1`, `q0`, `q1`, `h0` … `h7` | 32, 64, 128 and 16 bits that each thread loads |
 //! | `uw`, `ux` | 32 and 64 bits that are the same for all threads, a parameter |
 //! | `kw`, `kx`, `kp` | registers that hold a constant |
-//! | `p0`, `up` | a predicate that depends on the thread, one that does not |
+//! | `p0`, `up` | a predicate that depends on the thread, and one that does not |
 //! | `bn`, `bc`, `ubn`, `ubc`, `kbn`, `kbc` | name and thread count of a barrier: loaded, parameter, constant |
 //! | `m`, `um`, `km` | a mask of lanes: loaded, parameter, constant |
-//! | `ga`, `gu`, `na`, `nu`, `sa`, `su` | addresses, of an element for each thread and of one for all: global, generic, shared |
-//! | `xa` | the generic address of a shared variable, which the compiler can't tell from others |
+//! | `ga`, `gu`, `na`, `nu`, `sa`, `su` | addresses, of an element per thread and of one for all: global, generic, shared |
+//! | `xa` | the generic address of a shared variable, which the compiler cannot tell from others |
 //! | `tile`, `cell`, `phase` | variables: shared, global, an `mbarrier` in shared memory |
 //! | `pol`, `fpol` | a cache policy: a parameter, made by `createpolicy` |
 //! | `rw`, `rx`, `rh`, `rq`, `rp` (and `rw0` … `rw7`, `rh0` … `rh7`) | results that are stored |
-//! | `dw`, `dx`, `dh`, `dq`, `dp` (and `dw0` …) | results that nobody reads |
+//! | `dw`, `dx`, `dh`, `dq`, `dp` (and `dw0` …) | results that are not used |
 //!
-//! Thread `t` finds its operands at `in + 256 t`, its elements at `mem + 64 t`, and leaves its results at `out +
-//! 256 t`. Only what a form names is in its kernel.
+//! Thread `t` has its operands at `in + 256 t` and its elements at `mem + 64 t`, and stores its
+//! results at `out + 256 t`. A kernel contains only the operands that its form names.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -28,18 +28,18 @@ use ptxc_machine::Arch;
 
 use crate::form::{Form, Setting};
 
-/// Bytes of operands, and of results, of a thread.
+/// Bytes of operands, and of results, per thread.
 pub const THREAD_BYTES: u32 = 256;
-/// Bytes of memory for a thread's atomics.
+/// Bytes of memory per thread for atomics.
 pub const ELEMENT_BYTES: u32 = 64;
-/// The byte at which the results of the second arm lie among the results.
+/// The offset of the results of the second arm among the results.
 const SECOND_ARM: u32 = 128;
 
 /// The parameters of each kernel.
 const PARAMETERS: &str = ".param .u64 in, .param .u64 mem, .param .u64 out, .param .u32 n, .param .u32 name, \
     .param .u32 count, .param .u32 mask, .param .u32 word, .param .u64 wide, .param .u64 policy";
 
-/// The names in a text: identifiers that follow no dot and no digit.
+/// The names in a text: identifiers that do not follow a dot or a digit.
 fn names(text: &str) -> BTreeSet<&str> {
     let operands = text.split_once(' ').map_or("", |(_, operands)| operands);
     operands
@@ -48,7 +48,8 @@ fn names(text: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Where a name with a number loads its bits: bytes into the thread's operands, and their width.
+/// The source of the bits of a numbered name: the byte offset in the thread's operands, and the
+/// width.
 fn loaded(name: &str) -> Option<(u32, u32)> {
     let (letters, digits) = name.split_at(name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len()));
     let number: u32 = if digits.is_empty() { 0 } else { digits.parse().ok()? };
@@ -65,7 +66,7 @@ fn loaded(name: &str) -> Option<(u32, u32)> {
     }
 }
 
-/// The width of a result, whether it is stored, and where.
+/// The width of a result, whether it is stored, and its offset.
 fn result(name: &str) -> Option<(u32, bool, u32)> {
     let (kind, rest) = name.split_at_checked(1)?;
     let (letter, digits) = rest.split_at_checked(1)?;
@@ -85,7 +86,7 @@ fn result(name: &str) -> Option<(u32, bool, u32)> {
     }
 }
 
-/// What defines an operand: its width in bits, 1 for a predicate, and the lines.
+/// The definition of an operand: its width in bits (1 for a predicate), and the lines.
 fn definition(name: &str) -> Option<(u32, String)> {
     if let Some((at, bits)) = loaded(name) {
         let lines = match bits {
@@ -144,7 +145,7 @@ fn stores(text: &str, at: u32) -> String {
     for name in names(text) {
         let Some((bits, true, place)) = result(name) else { continue };
         let place = place + at;
-        // Writing to a string can't fail.
+        // Writing to a string cannot fail.
         let _ = match bits {
             1 => {
                 write!(lines, "selp.u32 s_{name}, 1, 0, {name};\nst.global.u32 [place+{place}], s_{name};\n")
@@ -159,7 +160,7 @@ fn stores(text: &str, at: u32) -> String {
     lines
 }
 
-/// The lines in front of a module's kernels.
+/// The lines before a module's kernels.
 pub fn header(version: (u32, u32), arch: Arch) -> String {
     let (major, minor) = version;
     format!(
@@ -167,7 +168,8 @@ pub fn header(version: (u32, u32), arch: Arch) -> String {
     )
 }
 
-/// A module of a form alone that can be run: shared memory begins as a copy of `mem`, and is copied back.
+/// A module with a single form that can be run: shared memory starts as a copy of `mem`, and is
+/// copied back.
 pub fn runnable(form: &Form, arch: Arch) -> String {
     let (text, _) = entry(form, "k");
     let shared = ["sa", "su", "xa", "tile"];
@@ -177,7 +179,7 @@ pub fn runnable(form: &Form, arch: Arch) -> String {
     }
     let copy = |from: &str, from_space: &str, to: &str, to_space: &str| {
         (0..ELEMENT_BYTES).step_by(16).fold(String::new(), |mut lines, at| {
-            // Writing to a string can't fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(lines, "ld.{from_space}.v4.b32 {{e0, e1, e2, e3}}, [{from}+{at}];");
             let _ = writeln!(lines, "st.{to_space}.v4.b32 [{to}+{at}], {{e0, e1, e2, e3}};");
             lines
@@ -196,7 +198,7 @@ pub fn runnable(form: &Form, arch: Arch) -> String {
     header + body + &back + end
 }
 
-/// The kernel of a form, and the offset from its first line to the form's (first) own.
+/// The kernel of a form, and the offset from its first line to the (first) line of the form.
 pub fn entry(form: &Form, kernel: &str) -> (String, usize) {
     let text = &form.text;
     let names = names(text);
@@ -262,7 +264,7 @@ pub fn entry(form: &Form, kernel: &str) -> (String, usize) {
     (format!("{head}{before}{text};\n{after}st.global.u32 [place+244], 3;\nret;\n}}\n"), line)
 }
 
-/// A module of a form alone.
+/// A module with a single form.
 pub fn module(form: &Form, arch: Arch) -> String {
     format!("{}{}", header(form.version, arch), entry(form, "k").0)
 }

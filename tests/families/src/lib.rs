@@ -1,8 +1,8 @@
-//! Every form of barriers, fences, atomics and warp operations, beside what ptxas makes of it.
+//! Every form of barriers, fences, atomics and warp operations, compared with the code of ptxas.
 //!
-//! In: nothing but the lists in [`enumerate`]. Out: for each form and architecture whether this compiler makes of it
-//! what ptxas does: the same instructions of the family, with the same modifiers and kinds of operands, or a
-//! refusal that means the same.
+//! In: only the lists in [`enumerate`]. Out: for each form and architecture, whether this compiler
+//! does the same as ptxas: the same instructions of the family, with the same modifiers and kinds
+//! of operands, or a refusal with the same meaning.
 //!
 //! ```
 //! use ptxc_families::{Family, Form, ours};
@@ -10,8 +10,10 @@
 //! assert_eq!(ours::outcome(&form, ptxc_machine::Arch::Sm90).to_string(), "SHFL.UP PT, R, R, 0x1, RZ");
 //! ```
 //!
-//! The rooms: [`form`] is one instruction with its operands in one setting, [`enumerate`] lists them, [`kernel`] puts
-//! one into a kernel, [`signature`] is what is compared, [`oracle`] asks ptxas, [`ours`] asks the compiler, [`compare`] judges by the lists of [`differences`] and [`refusals`].
+//! The modules: [`form`] is one instruction with its operands in one setting, [`enumerate`] lists
+//! them, and [`kernel`] puts one into a kernel. [`signature`] is the text that is compared,
+//! [`oracle`] runs ptxas, [`ours`] runs this compiler, and [`compare`] judges by the lists of
+//! [`differences`] and [`refusals`].
 
 pub mod campaign;
 pub mod compare;
@@ -37,10 +39,11 @@ pub use oracle::Oracle;
 pub use outcome::Outcome;
 pub use signature::Signature;
 
-/// The text of a file beside this crate's sources: they are lists for people, and no change of one should compile anything.
+/// The text of a file next to this crate's sources. The files are lists for people and are read at
+/// run time, so that a change does not recompile anything.
 ///
 /// # Errors
-/// It can't be read.
+/// The file cannot be read.
 pub fn file(name: &str) -> Result<String, String> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     std::fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))

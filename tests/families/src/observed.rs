@@ -1,7 +1,8 @@
-//! What ptxas makes of the forms that the book shows, as it was seen: facts that need no ptxas to read.
+//! The observed results of ptxas for the forms that the book shows: facts that can be read without
+//! ptxas.
 //!
-//! `observed.txt` begins with the version of ptxas. Then comes each form with a line, behind a tab, for every outcome and the architectures
-//! that have it:
+//! `observed.txt` begins with the version of ptxas. Then follows each form, with a line after a tab
+//! for every outcome and the architectures that have it:
 //!
 //! ```text
 //! atom.shared.add.u32 rw, [sa], w0
@@ -44,7 +45,8 @@ impl Observation {
     }
 }
 
-/// Operands that stand for the others in the book: constants, what threads load, an address for each.
+/// Operands that represent the others in the book: constants, values that threads load, an address
+/// of each kind.
 const SHOWN: [&str; 32] = [
     "1",
     "64",
@@ -80,8 +82,8 @@ const SHOWN: [&str; 32] = [
     "pol",
 ];
 
-/// Whether the book shows a form. It shows every opcode with typical operands, with orders and scopes where they say
-/// something new, and not the near misses.
+/// Whether the book shows a form. It shows every opcode with typical operands, with orders and
+/// scopes where they add information, and no near misses.
 pub fn is_shown(form: &Form) -> bool {
     let operands = form.text.split_once(' ').map_or("", |(_, operands)| operands);
     let is_vector = form.family == Family::Vector;
@@ -123,12 +125,12 @@ pub fn is_shown(form: &Form) -> bool {
         }
         Family::Warp => in_setting || operands.ends_with("um"),
     };
-    // The sums of `f32` that keep subnormals are in newer modules.
+    // The sums of `f32` that keep subnormals need newer modules.
     let version = if has(&["noftz"]) && has(&["f32"]) { enumerate::NOFTZ } else { Form::VERSION };
     form.version == version && usual && is_plain
 }
 
-/// The forms that the book may show: some of them are legal nowhere, which only ptxas can say.
+/// The forms that the book may show: some of them are legal nowhere, which only ptxas can tell.
 pub fn candidates() -> Vec<Form> {
     enumerate::all().into_iter().filter(is_shown).collect()
 }
@@ -137,7 +139,7 @@ pub fn candidates() -> Vec<Form> {
 pub fn write(version: &str, observations: &[Observation]) -> String {
     let mut text = format!("{version}\n");
     for observation in observations {
-        // Writing to a string can't fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{}", observation.form);
         for (archs, outcome) in observation.by_outcome() {
             let archs: Vec<String> = archs.iter().map(Arch::to_string).collect();
@@ -147,10 +149,10 @@ pub fn write(version: &str, observations: &[Observation]) -> String {
     text
 }
 
-/// Reads them: the version of ptxas, and the forms in their order.
+/// Reads observations: the version of ptxas, and the forms in order.
 ///
 /// # Errors
-/// The line that can't be read.
+/// The line that cannot be read.
 pub fn read(text: &str) -> Result<(String, Vec<Observation>), String> {
     let mut lines = text.lines();
     let version = lines.next().unwrap_or_default().to_string();
@@ -171,7 +173,7 @@ pub fn read(text: &str) -> Result<(String, Vec<Observation>), String> {
     Ok((version, list))
 }
 
-/// Joins the outcomes of the architectures, and leaves out forms that all refuse.
+/// Joins the outcomes of the architectures, and omits forms that all refuse.
 pub fn join(forms: &[Form], outcomes: &[(Arch, Vec<Outcome>)]) -> Vec<Observation> {
     let of = |index: usize| outcomes.iter().map(|(arch, list)| (*arch, list[index].clone())).collect();
     let list = forms

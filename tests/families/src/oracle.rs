@@ -1,10 +1,11 @@
-//! What NVIDIA's ptxas makes of forms. It checks; it is never part of the product.
+//! The results of NVIDIA's ptxas for forms. It is used for checks only, and is never part of the
+//! product.
 //!
-//! Many kernels go into one file: ptxas says of each error on which line it is, so that one run tells all that it
-//! refuses, and a second one compiles the rest. Where an error names no line, the file is cut in two until
-//! it is a single kernel. nvdisasm's text is read by [`signature`](crate::signature). Answers are kept in a file for
-//! each architecture, by a hash of the kernel's text and the program's version, so that only what has
-//! changed is asked again.
+//! Many kernels go into one file. ptxas reports the line of each error, so one run finds all
+//! kernels that it refuses, and a second run compiles the rest. If an error has no line, the file
+//! is cut in two until it is a single kernel. [`signature`](crate::signature) reads nvdisasm's
+//! text. Answers are kept in a file for each architecture, by a hash of the kernel's text and the
+//! program's version, so that only changed kernels are compiled again.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -21,7 +22,7 @@ use crate::kernel::{entry, header};
 use crate::outcome::Outcome;
 use crate::signature::Signature;
 
-/// How many kernels go into one file.
+/// The number of kernels in a file.
 const BATCH: usize = 250;
 
 /// ptxas and nvdisasm.
@@ -32,7 +33,8 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// The programs in the folder that `ORACLE` names, else in the usual place; `None` where there are none.
+    /// The programs in the folder that `ORACLE` names, else in the usual place; `None` if there are
+    /// none.
     pub fn find() -> Option<Oracle> {
         let folder = match std::env::var_os("ORACLE") {
             Some(folder) => PathBuf::from(folder),
@@ -48,15 +50,16 @@ impl Oracle {
         Some(Oracle { folder, version })
     }
 
-    /// The version that ptxas states.
+    /// The version that ptxas reports.
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// What ptxas makes of each form, in their order. `kept` is a folder for answers; it is made where it is absent.
+    /// The results of ptxas for forms, in order. `kept` is a folder for answers, which is created
+    /// if necessary.
     ///
     /// # Errors
-    /// The programs don't run, or print what can't be read.
+    /// The programs do not run, or their output cannot be read.
     pub fn ask(&self, arch: Arch, forms: &[Form], kept: &Path) -> Result<Vec<Outcome>, String> {
         let file = kept.join(format!("{arch}.txt"));
         let mut answers: BTreeMap<String, Outcome> = std::fs::read_to_string(&file)
@@ -84,10 +87,11 @@ impl Oracle {
                 let found: Vec<_> = batch.iter().map(|form| self.key(arch, form)).zip(outcomes).collect();
                 let mut text = String::new();
                 for (key, outcome) in &found {
-                    // Writing to a string can't fail.
+                    // Writing to a string cannot fail.
                     let _ = writeln!(text, "{key}\t{outcome}");
                 }
-                // A batch at a time, so that a run that is cut short is not lost.
+                // Answers are written after each batch, so that a run that is cut short is not
+                // lost.
                 let mut log = log.lock().map_err(|_| "another batch failed".to_string())?;
                 log.write_all(text.as_bytes()).map_err(|error| error.to_string())?;
                 Ok(found)
@@ -99,14 +103,14 @@ impl Oracle {
             .collect()
     }
 
-    /// What an answer is kept under.
+    /// The key of an answer.
     fn key(&self, arch: Arch, form: &Form) -> String {
         let mut hasher = DefaultHasher::new();
         (&self.version, arch.number(), form.version, entry(form, "k").0).hash(&mut hasher);
         format!("{:016x}", hasher.finish())
     }
 
-    /// What becomes of forms that share a file.
+    /// The outcomes of forms that share a file.
     fn batch(&self, arch: Arch, forms: &[&Form]) -> Result<Vec<Outcome>, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let mut outcomes: Vec<Option<Outcome>> = vec![None; forms.len()];
@@ -147,7 +151,8 @@ impl Oracle {
                 outcomes[*index] = Some(Outcome::Refused(what.clone()));
                 break;
             }
-            // Of many kernels a message can name the line of another one, so that each is asked alone.
+            // With many kernels, a message can name a line of another kernel, so each is compiled
+            // alone.
             for &index in accused.keys() {
                 outcomes[index] = self.batch(arch, &[forms[index]])?.pop();
             }
@@ -175,7 +180,7 @@ impl Oracle {
     /// The instructions of a whole file for an architecture, without offsets and semicolons.
     ///
     /// # Errors
-    /// What ptxas says of the file, or the programs don't run.
+    /// ptxas's message about the file, or the programs do not run.
     pub fn instructions(&self, ptx: &str, arch: Arch) -> Result<Vec<String>, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let (source, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
@@ -189,10 +194,10 @@ impl Oracle {
         Ok(self.text(&cubin)?.lines().filter_map(instruction).map(str::to_string).collect())
     }
 
-    /// What nvdisasm reads encodings as on an architecture, without semicolons.
+    /// The text of nvdisasm for encodings on an architecture, without semicolons.
     ///
     /// # Errors
-    /// It does not run, or can't read one of them.
+    /// nvdisasm does not run, or cannot read one of the encodings.
     pub fn read(&self, codes: &[u128], arch: Arch) -> Result<Vec<String>, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let binary = folder.path().join("codes.bin");
@@ -229,7 +234,7 @@ impl Oracle {
             .collect())
     }
 
-    /// What nvdisasm prints of a cubin.
+    /// The output of nvdisasm for a cubin.
     fn text(&self, cubin: &Path) -> Result<String, String> {
         let output = Command::new(self.folder.join("nvdisasm"))
             .arg("-c")
@@ -251,7 +256,7 @@ fn instruction(line: &str) -> Option<&str> {
     Some(rest.split(';').next()?.trim()).filter(|text| !text.is_empty())
 }
 
-/// The line of an error, and what it says.
+/// The line of an error, and its message.
 fn located(message: &str) -> Option<(usize, String)> {
     let (_, rest) = message.split_once(", line ")?;
     let (line, what) = rest.split_once(';')?;
@@ -259,13 +264,13 @@ fn located(message: &str) -> Option<(usize, String)> {
     Some((line.trim().parse().ok()?, without_names(what)))
 }
 
-/// A message with what stands in quotation marks left out.
+/// A message without the text in quotation marks.
 fn without_names(message: &str) -> String {
     let mut parts = message.trim().split('\'');
     let mut out = parts.next().unwrap_or_default().to_string();
-    while let (Some(_), Some(behind)) = (parts.next(), parts.next()) {
+    while let (Some(_), Some(after)) = (parts.next(), parts.next()) {
         out.push('…');
-        out.push_str(behind);
+        out.push_str(after);
     }
     out.replace("; ", ", ")
 }

@@ -1,4 +1,4 @@
-//! What this compiler makes of forms, in this process.
+//! The results of this compiler for forms, in this process.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -15,15 +15,15 @@ use crate::kernel::module;
 use crate::outcome::Outcome;
 use crate::signature::Signature;
 
-/// The program of a form, or why there is none: codes and sentences of the errors.
+/// The program of a form.
 ///
 /// # Errors
-/// The errors, each with its code in front.
+/// The errors, each with its code first.
 pub fn program(form: &Form, arch: Arch) -> Result<Program, Vec<String>> {
     compile(form, arch, false)
 }
 
-/// The same; the strict take nothing that ptxas refuses.
+/// The same. In strict mode it refuses everything that ptxas refuses.
 fn compile(form: &Form, arch: Arch, strict: bool) -> Result<Program, Vec<String>> {
     let text = module(form, arch);
     let compiled = catch_unwind(AssertUnwindSafe(|| {
@@ -45,7 +45,8 @@ fn compile(form: &Form, arch: Arch, strict: bool) -> Result<Program, Vec<String>
     compiled.unwrap_or_else(|_| Err(vec!["a panic".to_string()]))
 }
 
-/// What the compiler makes of a form. It is strict: vector updates before sm_90 are an extension, which other tests are about.
+/// The outcome of the compiler for a form, in strict mode: vector updates before sm_90 are an
+/// extension, which other tests cover.
 pub fn outcome(form: &Form, arch: Arch) -> Outcome {
     match compile(form, arch, true) {
         Ok(program) => Outcome::Code(signature(&program, arch)),
@@ -53,16 +54,16 @@ pub fn outcome(form: &Form, arch: Arch) -> Outcome {
     }
 }
 
-/// The same of many forms, in their order.
+/// The outcomes for many forms, in order.
 pub fn outcomes(forms: &[Form], arch: Arch) -> Vec<Outcome> {
     forms.par_iter().map(|form| outcome(form, arch)).collect()
 }
 
-/// In the words of nvdisasm for the architecture.
+/// The signature in the spelling of nvdisasm for the architecture.
 fn signature(program: &Program, arch: Arch) -> Signature {
     let text = |inst: &Inst<PReg>| {
         let mut text = String::new();
-        // Writing to a string can't fail.
+        // Writing to a string cannot fail.
         let _ = write_inst(&mut text, inst, 0, &[], arch);
         text
     };

@@ -1,15 +1,15 @@
-//! What a compiler makes of a form.
+//! The result of a compiler for a form.
 
 use std::fmt;
 
 use crate::signature::Signature;
 
-/// What a compiler makes of a form.
+/// The result of a compiler for a form.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Outcome {
     /// Code.
     Code(Signature),
-    /// It refuses it: ptxas's message without names and numbers, or our codes.
+    /// A refusal: ptxas's message without names and numbers, or our codes.
     Refused(String),
 }
 
@@ -23,7 +23,7 @@ impl fmt::Display for Outcome {
 }
 
 impl Outcome {
-    /// Reads what [`Display`](fmt::Display) writes.
+    /// Parses the text that [`Display`](fmt::Display) writes.
     pub fn parse(text: &str) -> Outcome {
         match text.strip_prefix("refused: ") {
             Some(why) => Outcome::Refused(why.to_string()),

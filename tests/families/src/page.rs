@@ -1,4 +1,5 @@
-//! The page of the book that shows the forms: what is seen of ptxas, and where this compiler differs and why.
+//! The page of the book that shows the forms: the observed results of ptxas, and the differences of
+//! this compiler with their reasons.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,7 +12,7 @@ use crate::form::{Family, Form};
 use crate::observed;
 use crate::outcome::Outcome;
 
-/// What stands in front of the tables.
+/// The text before the tables.
 const HEAD: &str = "# Instruction families
 
 This page lists forms of barriers, fences, atomics and warp operations, with the code that `ptxas`
@@ -61,14 +62,14 @@ fn outcome(outcome: &Outcome) -> String {
 /// The text of the page.
 ///
 /// # Errors
-/// One of the files can't be read.
+/// One of the files cannot be read.
 pub fn text() -> Result<String, String> {
     let (version, observations) = observed::read(&crate::file(observed::FILE)?)?;
     let forms: BTreeMap<String, Form> =
         enumerate::all().into_iter().map(|form| (form.to_string(), form)).collect();
     let count = forms.len();
     let mut text = HEAD.to_string();
-    // Writing to a string can't fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(text, "\n{count} forms are compared on each architecture; ptxas is *{version}*.");
     for family in Family::ALL {
         let of = |name: &str| forms.get(name).is_some_and(|form| form.family == family);

@@ -1,6 +1,7 @@
-//! What ptxas's messages mean in our codes.
+//! The meaning of ptxas's messages in our codes.
 //!
-//! `refusals.txt` has a line for each message, with `…` where ptxas writes a name, and the codes that mean the same:
+//! `refusals.txt` has a line for each message, with `…` instead of names, and the codes with the
+//! same meaning:
 //!
 //! ```text
 //! Arguments mismatch for instruction … => E0108 E0109 E0206
@@ -20,7 +21,7 @@ pub struct Meaning {
 /// Reads the list.
 ///
 /// # Errors
-/// The line that is none.
+/// The line that is not valid.
 pub fn parse(text: &str) -> Result<Vec<Meaning>, String> {
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines
@@ -34,7 +35,8 @@ pub fn parse(text: &str) -> Result<Vec<Meaning>, String> {
         .collect()
 }
 
-/// The first line that a message of ptxas is, and whether one of our errors (`E0107: …; E0108: …`) means the same.
+/// The first line that matches a message of ptxas, and whether one of our errors
+/// (`E0107: …; E0108: …`) has the same meaning.
 pub fn means_the_same(meanings: &[Meaning], theirs: &str, ours: &str) -> (Option<usize>, bool) {
     let is = |meaning: &Meaning| match meaning.message.strip_suffix('*') {
         Some(start) => theirs.starts_with(start),

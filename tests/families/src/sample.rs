@@ -1,12 +1,12 @@
-//! Instructions made from the rows of the checker's table: one for each choice of modifiers.
+//! Instructions made from the rows of the checker's table, with chosen modifiers.
 
 use ptxc_ptx::check::env::{PtxTarget, PtxVersion};
 use ptxc_ptx::check::table::{Kind, Lanes, OperandPresence, Presence, Row, TABLE, TypeOf};
 use ptxc_ptx::check::types::{Class, Scalar};
 
-/// The version and target that the instructions have to exist in.
+/// The version in which the instructions must exist.
 pub const VERSION: PtxVersion = PtxVersion(9, 0);
-/// See [`VERSION`].
+/// The target on which the instructions must exist.
 pub const TARGET: &str = "sm_90";
 
 /// The instructions that compute in registers and among the lanes of a warp.
@@ -75,9 +75,9 @@ const SEQUENCES: &[&str] = &["div", "rem", "rcp", "sqrt", "rsqrt"];
 /// An operand of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub enum Operand {
-    /// A register that is written, and one behind `|`.
+    /// A register that is written, and an optional second one after `|`.
     Dest(Scalar, Option<Scalar>),
-    /// A register or constant; no constant is above the number.
+    /// A register or constant; a constant is at most the number.
     Source(Scalar, Option<u64>),
     /// A constant from 0 to this number.
     Constant(u64),
@@ -97,7 +97,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// The opcode taken apart.
+    /// The parts of the opcode.
     pub fn parts(&self) -> Vec<&str> {
         self.opcode.split('.').collect()
     }
@@ -114,8 +114,8 @@ impl Sample {
     }
 }
 
-/// Every instruction that computes in registers or among the lanes of a warp, in the order of the table, without repetitions and
-/// without 64-bit floats.
+/// Every instruction that computes in registers or among the lanes of a warp, in the order of the
+/// table, without repetitions and without 64-bit floats.
 pub fn all() -> Vec<Sample> {
     of(&|mnemonic| MNEMONICS.contains(&mnemonic), false)
 }
@@ -139,7 +139,7 @@ fn of(takes: &dyn Fn(&str) -> bool, doubles: bool) -> Vec<Sample> {
     samples
 }
 
-/// Tells the form with a destination behind `|` from that without.
+/// A suffix that distinguishes the form with a destination after `|` from the form without.
 fn second(sample: &Sample) -> &'static str {
     match sample.operands.first() {
         Some(Operand::Dest(_, Some(_))) => "|",
@@ -158,8 +158,8 @@ fn exists(row: &Row) -> bool {
     row.needs.has_version(VERSION) && row.needs.has_target(target()) && !gone
 }
 
-/// Goes through all choices of a row's modifiers as through the digits of a number, and takes those in which two
-/// modifiers stand together that did not before: every pair is tried, but not every combination.
+/// Iterates over all choices of a row's modifiers like the digits of a number, and keeps those with
+/// a new pair of modifiers: every pair is tried, but not every combination.
 fn choices(row: &Row, doubles: bool, samples: &mut Vec<Sample>) {
     let digits = |group: &ptxc_ptx::check::table::Group| match group.presence {
         Presence::Required | Presence::Default(_) => group.choices.len(),
@@ -198,7 +198,7 @@ fn choices(row: &Row, doubles: bool, samples: &mut Vec<Sample>) {
     }
 }
 
-/// The instruction of one choice; none where it has vectors, or 64-bit floats and these are not asked for.
+/// The instruction of one choice; none if it has vectors, or unwanted 64-bit floats.
 fn sample(row: &Row, chosen: &[Option<usize>], doubles: bool, with_second: bool) -> Option<Sample> {
     let mut opcode = row.mnemonic.to_string();
     for (group, choice) in row.groups.iter().zip(chosen) {

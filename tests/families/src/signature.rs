@@ -1,18 +1,20 @@
-//! The signature of a kernel: its instructions of the families, with registers by their kind alone.
+//! The signature of a kernel: its instructions of the families, with registers reduced to their
+//! kinds.
 //!
-//! Read from text, ours or nvdisasm's, so that both go the same way:
+//! It is read from text, ours or nvdisasm's, so that both are treated alike:
 //!
 //! ```text
 //!   @P0 ATOMG.E.ADD.STRONG.GPU PT, R5, desc[UR4][R2.64+0x4], R7 ;
 //! ```
 //!
-//! becomes `ATOMG.E.ADD.STRONG.GPU PT, R, desc[UR][R.64+0x4], R`. Guards are left out: whether a short branch becomes
-//! one is not the family's business. Loads and stores of global memory belong to the kernel around; those of shared
-//! memory are part of loops of compare and swap.
+//! becomes `ATOMG.E.ADD.STRONG.GPU PT, R, desc[UR][R.64+0x4], R`. Guards are omitted: the family
+//! does not decide whether a short branch becomes one. Loads and stores of global memory belong to
+//! the surrounding kernel; those of shared memory are part of compare-and-swap loops.
 
 use std::fmt;
 
-/// Instructions that are looked at: what stands in front of the first dot, or all of it where it has one.
+/// The instructions that are compared: the text before the first dot, or the whole opcode if the
+/// entry has a dot.
 const LOOKED_AT: &[&str] = &[
     "BAR",
     "B2R",
@@ -64,7 +66,8 @@ impl Signature {
         Signature(instructions.filter_map(normal).collect())
     }
 
-    /// The same in an order that depends on nothing but the instructions: compilers lay blocks in different orders.
+    /// The same in an order that depends only on the instructions: compilers lay out blocks in
+    /// different orders.
     pub fn sorted(&self) -> Signature {
         let mut list = self.0.clone();
         list.sort();
@@ -78,14 +81,14 @@ impl fmt::Display for Signature {
     }
 }
 
-/// An instruction with its registers by kind; none if it is not looked at.
+/// An instruction with its registers by kind; `None` if it is not compared.
 fn normal(text: &str) -> Option<String> {
     let mut text = text.trim();
     if text.starts_with('@') {
         text = text.split_once(' ')?.1.trim();
     }
     let (opcode, operands) = text.split_once(' ').unwrap_or((text, ""));
-    // nvdisasm shows it by the descriptor, if at all.
+    // nvdisasm shows the policy by the descriptor, if at all.
     let opcode = opcode.replace(".POLICY", "");
     let is = |known: &&str| {
         opcode.strip_prefix(*known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -102,7 +105,7 @@ fn normal(text: &str) -> Option<String> {
     Some(format!("{opcode} {}", operands.join(", ")))
 }
 
-/// An operand with its registers by kind. What an instruction goes to is `L`.
+/// An operand with its registers by kind. A branch target is `L`.
 fn operand(text: &str, goes: bool) -> String {
     let text = text.trim();
     let is_label = text.starts_with(['`', '(', '.']) || (text.starts_with('L') && text.len() > 1);
@@ -118,9 +121,9 @@ fn operand(text: &str, goes: bool) -> String {
             rest = &rest[first.len_utf8()..];
             continue;
         }
-        let (word, behind) = rest.split_at(length);
+        let (word, after) = rest.split_at(length);
         out.push_str(kind(word));
-        rest = behind.strip_prefix(".reuse").unwrap_or(behind);
+        rest = after.strip_prefix(".reuse").unwrap_or(after);
     }
     out
 }

@@ -1,9 +1,10 @@
-//! Every instruction that computes in registers, with a negated, absolute or complemented value as each of its operands, where that
-//! value comes from memory, a parameter or a constant variable.
+//! Every instruction that computes in registers, with a negated, absolute or complemented value as
+//! each of its operands. The value comes from memory, a parameter or a constant variable.
 //!
-//! Selection folds such a sign into the instruction that reads the value where the machine's instruction has a bit for it. A
-//! [kernel] has all settings of one instruction. On each architecture it must compile to machine code that nvdisasm reads, and
-//! leave in memory what the SSA form as built leaves. An instruction that does not compile without signs is left out.
+//! Selection folds such a sign into the instruction that reads the value if the machine instruction
+//! has a bit for it. A [kernel] has all settings of one instruction. On each architecture it must
+//! compile to machine code that nvdisasm can read, and leave the same memory as the SSA form as
+//! built. An instruction that does not compile without signs is omitted.
 
 mod kernel;
 
@@ -25,21 +26,21 @@ use crate::oracle::Oracle;
 use crate::sample::{Sample, with_doubles_and_sequences};
 use kernel::{Kernel, PARAMETERS, THREADS};
 
-/// What was tried.
+/// The results.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// How many instructions, each on each architecture.
+    /// The number of instructions, counted once per architecture.
     pub instructions: usize,
-    /// How many settings they had.
+    /// The number of their settings.
     pub settings: usize,
-    /// How many of the instructions do not compile without signs.
+    /// The number of instructions that do not compile without signs.
     pub left_out: usize,
-    /// What is wrong.
+    /// The errors.
     pub wrong: Vec<String>,
 }
 
 impl Report {
-    /// One line about it all.
+    /// A one-line summary.
     pub fn summary(&self) -> String {
         format!(
             "{} instructions with signs in {} settings, {} of them wrong; {} do not compile without signs",
@@ -51,15 +52,16 @@ impl Report {
     }
 }
 
-/// What became of one instruction.
+/// The verdict on one instruction.
 enum Verdict {
     LeftOut,
-    /// It is as it should be: how many settings there were, and the machine code.
+    /// It is correct: the number of settings, and the machine code.
     Agrees(usize, Vec<u128>),
     Wrong(String),
 }
 
-/// Tries every so-manieth instruction, beginning with another one on each architecture; nvdisasm reads the code where it is at hand.
+/// Tries one out of `stride` instructions, starting with another one on each architecture. nvdisasm
+/// reads the code if it is available.
 pub fn run(archs: &[Arch], stride: usize, only: &str, oracle: Option<&Oracle>) -> Report {
     let mut samples = with_doubles_and_sequences();
     samples.retain(|sample| sample.opcode.contains(only));
@@ -99,7 +101,7 @@ fn verdict(sample: &Sample, arch: Arch) -> Verdict {
     }
 }
 
-/// What keeps a kernel from being a cubin.
+/// The reason why a kernel does not become a cubin.
 fn compile(text: &str, arch: Arch) -> Result<(), String> {
     let (db, file, options) = inputs(text, arch);
     let found = diagnostics(&db, file, options);
@@ -116,7 +118,7 @@ fn inputs(text: &str, arch: Arch) -> (Database, SourceFile, Options) {
     (db, file, options)
 }
 
-/// The machine code of a kernel that does on both engines the same.
+/// The machine code of a kernel that has the same results on both engines.
 fn agree(kernel: &Kernel, arch: Arch) -> Result<Vec<u128>, String> {
     compile(&kernel.text, arch)?;
     let (db, file, options) = inputs(&kernel.text, arch);
@@ -160,13 +162,13 @@ fn buffer(name: &str, content: &str) -> String {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string can't fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");
         text
     })
 }
 
-/// Where results differ. Which NaN a float is does not count.
+/// The first difference between results. All NaNs of a float are equal.
 fn difference(kernel: &Kernel, expected: &[u8], got: &[u8]) -> Option<String> {
     for thread in 0..THREADS as usize {
         for (number, (ty, line)) in kernel.results.iter().enumerate() {
@@ -184,7 +186,7 @@ fn difference(kernel: &Kernel, expected: &[u8], got: &[u8]) -> Option<String> {
     None
 }
 
-/// One NaN for all.
+/// The same value for all NaNs.
 fn canonical(ty: Scalar, bits: u64) -> u64 {
     let format = match ty.name() {
         "f64" => ptxc_semantics::F64,

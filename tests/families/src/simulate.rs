@@ -1,10 +1,11 @@
-//! Runs forms on both engines of the simulator: what the SSA form as built leaves in memory, the SASS must leave as well,
-//! with its control codes, whatever the order in which warps take turns.
+//! Runs forms on both engines of the simulator. The SASS must leave the same memory as the SSA form
+//! as built, with its control codes, whatever the order in which warps take turns.
 //!
-//! PTX leaves open what many forms do for some operands: who is last at an address that all write, what a thread gets
-//! from a lane that is not there. [`launch`] chooses operands and a number of threads for which it does not, and says
-//! where there are none. Numbers are finite as halves, singles and doubles: their bit below the sign is zero in every half
-//! word.
+//! PTX does not define the result of many forms for some operands: which thread is last at an
+//! address that all write, or the value from a lane that does not exist. [`launch`] chooses
+//! operands and a number of threads for which the result is defined, or reports that there are
+//! none. All numbers are finite as halves, singles and doubles: the bit below the sign is zero in
+//! every half word.
 
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::{built, ssa};
@@ -17,23 +18,23 @@ use ptxc_sim::{Case, Report, SimError, run_sass, run_ssa};
 use crate::form::{Family, Form, Setting};
 use crate::kernel::{ELEMENT_BYTES, THREAD_BYTES, runnable};
 
-/// Bytes behind the elements, for addresses with offsets.
-const BEHIND: usize = 8192;
+/// Bytes after the elements, for addresses with offsets.
+const PADDING: usize = 8192;
 /// The most warp instructions of a run.
 const STEP_LIMIT: u64 = 400_000;
 
-/// What became of a form.
+/// The verdict on a form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Everything agrees.
     Agrees,
-    /// It has no code, or PTX does not say what it does.
+    /// It has no code, or PTX does not define its result.
     LeftOut(&'static str),
     /// Something is wrong.
     Wrong(String),
 }
 
-/// How a form is launched.
+/// The launch of a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Launch {
     /// Threads of the only CTA.
@@ -42,11 +43,11 @@ struct Launch {
     below: u32,
     /// The mask that is loaded or a parameter.
     mask: u32,
-    /// Whether the results depend on the order of threads, and only memory counts.
+    /// Whether the results depend on the order of threads, so that only memory is compared.
     only_memory: bool,
 }
 
-/// The launch of a form; an error says why there is none.
+/// The launch of a form, or the reason why there is none.
 fn launch(form: &Form) -> Result<Launch, &'static str> {
     let usual = Launch { threads: 64, below: 32, mask: u32::MAX, only_memory: false };
     match form.family {
@@ -77,7 +78,7 @@ fn barrier(form: &Form, usual: Launch) -> Result<Launch, &'static str> {
         [id] | [id, "64" | "bc" | "ubc" | "kbc"] if ["0", "1", "15", "bn", "ubn", "kbn"].contains(&id) => {}
         _ => return Err("the count of threads is not that of the launch"),
     }
-    // All threads, in one arm or in either; both arms of a warp only where that is allowed.
+    // All threads, in one arm or in either; both arms of a warp only if that is allowed.
     match form.setting {
         Setting::Divergent => Ok(Launch { below: usual.threads, ..usual }),
         _ => Ok(usual),
@@ -118,15 +119,15 @@ fn atomic(form: &Form, usual: Launch) -> Result<Launch, &'static str> {
     Ok(Launch { only_memory: is_one, ..usual })
 }
 
-/// A number without pattern, with the bit below the sign zero in each half word: the finaliser of SplitMix64 (Steele, Lea,
-/// Flood 2014).
+/// A pseudo-random number, with the bit below the sign zero in each half word: the finalizer of
+/// SplitMix64 (Steele, Lea, Flood 2014).
 fn word(number: u64) -> u32 {
     let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     (mixed >> 32) as u32 & 0xbfff_bfff
 }
 
-/// Puts a word at a byte.
+/// Writes a word at an offset.
 fn put(bytes: &mut [u8], at: usize, word: u32) {
     bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
 }
@@ -135,14 +136,14 @@ fn case(form: &Form, launch: Launch) -> Case {
     let threads = launch.threads as usize;
     let (own, element) = (THREAD_BYTES as usize, ELEMENT_BYTES as usize);
     let mut input: Vec<u8> = (0..threads * own / 4).flat_map(|n| word(n as u64 + 1).to_le_bytes()).collect();
-    let elements = threads * element + BEHIND;
+    let elements = threads * element + PADDING;
     let mut memory: Vec<u8> = (0..elements / 4).flat_map(|n| word(n as u64 + 99_991).to_le_bytes()).collect();
     for thread in 0..threads {
         let start = thread * own;
         for (at, value) in [(32, 5), (36, launch.threads), (40, launch.mask), (44, word(thread as u64) & 1)] {
             put(&mut input, start + at, value);
         }
-        // Every other thread finds in memory what it compares with.
+        // For every other thread, memory holds the value that it compares with.
         let source = ["q0", "x0", "h0"].iter().position(|name| form.text.contains(name));
         let source = start + source.map_or(0, |index| [80, 64, 112][index]);
         if thread % 2 == 0 {
@@ -176,7 +177,7 @@ fn case(form: &Form, launch: Launch) -> Case {
     }
 }
 
-/// Where the second run leaves something else; `only_memory` leaves out the results of the threads.
+/// The first difference of the second run; `only_memory` ignores the results of the threads.
 fn difference(expected: &Report, got: &Report, only_memory: bool) -> Option<String> {
     let outcomes = expected.outcomes.iter().zip(&got.outcomes);
     for (expected, got) in outcomes.filter(|(expected, _)| !(only_memory && expected.name == "out")) {

@@ -1,4 +1,4 @@
-//! The page of the book is what the files say, and the files are what ptxas does and we do.
+//! The page of the book agrees with the files, and the files agree with ptxas and this compiler.
 
 use std::io::Write as _;
 
@@ -12,7 +12,7 @@ fn the_page_of_the_book_is_not_stale() {
     assert!(text == page, "run `cargo xtask families --write`");
 }
 
-/// Without ptxas: what was seen of it is what we do, but for the differences that the list explains.
+/// Needs no ptxas: our outcomes are the observed ones of ptxas, except for the listed differences.
 #[test]
 fn we_do_what_was_observed() {
     let (_, observations) =
@@ -40,9 +40,10 @@ fn we_do_what_was_observed() {
 }
 
 #[test]
-fn what_was_observed_is_what_ptxas_does() {
+fn observations_agree_with_ptxas() {
     let Some(oracle) = Oracle::find() else {
-        // The harness hides what `eprintln!` writes.
+        // Prints to standard error directly, because the test harness hides the output of
+        // `eprintln!`.
         let _ = writeln!(
             std::io::stderr(),
             "SKIPPED: the observations beside ptxas; ORACLE names no folder with it"

@@ -1,10 +1,11 @@
-//! The lists are right, and a sample of the forms does what ptxas does. `cargo xtask families` compares all of them.
+//! The lists are right, and this compiler agrees with ptxas on a sample of the forms.
+//! `cargo xtask families` compares all of them.
 
 use std::io::Write as _;
 
 use ptxc_families::{Campaign, Judge, Oracle, enumerate};
 
-/// Of so many forms one is compared here.
+/// One out of this many forms is compared here.
 const STRIDE: usize = 40;
 
 #[test]
@@ -16,7 +17,8 @@ fn every_entry_is_about_some_form() {
 #[test]
 fn a_sample_of_the_forms_does_what_ptxas_does_or_what_the_list_says() {
     let Some(oracle) = Oracle::find() else {
-        // The harness hides what `eprintln!` writes.
+        // Prints to standard error directly, because the test harness hides the output of
+        // `eprintln!`.
         let _ = writeln!(std::io::stderr(), "SKIPPED: forms beside ptxas; ORACLE names no folder with it");
         return;
     };

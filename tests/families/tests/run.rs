@@ -1,5 +1,5 @@
-//! A sample of the forms, on every architecture, runs on both engines of the simulator to the same memory, without
-//! hazards. `PTXC_FAMILIES_STRIDE=1` runs all of them.
+//! A sample of the forms, on every architecture, leaves the same memory on both engines of the
+//! simulator, without hazards. `PTXC_FAMILIES_STRIDE=1` runs all of them.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use ptxc_families::{Campaign, Form};
 use ptxc_machine::Arch;
 use rayon::prelude::*;
 
-/// Of so many forms one is run, unless the environment says something else.
+/// One out of this many forms is run, unless the environment sets another number.
 const STRIDE: usize = 60;
 /// The orders in which warps take turns.
 const SEEDS: [u64; 3] = [0, 1, 7];
@@ -39,7 +39,7 @@ fn both_engines_leave_the_same_memory() {
         };
         *counts.entry(sort).or_default() += 1;
     }
-    // The harness hides what `println!` writes.
+    // Prints to standard error directly, because the test harness hides the output of `println!`.
     let _ = writeln!(std::io::stderr(), "{} forms: {counts:?}", forms.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(forms.len() < 100 || counts["agree"] * 4 > forms.len(), "{counts:?}");

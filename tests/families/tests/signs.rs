@@ -1,11 +1,12 @@
-//! A sample of the instructions compiles with signs on each operand, and computes what it should. `cargo xtask families` tries all.
+//! A sample of the instructions compiles with signs on each operand and computes the right results.
+//! `cargo xtask families` tries all.
 
 use std::io::Write as _;
 
 use ptxc_families::{Oracle, signs};
 use ptxc_machine::Arch;
 
-/// Of so many instructions one is tried here.
+/// One out of this many instructions is tried here.
 const STRIDE: usize = 24;
 
 #[test]
@@ -13,7 +14,7 @@ fn a_sample_of_the_instructions_takes_signs_on_all_operands() {
     let stride = std::env::var("PTXC_STRIDE").ok().and_then(|text| text.parse().ok()).unwrap_or(STRIDE);
     let only = std::env::var("PTXC_FORMS").unwrap_or_default();
     let report = signs::run(&Arch::ALL, stride, &only, Oracle::find().as_ref());
-    // The harness hides what `println!` writes.
+    // Prints to standard error directly, because the test harness hides the output of `println!`.
     let _ = writeln!(std::io::stderr(), "{}", report.summary());
     assert!(report.settings > 0);
     assert!(report.wrong.is_empty(), "{} problems\n{}", report.wrong.len(), report.wrong.join("\n"));

@@ -1,20 +1,20 @@
-//! Functions of a kernel, and calls of them.
+//! The functions of a kernel, and calls of them.
 //!
-//! Every function takes the address of the thread's own memory, the generic address of more of it, which may be the
-//! caller's local memory, and its *fuel*, which a call of a function with a number
-//! that is not higher has to take from, so that recursion ends. One whose lanes act together takes the mask of those who
-//! call it together.
+//! Every function gets the address of the thread's own memory, the generic address of more of it
+//! (which may be the caller's local memory), and its *fuel*. A call of a function whose number is
+//! not higher must take from the fuel, so that recursion ends. A function whose lanes act together
+//! gets the mask of the lanes that call it together.
 
 use crate::program::{Beat, Node, Piece, count};
 
 /// The type of a parameter, a result, or an element of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Type {
-    /// As it is declared: `.b32`.
+    /// Its declared name: `.b32`.
     pub name: &'static str,
     /// Size in bytes.
     pub bytes: u32,
-    /// The class of the registers that hold it.
+    /// The class of its registers.
     pub class: char,
 }
 
@@ -38,29 +38,31 @@ pub const TYPES: &[Type] = &[
 /// A parameter or result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// Alignment and size of bytes that hold several elements; `None` is a scalar, which has one.
+    /// Alignment and size of a parameter in bytes that holds several elements; `None` is a scalar,
+    /// which has one element.
     pub bytes: Option<(u32, u32)>,
-    /// Offsets and types of what is written to it and read from it.
+    /// Offsets and types of the elements that are written and read.
     pub elements: Vec<(u32, Type)>,
 }
 
-/// The parameters and results of a function, without those that all functions have.
+/// The parameters and results of a function, except for those that all functions have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signature {
     /// Parameters.
     pub takes: Vec<Form>,
-    /// Results; only in registers more than one.
+    /// Results; more than one only if they are passed in registers.
     pub gives: Vec<Form>,
 }
 
 /// How the lanes that call a function together act in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing is done together.
+    /// They do nothing together.
     Alone,
     /// The mask names the lanes that called, and they act together.
     Group,
-    /// The mask also names lanes that called other functions of this kind. Each function does the same thing together once.
+    /// The mask also names lanes that called other functions of this kind. Each function executes
+    /// the same operation together once.
     Beat,
     /// All threads of the CTA call it together.
     Whole,
@@ -75,34 +77,34 @@ pub struct Function {
     pub kind: Kind,
     /// The statements; in a [`Kind::Beat`] those before the beat.
     pub body: Vec<Node>,
-    /// The place where all lanes of the mask do the same thing together.
+    /// The place where all lanes of the mask execute the same operation together.
     pub beat: Option<Beat>,
     /// The statements after the beat.
     pub after: Vec<Node>,
     /// The initial values of registers, pool by pool.
     pub starts: Vec<Vec<String>>,
-    /// For each parameter the registers that get its elements.
+    /// For each parameter, the registers that receive its elements.
     pub takes: Vec<Vec<String>>,
-    /// For each result the registers that its elements are taken from.
+    /// For each result, the registers that provide its elements.
     pub gives: Vec<Vec<String>>,
-    /// Whether all returns are one.
+    /// Whether there is only one return.
     pub one_return: bool,
 }
 
-/// How the address of a function gets into a register.
+/// The way to get the address of a function into a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Select {
     /// From a table in global memory.
     Global,
     /// From a table in constant memory.
     Constant,
-    /// By choices between two.
+    /// By selects between two.
     Chosen,
     /// By branches.
     Branches,
 }
 
-/// Who is called.
+/// The callee of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Callee {
     /// A function.
@@ -111,11 +113,11 @@ pub enum Callee {
     Indirect {
         /// The functions, a power of two of them.
         among: Vec<usize>,
-        /// The word that chooses.
+        /// The word that chooses the function.
         index: String,
-        /// How it is found.
+        /// The way to get its address.
         select: Select,
-        /// Whether the call lists them all, not only their prototype.
+        /// Whether the call lists all of them, not only their prototype.
         listed: bool,
     },
 }
@@ -123,28 +125,30 @@ pub enum Callee {
 /// A call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Who is called.
+    /// The callee.
     pub callee: Callee,
-    /// Who calls: a predicate.
+    /// The predicate of the lanes that call.
     pub guard: Option<String>,
-    /// Whether the others jump around the call. Otherwise the call has the guard, unless there are results.
+    /// Whether the other lanes jump around the call. Otherwise the call is guarded, unless there
+    /// are results.
     pub around: bool,
-    /// Whether it takes from the fuel, which it has to if the callee may come back here.
+    /// Whether it takes from the fuel, which is required if the callee may return to this function
+    /// by recursion.
     pub deeper: bool,
-    /// The generic address of memory of the thread alone that the callee gets.
+    /// The generic address of the thread's own memory that is passed to the callee.
     pub near: String,
-    /// The fuel, where it is given.
+    /// The fuel that is passed to the callee.
     pub fuel: String,
     /// The arguments, element by element.
     pub takes: Vec<Vec<Piece>>,
-    /// The registers that get the results.
+    /// The registers that receive the results.
     pub gives: Vec<Vec<String>>,
-    /// Whether it says that all active threads make the same call.
+    /// Whether it is marked as a call that all active threads make alike.
     pub uniform: bool,
 }
 
 impl Callee {
-    /// All that may be called.
+    /// All possible callees.
     pub fn all(&self) -> &[usize] {
         match self {
             Callee::Direct(function) => std::slice::from_ref(function),
@@ -153,7 +157,8 @@ impl Callee {
     }
 }
 
-/// Estimates how many instructions a thread executes in a body, with so much fuel; `of` gives the cost of a function.
+/// Estimates the number of instructions that a thread executes in a body with `fuel`; `of` returns
+/// the cost of a function.
 pub fn cost(body: &[Node], fuel: usize, of: &dyn Fn(usize, usize) -> u64) -> u64 {
     let sum = |bodies: Vec<&Vec<Node>>| bodies.into_iter().map(|body| cost(body, fuel, of)).sum::<u64>();
     body.iter()
@@ -172,7 +177,7 @@ pub fn cost(body: &[Node], fuel: usize, of: &dyn Fn(usize, usize) -> u64) -> u64
         .sum()
 }
 
-/// Estimates the cost of a kernel that gives its functions at most so much fuel.
+/// Estimates the cost of a kernel that gives its functions at most `fuel`.
 pub fn whole_cost(body: &[Node], functions: &[Function], fuel: usize) -> u64 {
     let mut costs = vec![vec![0; functions.len()]; fuel + 1];
     for fuel in 0..=fuel {
@@ -195,7 +200,7 @@ pub fn without_calls(body: &mut Vec<Node>, in_loop: bool) {
     }
 }
 
-/// Whether a body calls anything.
+/// Whether a body contains calls.
 pub fn has_calls(body: &[Node]) -> bool {
     body.iter()
         .any(|node| matches!(node, Node::Call(_)) || node.bodies().into_iter().any(|body| has_calls(body)))

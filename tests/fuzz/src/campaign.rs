@@ -1,7 +1,8 @@
-//! Tries many seeds on many threads, and tells of them in the order of the seeds.
+//! Tries many seeds on many threads, and reports them in the order of the seeds.
 //!
-//! Threads take the next seed when they are done with one, so what happens to a seed does not depend on their number. The
-//! teller runs on the calling thread; it gets the outcome of a seed when it has got those of all before it.
+//! A thread takes the next seed when it has finished one, so the result of a seed does not depend
+//! on the number of threads. `tell` runs on the calling thread. It gets the outcome of a seed after
+//! the outcomes of all earlier seeds.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -14,29 +15,29 @@ use crate::program::Family;
 use crate::reduce::reduce;
 use crate::trial::Trial;
 
-/// Which seeds are tried, and how.
+/// The seeds to try, and the options.
 #[derive(Clone, Debug)]
 pub struct Campaign {
     /// The families of kernels, which take turns; at least one.
     pub families: Vec<Family>,
-    /// How many orders of warps each kernel runs with.
+    /// The number of orders of warps for each kernel.
     pub orders: u32,
     /// The first seed.
     pub first: u64,
-    /// How many seeds.
+    /// The number of seeds.
     pub count: u64,
     /// Number of threads.
     pub jobs: NonZeroUsize,
-    /// No seed is begun after this time.
+    /// No seed is started after this time.
     pub time: Option<Duration>,
 }
 
-/// What became of a trial.
+/// The outcome of a trial.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// All executions agree.
     Agreed,
-    /// The compiler says what it does not support.
+    /// The compiler reports something that it does not support.
     Unsupported(String),
     /// Something is wrong.
     Failed(Box<Finding>),
@@ -47,16 +48,17 @@ pub enum Outcome {
 pub struct Finding {
     /// Its seed.
     pub seed: u64,
-    /// What the whole trial does.
+    /// The failure of the whole trial.
     pub whole: Failure,
-    /// The least trial that fails in the same way.
+    /// The smallest trial that fails in the same way.
     pub trial: Trial,
-    /// What that one does.
+    /// The failure of that trial.
     pub failure: Failure,
 }
 
 impl Campaign {
-    /// Runs it: `test` tries a trial, `tell` hears of each seed. Returns the number of seeds that were tried.
+    /// Runs the campaign: `test` runs a trial, `tell` gets the outcome of each seed. Returns the
+    /// number of seeds that were tried.
     pub fn run(
         &self,
         test: &(dyn Fn(u64, &Trial) -> Result<(), Failure> + Sync),

@@ -1,20 +1,22 @@
 //! Uniform registers that count.
 //!
-//! ptxas keeps what is the same in all threads in uniform registers also in loops to which lanes come apart and within which
-//! nothing gathers them: each group of lanes then counts for all. See `docs/facts/ptxas.md`.
+//! ptxas also keeps values that are the same in all threads in uniform registers in loops that
+//! lanes reach one group after the other, without reconvergence inside. Each group of lanes then
+//! counts for all. See `docs/facts/ptxas.md`.
 
 use std::collections::HashMap;
 
 use ptxc_sass::{Inst, Op, PReg, Program, RegFile, Register};
 use ptxc_sim::{Case, run_sass_observed};
 
-/// Whether a run changes a uniform register by what it holds (`UIADD3 UR4, UR4, 0x1`), at once or through other uniform
-/// registers, where not all lanes of the warp that are still there come.
+/// Whether a run updates a uniform register from its own value (`UIADD3 UR4, UR4, 0x1`), directly
+/// or through other uniform registers, at a place that not all live lanes of the warp reach
+/// together.
 pub(crate) fn apart(case: &Case, program: &Program, options: &ptxc_sim::Options) -> bool {
     let counting = counting(program);
     let mut there: HashMap<([u32; 3], u32), u32> = HashMap::new();
     let mut found = false;
-    // What comes of the run is known.
+    // The result of the run is known.
     let _ = run_sass_observed(case, program, options, &mut |executed| {
         let (place, pc) = (executed.place, executed.pc as usize);
         let there = there.entry((place.cta, place.warp)).or_insert(place.lanes);
@@ -26,11 +28,12 @@ pub(crate) fn apart(case: &Case, program: &Program, options: &ptxc_sim::Options)
     found
 }
 
-/// For each instruction, whether it writes a uniform register that it depends on. Of the order of instructions nothing is
-/// asked: a register that is used for two things may count where neither does.
+/// For each instruction, whether it writes a uniform register that depends on itself. The order of
+/// instructions is ignored: a register that is used for two purposes may count as such even if
+/// neither use counts.
 fn counting(program: &Program) -> Vec<bool> {
     let insts = || program.insts.iter().map(|coded| &coded.inst);
-    // For each register those that it is computed from.
+    // For each register, the registers that it is computed from.
     let mut sources = [0u128; 128];
     let mut grows = true;
     while grows {

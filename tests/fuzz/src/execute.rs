@@ -1,5 +1,5 @@
-//! One kernel, one launch, three executions that must leave the same bytes: the SSA form as built, the simplified one, the
-//! SASS.
+//! One kernel, one launch, and three executions that must leave the same bytes: the SSA form as
+//! built, the simplified SSA form, and the SASS.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -20,10 +20,10 @@ use crate::regions;
 
 /// The most warp instructions of a run.
 const STEP_LIMIT: u64 = 2_000_000;
-/// How many orders of warps a kernel runs with, if nothing else is said.
+/// The default number of orders of warps that a kernel runs with.
 pub const ORDERS: u32 = 3;
 
-/// How a kernel is compiled and executed.
+/// The options to compile and execute a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// `-O`.
@@ -38,9 +38,9 @@ pub struct Settings {
     pub fmad: bool,
     /// The first seed of the simulator.
     pub seed: u64,
-    /// How many seeds are tried, each another order of warps and lanes.
+    /// The number of seeds, each of which gives another order of warps and lanes.
     pub orders: u32,
-    /// By how many units in the last place `MUFU` may be off.
+    /// The largest error of `MUFU`, in units in the last place.
     pub mufu_error: u8,
 }
 
@@ -68,7 +68,7 @@ impl Settings {
         }
     }
 
-    /// Settings that are simpler in one way; none of them leads back to these.
+    /// Settings that are simpler in one way; simplification never leads back to these settings.
     pub fn simpler(&self) -> Vec<Settings> {
         let mut list = Vec::new();
         let mut with = |change: &dyn Fn(&mut Settings)| {
@@ -105,12 +105,12 @@ impl fmt::Display for Settings {
     }
 }
 
-/// Who failed.
+/// The part that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// The compiler.
     Compiler,
-    /// The SSA form as built: the kernel itself is wrong, or the engine.
+    /// The SSA form as built: the kernel itself or the engine is wrong.
     AsBuilt,
     /// The simplified SSA form.
     Simplified,
@@ -135,30 +135,31 @@ impl fmt::Display for Who {
     }
 }
 
-/// The sort of failure of another compiler's code that can't be run.
+/// The sort of failure for another compiler's code that cannot be run.
 pub const NOT_RUN: &str = "not run";
 
-/// What is wrong.
+/// A failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Who failed.
+    /// The part that failed.
     pub who: Who,
-    /// The sort of failure, which a smaller kernel must share: a diagnostic's code, a fault's description without numbers.
+    /// The sort of failure, which a smaller kernel must share: the code of a diagnostic, or the
+    /// description of a fault without numbers.
     pub sort: String,
-    /// All about it.
+    /// The full description.
     pub what: String,
 }
 
 impl Failure {
-    /// Whether the compiler says that it does not support something: no code, but no wrong code either. Or whether the other
-    /// compiler's code can't be run.
+    /// Whether the compiler reports that it does not support something: there is no code, but no
+    /// wrong code either. Or whether the other compiler's code cannot be run.
     pub fn is_unsupported(&self) -> bool {
         self.who == Who::Compiler && self.sort == "E0900"
             || self.who == Who::TheirSass && self.sort == NOT_RUN
             || self.who == Who::Ptxas && self.what.contains("Internal compiler error")
     }
 
-    /// Whether another one may stand for this one.
+    /// Whether another failure is equivalent to this one.
     pub fn is_like(&self, other: &Failure) -> bool {
         self.who == other.who && self.sort == other.sort
     }
@@ -170,7 +171,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Where two executions leave different bytes.
+/// The first difference between the bytes of two executions.
 fn difference(expected: &Report, got: &Report) -> Option<String> {
     for (expected, got) in expected.outcomes.iter().zip(&got.outcomes) {
         let place = expected.content.iter().zip(&got.content).position(|(a, b)| a != b);
@@ -199,11 +200,11 @@ fn sort_of(error: &SimError) -> String {
 }
 
 thread_local! {
-    /// What the last panic of this thread said, and where.
+    /// The message and place of the last panic of this thread.
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Makes panics of this process silent, and keeps what they say for the report.
+/// Silences the panics of this process, and keeps their messages for the report.
 pub fn keep_panics() {
     std::panic::set_hook(Box::new(|info| PANIC.with_borrow_mut(|kept| *kept = info.to_string())));
 }
@@ -211,18 +212,18 @@ pub fn keep_panics() {
 /// Compiles and executes a kernel; a panic is a failure of the compiler.
 ///
 /// # Errors
-/// What went wrong: the compiler refuses the kernel, an execution fails or differs.
+/// The compiler refuses the kernel, or an execution fails or differs.
 pub fn execute(text: &str, case: &Case, settings: &Settings) -> Result<(), Failure> {
     execute_beside(text, case, settings, None)
 }
 
-/// Another compiler: from a kernel's text and the settings that it takes to a program.
+/// Another compiler: from a kernel's text and the settings that it supports to a program.
 pub type Other<'a> = dyn Fn(&str, &Settings) -> Result<Program, Failure> + Sync + 'a;
 
-/// The same, and another compiler's program has to leave the same bytes, too.
+/// The same, with another compiler's program, which must leave the same bytes too.
 ///
 /// # Errors
-/// What went wrong.
+/// The failure.
 pub fn execute_beside(
     text: &str,
     case: &Case,
@@ -249,7 +250,7 @@ fn compare(text: &str, case: &Case, settings: &Settings, other: Option<&Other<'_
     let Settings { opt, heuristic, max_regs, serial, fmad, seed, orders, mufu_error } = settings.clone();
     let options = Options::new(&db, None, opt, fmad, heuristic, max_regs, serial);
     let refused = |sort: String, what: String| Err(Failure { who: Who::Compiler, sort, what });
-    // Warnings are about what may be; a kernel may have one and be as it should.
+    // A correct kernel may have warnings, because they are about possible problems.
     let mut found = diagnostics(&db, file, options);
     found.retain(|found| found.severity == Severity::Error);
     if let Some(first) = found.first() {
@@ -273,8 +274,9 @@ fn compare(text: &str, case: &Case, settings: &Settings, other: Option<&Other<'_
     let simulator = ptxc_sim::Options {
         seed,
         step_limit: STEP_LIMIT,
-        // A branch that became selects computes with what a guarded load left alone, and then throws it away. Such
-        // registers hold garbage that depends on the seed, so that what is not thrown away shows as a difference.
+        // A branch that became selects computes with the destination of a guarded load that did not
+        // execute, and then discards the result. Such registers hold random values that depend on
+        // the seed, so a result that is not discarded shows as a difference.
         check_uninitialised: false,
         mufu_error,
         hazards: true,
@@ -308,7 +310,8 @@ fn compare(text: &str, case: &Case, settings: &Settings, other: Option<&Other<'_
         check(Who::Sass, run_sass(case, &code.program, &simulator))?;
     }
     let Some(other) = other else { return Ok(()) };
-    // Its routines may demand more of approximations than ours, and its waits count on results to return in order.
+    // Its routines may require more accurate approximations than ours, and its waits rely on
+    // results that return in order.
     let simulator =
         ptxc_sim::Options { mufu_error: 0, order: Order::InOrder, holds_uniform: true, ..simulator };
     let theirs = other(text, settings)?;

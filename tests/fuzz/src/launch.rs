@@ -1,4 +1,4 @@
-//! The launch of a kernel: how many threads, and what memory holds before it.
+//! The launch of a kernel: the number of threads, and the initial content of memory.
 
 use std::path::PathBuf;
 
@@ -41,13 +41,13 @@ impl Shape {
         random.pick(SHAPES)
     }
 
-    /// Launches that are simpler than this one and have as whole warps as this one.
+    /// Launches that are simpler than this one, with whole warps if this one has them.
     pub fn simpler(self) -> impl Iterator<Item = Shape> {
         let before = SHAPES.iter().position(|&shape| shape == self).unwrap_or(0);
         SHAPES[..before].iter().copied().filter(move |shape| shape.whole_warps() == self.whole_warps())
     }
 
-    /// Threads of a CTA.
+    /// Threads per CTA.
     pub fn threads(self) -> u32 {
         self.block.iter().product()
     }
@@ -91,7 +91,8 @@ pub fn case(shape: Shape, data: u64) -> Case {
     }
 }
 
-/// A launch of a kernel `k(p, n)` with a word of `p` for each thread, as the kernels of `tests/flow` are.
+/// A launch of a kernel `k(p, n)` with a word of `p` for each thread, as for the kernels of
+/// `tests/flow`.
 pub fn flow_case(random: &mut Random) -> Case {
     let p = buffer("p", (0..4096).map(|_| random.word(32) as u32));
     let n = Argument::Scalar { elem: Elem::U32, bits: random.bits() % 100 };

@@ -1,9 +1,10 @@
-//! Random kernels compute the same before and after the compiler.
+//! Random kernels compute the same results before and after the compiler.
 //!
-//! In: a seed. It stands for a [`Trial`]: a well-defined kernel, a launch, and how the kernel is compiled and run. The
-//! SSA form as built from the kernel's text is executed as the reference; the simplified SSA and the final SASS
-//! must leave every byte of memory the same, without a fault, a deadlock, a hazard, or a finding of
-//! one of the compiler's checks. A trial that fails is cut down to the least that still fails in the same way.
+//! In: a seed. It determines a [`Trial`]: a well-defined kernel, a launch, and the options to
+//! compile and run the kernel. The SSA form as built from the kernel's text is executed as the
+//! reference. The simplified SSA and the final SASS must leave every byte of memory the same,
+//! without a fault, a deadlock, a hazard, or a finding of one of the compiler's checks. A trial
+//! that fails is reduced to the smallest one that still fails in the same way.
 //!
 //! ```
 //! use ptxc_fuzz::program::Family;
@@ -16,8 +17,9 @@
 //! }
 //! ```
 //!
-//! The rooms: [`generate`] makes the tree of [`program`] from [`template`]s, [`text`] writes it down, [`launch`] says what
-//! it runs on, [`execute`] compares, [`reduce`](mod@reduce) makes smaller, [`campaign`] tries many seeds on many threads.
+//! The modules: [`generate`] makes the tree of [`program`] from [`template`]s, [`text`] writes it
+//! as PTX, [`launch`] has the launches, [`execute`] compares, [`reduce`](mod@reduce) makes failing
+//! trials smaller, and [`campaign`] tries many seeds on many threads.
 
 pub mod calls;
 pub mod campaign;

@@ -1,13 +1,14 @@
 //! A kernel as a tree of statements.
 //!
-//! The tree knows what may be taken out of it: between any two statements, inside any body, a word at a time in a
-//! [`Statement`]. What is left is well-defined whenever the whole was, which is what the [reducer](mod@crate::reduce)
-//! lives on. [`Program::text`](crate::text) writes it down.
+//! The tree knows which parts can be removed: any statement, any body, a single word in a
+//! [`Statement`]. If the whole kernel is well-defined, so is the rest, and the
+//! [reducer](mod@crate::reduce) relies on this. [`Program::text`](crate::text) writes the tree as
+//! PTX.
 
 use crate::calls::{Call, Function, Signature};
 use crate::launch::Shape;
 
-/// A family of kernels: the features that the generator emphasises.
+/// A family of kernels, by the features that the generator emphasizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Family {
     /// All sorts of instructions, structured control flow.
@@ -32,8 +33,8 @@ impl Family {
     }
 }
 
-/// Registers of each pool that a kernel may use as variables: prefix, type, number. `%u…` are the same in all threads of a
-/// CTA, `%w…` in all threads of a warp.
+/// The registers of each pool that a kernel may use as variables: prefix, type, number. `%u…` are
+/// the same in all threads of a CTA, `%w…` in all threads of a warp.
 pub const POOLS: &[(&str, &str, usize)] = &[
     ("%r", ".b32", 6),
     ("%ur", ".b32", 3),
@@ -51,9 +52,9 @@ pub const POOLS: &[(&str, &str, usize)] = &[
     ("%wp", ".pred", 2),
 ];
 
-/// Number of loops that a kernel may have: each counts with a register of its own.
+/// The number of loops that a kernel may have: each has a counter register of its own.
 pub const LOOPS: usize = 8;
-/// Bytes that each thread has of its own in global, in shared and in local memory.
+/// The bytes that each thread owns in each of global, shared and local memory.
 pub const OWN_BYTES: u32 = 64;
 /// Bytes of each thread's dump of its registers.
 pub const DUMP_BYTES: u32 = 256;
@@ -61,30 +62,30 @@ pub const DUMP_BYTES: u32 = 256;
 /// A part of a statement's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// What has to be so.
+    /// Text that must stay as it is.
     Text(String),
-    /// One of several words, and the one that stands for the simplest of them.
+    /// One of several words, and the simplest of them.
     Choice {
-        /// What was chosen.
+        /// The chosen word.
         chosen: String,
-        /// What may replace it.
+        /// Its possible replacement.
         simplest: String,
     },
     /// An operand that is read.
     Read {
         /// A register or a constant.
         operand: String,
-        /// What may replace it: constants where the form takes them, another register.
+        /// Its possible replacements: constants if the form accepts them, another register.
         simpler: Vec<String>,
     },
     /// A register that is written.
     Write(String),
-    /// The mask of the lanes that are here together.
+    /// The mask of the current lanes.
     Group,
 }
 
 impl Piece {
-    /// The text; `group` is the mask of the lanes that are here.
+    /// The text; `group` is the mask of the current lanes.
     pub fn text<'a>(&'a self, group: &'a str) -> &'a str {
         match self {
             Piece::Group => group,
@@ -99,14 +100,14 @@ impl Piece {
 /// Instructions that stay together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statement {
-    /// The guard of the last of them, such as `!%p1`: those before it make its operands.
+    /// The guard of the last instruction, such as `!%p1`: the earlier ones compute its operands.
     pub guard: Option<String>,
     /// The text.
     pub pieces: Vec<Piece>,
 }
 
 impl Statement {
-    /// The instructions, a line each; `group` is the mask of the lanes that are here.
+    /// The instructions, one per line; `group` is the mask of the current lanes.
     pub fn text(&self, group: &str) -> String {
         let mut text: String = self.pieces.iter().map(|piece| piece.text(group)).collect();
         if let Some(guard) = &self.guard {
@@ -126,14 +127,14 @@ impl Statement {
     }
 }
 
-/// How the lanes that reach a choice together know of each other after it.
+/// Whether the lanes that reach a choice together know each other after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
-    /// They do not, so nothing is done together in the arms.
+    /// They do not, so they do nothing together in the arms.
     Unknown,
     /// All go the same way.
     Same,
-    /// A vote of all lanes says which lanes go which way.
+    /// A vote of all lanes announces the path of each lane.
     Told,
 }
 
@@ -154,24 +155,25 @@ pub enum Together {
     Sum,
     /// `bar.warp.sync`
     Warp,
-    /// `barrier.sync` of this number, by all threads of the CTA.
+    /// `barrier.sync` with this number, by all threads of the CTA.
     Cta(u32),
 }
 
-/// One place where lanes do something together with others that are elsewhere.
+/// A place where lanes execute an operation together with lanes elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beat {
     /// The operation; the same at all places.
     pub what: Together,
-    /// The word that is written.
+    /// The word that it writes.
     pub word: String,
-    /// The predicate that is written.
+    /// The predicate that it writes.
     pub flag: String,
-    /// The word that is read.
+    /// The word that it reads.
     pub from: String,
-    /// The predicate that is read.
+    /// The predicate that it reads.
     pub vote: String,
-    /// Conditions of further arms that contain the same operation. Lanes for which none holds execute it after them.
+    /// The conditions of further arms with the same operation. Lanes for which none holds execute
+    /// it after these arms.
     pub arms: Vec<String>,
 }
 
@@ -181,27 +183,27 @@ pub struct Beat {
 pub enum Node {
     /// Instructions.
     Statement(Statement),
-    /// Two arms, either may be empty.
+    /// Two arms; either may be empty.
     If {
-        /// Whether the lanes in an arm know of each other.
+        /// Whether the lanes in an arm know each other.
         grouping: Grouping,
         /// A predicate.
         condition: String,
-        /// Where it holds.
+        /// The arm for lanes where it holds.
         then: Vec<Node>,
-        /// Where it does not.
+        /// The arm for the others.
         otherwise: Vec<Node>,
     },
     /// A body for some lanes of the warp.
     Lanes {
-        /// The lanes, a bit each.
+        /// The lanes, one bit each.
         mask: u32,
-        /// What they do.
+        /// Their statements.
         body: Vec<Node>,
     },
-    /// A loop of at most three turns (four if it is tested at the bottom).
+    /// A loop of at most three iterations (four if it is tested at the bottom).
     Loop {
-        /// Whether the lanes in a turn know of each other.
+        /// Whether the lanes in an iteration know each other.
         grouping: Grouping,
         /// The number of its counter.
         counter: usize,
@@ -209,60 +211,61 @@ pub enum Node {
         bound: String,
         /// Whether it is tested at the top.
         at_top: bool,
-        /// What it does.
+        /// Its statements.
         body: Vec<Node>,
     },
-    /// A loop with two entries, of three turns.
+    /// A loop with two entries and three iterations.
     Irreducible {
         /// The number of its counter.
         counter: usize,
-        /// Where it holds the loop is entered in the middle.
+        /// If it holds, the loop is entered in the middle.
         condition: String,
-        /// In front of the middle.
+        /// The statements before the middle.
         first: Vec<Node>,
-        /// Behind it.
+        /// The statements after the middle.
         second: Vec<Node>,
     },
     /// A choice between arms.
     Switch {
-        /// Whether the lanes in an arm know of each other.
+        /// Whether the lanes in an arm know each other.
         grouping: Grouping,
-        /// The word that chooses.
+        /// The word that selects the arm.
         index: String,
-        /// Whether it chooses by `brx.idx`, not by comparisons.
+        /// Whether it selects by `brx.idx` instead of comparisons.
         table: bool,
-        /// The arms, a power of two of them; whether each goes on into the next one.
+        /// The arms, a power of two of them, and whether each falls through to the next one.
         arms: Vec<(bool, Vec<Node>)>,
     },
-    /// Blocks that go to one another in any way, until a counter says that it is enough.
+    /// Blocks with arbitrary branches to each other, until a counter ends the graph.
     Graph {
         /// The number of its counter.
         counter: usize,
-        /// A word that chooses the first block and the targets of switches.
+        /// A word that selects the first block and the targets of switches.
         selector: String,
-        /// The blocks. If one has a beat all have.
+        /// The blocks. If one has a beat, all have.
         blocks: Vec<GraphBlock>,
     },
     /// Two arms, of which the first may end with a jump into the second.
     Cross {
-        /// Whether the lanes in the two first parts know of each other.
+        /// Whether the lanes in the two first parts know each other.
         grouping: Grouping,
-        /// Where it holds the first arm is taken.
+        /// If it holds, the first arm is taken.
         condition: String,
-        /// Where it holds the first arm goes on in the midst of the second.
+        /// If it holds, the first arm continues in the middle of the second.
         jump: String,
         /// The first arm.
         first: Vec<Node>,
-        /// The second up to where the first may enter it.
+        /// The second arm up to the place where the first may enter it.
         second: Vec<Node>,
-        /// Its rest.
+        /// The rest of the second arm.
         shared: Vec<Node>,
     },
-    /// Two places at which the lanes do the same together: some are at one of them, the others at the other.
+    /// Two places at which the lanes execute the same operation together: some lanes at one place,
+    /// the others at the other.
     Meet {
-        /// Whether the lanes in an arm know of each other.
+        /// Whether the lanes in an arm know each other.
         grouping: Grouping,
-        /// The number of the predicate that keeps the condition.
+        /// The number of the predicate that holds the condition.
         number: usize,
         /// The lanes for which it holds go to the first place.
         condition: String,
@@ -270,25 +273,27 @@ pub enum Node {
         before: [Vec<Node>; 2],
         /// The places.
         beats: [Beat; 2],
-        /// For each place a call of a function that does the same once, in the place's stead; or nothing.
+        /// For each place, an optional call of a function that executes the operation once, instead
+        /// of the place.
         calls: [Vec<Node>; 2],
         /// The statements after them.
         after: [Vec<Node>; 2],
-        /// Between the two, by all lanes.
+        /// Statements between the two places, for all lanes.
         middle: Vec<Node>,
     },
-    /// Leaves a loop around it, under a guard.
+    /// Leaves an enclosing loop, under a guard.
     Break(Departure),
-    /// Goes on with the next turn of a loop around it, under a guard.
+    /// Continues with the next iteration of an enclosing loop, under a guard.
     Continue(Departure),
-    /// Returns from the function, under a guard. Of the kernel: ends the thread, which leaves a value behind.
+    /// Returns from the function, under a guard. In the kernel it ends the thread, which stores a
+    /// value.
     Return {
         /// The guard.
         guard: String,
         /// The value.
         value: String,
     },
-    /// Ends the thread, which leaves a value behind, under a guard.
+    /// Ends the thread, under a guard; the thread stores a value.
     Exit {
         /// The guard.
         guard: String,
@@ -302,24 +307,25 @@ pub enum Node {
 /// A way out of a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// The lanes for which it holds leave.
+    /// The guard of the lanes that leave.
     pub guard: String,
-    /// How many loops around the innermost one are left, too.
+    /// The number of loops that are left in addition to the innermost one.
     pub levels: usize,
-    /// Whether all lanes that are together go, or none.
+    /// Whether all current lanes leave together, or none.
     pub uniform: bool,
 }
 
 /// A block of a [`Node::Graph`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GraphBlock {
-    /// The operation at the beginning of the block, together with the lanes in other blocks.
+    /// The operation at the start of the block, together with the lanes in other blocks.
     pub beat: Option<Beat>,
-    /// What it does.
+    /// Its statements.
     pub body: Vec<Node>,
-    /// If this holds it goes to the first target; without a condition it chooses among all by `brx.idx`.
+    /// If this holds, it goes to the first target. Without a condition it selects among all by
+    /// `brx.idx`.
     pub condition: Option<String>,
-    /// Where it goes; a power of two.
+    /// The targets; a power of two of them.
     pub targets: Vec<usize>,
 }
 
@@ -330,36 +336,39 @@ pub struct Program {
     pub family: Family,
     /// The statements of the kernel.
     pub body: Vec<Node>,
-    /// The functions. Those with higher numbers do not call those with lower ones, except for a share of their fuel.
+    /// The functions. Those with higher numbers call those with lower numbers only for a share of
+    /// their fuel.
     pub functions: Vec<Function>,
     /// Parameters and results of the functions.
     pub signatures: Vec<Signature>,
-    /// How parameters are passed: in registers, which allows several results, or else in the space of parameters.
+    /// The way to pass parameters: in registers, which allows several results, or else in parameter
+    /// space.
     pub in_registers: bool,
-    /// The bits of the fuel that the kernel gives to functions: how often they may call themselves.
+    /// The bits of the fuel that the kernel gives to functions: a limit on recursive calls.
     pub fuel: u32,
-    /// Whether unguarded branches say that they are uniform, as NVIDIA's compilers have it.
+    /// Whether unguarded branches are marked as uniform, as NVIDIA's compilers do.
     pub uniform_branches: bool,
     /// Whether the mask of all lanes is read from memory.
     pub opaque: bool,
-    /// The registers that the kernel shows in the end, by pool and number.
+    /// The registers that the kernel stores at the end, by pool and number.
     pub shown: Vec<(usize, usize)>,
-    /// What registers begin with, pool by pool.
+    /// The initial values of registers, pool by pool.
     pub starts: Vec<Vec<String>>,
     /// Performance directives of the entry.
     pub directives: Vec<String>,
-    /// The launch that it is for.
+    /// The launch.
     pub shape: Shape,
-    /// Whether products and sums may be fused without it being said, so that the compiler must be told not to.
+    /// Whether products and sums may be fused without a modifier, so that the compiler must be told
+    /// not to.
     pub contracts: bool,
-    /// Whether there are functions of which only bounds are known.
+    /// Whether it uses functions whose results are only known within bounds.
     pub approximates: bool,
-    /// Whether ptxas is known to do something in it otherwise than the PTX ISA says.
+    /// Whether ptxas is known to deviate from the PTX ISA in it.
     pub disputed: bool,
 }
 
 impl Node {
-    /// The bodies in it.
+    /// The bodies inside it.
     pub fn bodies(&self) -> Vec<&Vec<Node>> {
         match self {
             Node::If { then, otherwise, .. } => vec![then, otherwise],
@@ -378,7 +387,7 @@ impl Node {
         }
     }
 
-    /// The bodies in it, to change them.
+    /// The bodies inside it, mutably.
     pub fn bodies_mut(&mut self) -> Vec<&mut Vec<Node>> {
         match self {
             Node::If { then, otherwise, .. } => vec![then, otherwise],
@@ -405,7 +414,7 @@ impl Program {
         std::iter::once(&self.body).chain(functions).collect()
     }
 
-    /// The same, to change them.
+    /// The same, mutably.
     pub fn bodies_mut(&mut self) -> Vec<&mut Vec<Node>> {
         let functions =
             self.functions.iter_mut().flat_map(|function| [&mut function.body, &mut function.after]);
@@ -418,13 +427,13 @@ impl Program {
     }
 }
 
-/// Number of nodes in a body, nested ones included.
+/// The number of nodes in a body, including nested ones.
 pub fn count(body: &[Node]) -> usize {
     body.iter().map(|node| 1 + node.bodies().into_iter().map(|body| count(body)).sum::<usize>()).sum()
 }
 
-/// Whether a lane may leave a body before its end: by a `break` or `continue` of a loop around the body, or by a `return`.
-/// `loops` is the number of loops around the current part of the body, within it.
+/// Whether a lane may leave a body before its end: by a `break` or `continue` of a loop around the
+/// body, or by a `return`. `loops` is the number of loops inside the body around the current part.
 pub fn leaves(body: &[Node], loops: usize) -> bool {
     body.iter().any(|node| {
         let inner = loops

@@ -1,4 +1,4 @@
-//! A small generator of random numbers: equal seeds give equal kernels on every machine.
+//! A small random number generator: equal seeds give equal kernels on every machine.
 
 /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
 #[derive(Clone, Debug)]
@@ -34,7 +34,8 @@ impl Random {
         list[self.below(list.len())]
     }
 
-    /// Bits as they trouble arithmetic: small numbers, powers of two, their neighbours, infinities.
+    /// Bits that are difficult for arithmetic: small numbers, powers of two, their neighbours,
+    /// infinities.
     pub fn word(&mut self, width: u32) -> u64 {
         let bits = match self.below(8) {
             0 => self.bits() % 5,
@@ -50,7 +51,8 @@ impl Random {
         bits & (u64::MAX >> (64 - width))
     }
 
-    /// Bits of a double as they trouble arithmetic: numbers of single precision and their neighbours, any bits.
+    /// Bits of a double that are difficult for arithmetic: numbers of single precision and their
+    /// neighbours, any bits.
     pub fn double(&mut self) -> u64 {
         match self.below(4) {
             0 => self.bits(),

@@ -1,12 +1,13 @@
 //! Makes a failing trial smaller, as long as it fails in the same way.
 //!
-//! In: a trial, its failure, and the test. Out: a trial from which nothing more can be taken.
+//! In: a trial, its failure, and the test. Out: a trial from which nothing more can be removed.
 //!
-//! Delta debugging (Zeller, Hildebrandt: Simplifying and Isolating Failure-Inducing Input, 2002) over the tree of statements:
-//! runs of nodes are removed, half of all first, single ones last; then compound statements give way to their bodies,
-//! statements to moves of zero, operands to constants, settings and launch to the simplest ones; until nothing changes. Each
-//! step leaves a well-defined kernel, for the reasons given in [`generate`](crate::generate). Cost: a test for each step, some
-//! hundreds in all.
+//! The method is delta debugging (Zeller, Hildebrandt: Simplifying and Isolating Failure-Inducing
+//! Input, 2002) on the tree of statements. First runs of nodes are removed, half of all nodes
+//! first, single nodes last. Then compound statements are replaced by their bodies, statements by
+//! moves of zero, operands by constants, and settings and launch by the simplest ones, until
+//! nothing changes. Each step leaves a well-defined kernel, for the reasons given in
+//! [`generate`](crate::generate). The cost is one test per step, some hundreds in all.
 
 mod calls;
 
@@ -46,7 +47,7 @@ struct Reducer<'a> {
 }
 
 impl Reducer<'_> {
-    /// Takes a smaller trial if it still fails in the same way.
+    /// Accepts a smaller trial if it still fails in the same way.
     fn accept(&mut self, smaller: Trial) -> bool {
         if smaller == self.trial {
             return false;
@@ -141,7 +142,7 @@ impl Reducer<'_> {
             .enumerate()
             .flat_map(|(pool, list)| (0..list.len()).map(move |index| (pool, index)))
             .collect();
-        // Most are not in the text at all.
+        // Most registers are not in the text at all.
         self.with(|program| places.iter().for_each(|&(pool, index)| zero_start(program, pool, index)));
         let text = self.trial.text();
         for (pool, index) in places {
@@ -152,7 +153,7 @@ impl Reducer<'_> {
         }
     }
 
-    /// Tries each of a number of edits: how many there are now, and how to make one.
+    /// Tries a number of edits: `number` counts them, and `make` makes one.
     fn edit(&mut self, number: fn(&[Node]) -> usize, make: fn(&mut Vec<Node>, &mut usize) -> bool) {
         let mut at = 0;
         while at < self.trial.program.bodies().into_iter().map(|body| number(body)).sum() {
@@ -177,7 +178,7 @@ fn zero_start(program: &mut Program, pool: usize, index: usize) {
     program.starts[pool][index] = zero.to_string();
 }
 
-/// Removes the nodes whose numbers, in the order of the text, are in the range.
+/// Removes the nodes whose numbers, in text order, are in the range.
 fn remove(body: &mut Vec<Node>, range: std::ops::Range<usize>, index: &mut usize) {
     body.retain_mut(|node| {
         let number = *index;
@@ -198,7 +199,8 @@ fn count_bodies(body: &[Node]) -> usize {
     body.iter().map(of).sum()
 }
 
-/// Replaces a compound statement by its body number `left`. What stands under a condition may as well stand without it.
+/// Replaces a compound statement by its body number `left`. The kernel stays well-defined if a
+/// conditional body runs unconditionally.
 fn unwrap_body(body: &mut Vec<Node>, left: &mut usize) -> bool {
     for index in 0..body.len() {
         // A body for some lanes may name them in its votes.
@@ -222,7 +224,7 @@ fn unwrap_body(body: &mut Vec<Node>, left: &mut usize) -> bool {
     false
 }
 
-/// Whether a statement of a body has the word.
+/// Whether a statement of a body contains the word.
 fn names(body: &[Node], word: &str) -> bool {
     body.iter().any(|node| match node {
         Node::Statement(statement) => statement.text("").contains(word),
@@ -241,7 +243,7 @@ fn count_pieces(body: &[Node]) -> usize {
     body.iter().map(of).sum()
 }
 
-/// Number of edits of the pieces of a statement.
+/// The number of edits of the parts of a statement.
 fn edits(statement: &Statement) -> usize {
     let of = |piece: &Piece| match piece {
         Piece::Read { simpler, .. } => simpler.len(),
@@ -281,7 +283,8 @@ fn simplify(statement: &mut Statement, mut left: usize) {
         match piece {
             Piece::Read { operand, simpler } => {
                 if left < simpler.len() {
-                    // What comes first is the simplest; it need not be tried again.
+                    // The first replacement is the simplest, so the others need not be tried
+                    // afterwards.
                     *operand = simpler[left].clone();
                     simpler.truncate(left);
                     return;
@@ -304,7 +307,7 @@ fn count_statements(body: &[Node]) -> usize {
     count(body)
 }
 
-/// Replaces a statement by moves of zero to what it writes.
+/// Replaces a statement by moves of zero to its destinations.
 fn replace_statement(body: &mut Vec<Node>, left: &mut usize) -> bool {
     for node in body {
         if *left == 0 {
@@ -346,7 +349,8 @@ mod tests {
     use crate::execute::Who;
     use crate::program::Family;
 
-    /// A kernel with functions is cut down to one indirect call, of functions that do, take and give nothing.
+    /// A kernel with functions is reduced to one indirect call of functions without statements,
+    /// parameters and results.
     #[test]
     fn a_call_is_left() {
         let mut reduced = 0;
@@ -369,9 +373,9 @@ mod tests {
         assert!(reduced > 3, "only {reduced} kernels call indirectly");
     }
 
-    /// A kernel is cut down to the one statement that is to blame.
+    /// A kernel is reduced to the one statement that causes the failure.
     #[test]
-    fn what_is_to_blame_is_left() {
+    fn the_cause_of_a_failure_is_left() {
         let blamed = "popc.b32";
         let mut reduced = 0;
         for seed in 0..600 {

@@ -1,19 +1,20 @@
 //! Regions of convergence barriers that lanes leave by a branch.
 //!
-//! In graphs of blocks ptxas lets lanes go out of a region without `BREAK`, while others wait for them at its `BSYNC`. In the
-//! simulator a lane is of a barrier until it comes to it, breaks it or exits. See `docs/facts/ptxas.md`.
+//! In graphs of blocks, ptxas lets lanes leave a region without `BREAK` while others wait for them
+//! at its `BSYNC`. In the simulator a lane belongs to a barrier until it reaches the barrier,
+//! breaks out of it or exits. See `docs/facts/ptxas.md`.
 
 use std::collections::HashMap;
 
 use ptxc_sass::{Op, OperandKind, Program};
 use ptxc_sim::{Case, run_sass_observed};
 
-/// Whether in a run a lane comes to the `BSSY` of a barrier while it is still of it.
+/// Whether a lane in a run reaches the `BSSY` of a barrier to which it still belongs.
 pub(crate) fn entered_twice(case: &Case, program: &Program, options: &ptxc_sim::Options) -> bool {
-    // For each warp and barrier its lanes.
+    // The lanes of each warp and barrier.
     let mut members: HashMap<([u32; 3], u32, u8), u32> = HashMap::new();
     let mut found = false;
-    // What comes of the run is known.
+    // The result of the run is known.
     let _ = run_sass_observed(case, program, options, &mut |executed| {
         let Some(coded) = program.insts.get(executed.pc as usize) else { return };
         let barrier = coded.inst.operands.iter().find_map(|operand| match operand.kind {

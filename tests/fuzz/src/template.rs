@@ -4,15 +4,17 @@
 //! [fuses] [approximates] [disputed] [unguarded] [everyone] instruction [; instruction]…
 //! ```
 //!
-//! In an instruction `!r` is a register that is written, `=r` one that is read, `?r` a register or constant that is read;
-//! `r` is a word of 32 bits, `d` of 64, `h` of 16, `f` and `e` are of single and double precision, `p` predicates. A flavour in front of the class (`!wr`, `!up`) makes a
-//! destination one that is the same in all threads of a warp or CTA. `<a|b>` is a choice, `@4` an address for so many bytes,
-//! `$s` its space with a dot, `$m` the lanes that are here, `$l` one of them, `$g` the mask of the lanes that are here and know of each other. All that a template allows is
-//! well-defined, wherever a statement of its file may stand.
+//! In an instruction, `!r` is a register that is written, `=r` a register that is read, and `?r` a
+//! register or constant that is read. `r` is a word of 32 bits, `d` of 64, `h` of 16; `f` and `e`
+//! have single and double precision, `p` are predicates. A flavour before the class (`!wr`, `!up`)
+//! makes a destination the same in all threads of a warp or CTA. `<a|b>` is a choice, `@4` an
+//! address aligned for 4 bytes, and `$s` its space with a dot. `$m` is the mask of the current
+//! lanes, `$l` one of them, and `$g` the mask of the current lanes if they know each other. Every
+//! instance of a template is well-defined wherever a statement of its file may occur.
 
 use std::sync::LazyLock;
 
-/// What happens to an operand.
+/// The role of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A register that is written.
@@ -26,38 +28,38 @@ pub enum Role {
 /// A part of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
-    /// Itself.
+    /// Literal text.
     Text(String),
-    /// One of several.
+    /// One of several alternatives.
     Choice(Vec<Vec<Token>>),
-    /// An operand: what happens to it, its flavour if it has one of its own, its class.
+    /// An operand: its role, its own flavour if it has one, its class.
     Operand(Role, Option<char>, char),
-    /// An address aligned for so many bytes.
+    /// An address aligned for this number of bytes.
     Address(u32),
     /// The space of the address, with its dot.
     Space,
-    /// The lanes that are here.
+    /// The mask of the current lanes.
     Lanes,
-    /// A lane that is here.
+    /// A current lane.
     Lane,
-    /// The mask of the lanes that are here and know of each other.
+    /// The mask of the current lanes, which know each other.
     Group,
 }
 
-/// A statement with blanks.
+/// A statement with placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     /// Its parts.
     pub tokens: Vec<Token>,
     /// Whether it has a sum or product that may be fused with another.
     pub contracts: bool,
-    /// Whether only bounds are known of its result.
+    /// Whether its result is only known within bounds.
     pub approximates: bool,
-    /// Whether ptxas is known to do otherwise than the PTX ISA says.
+    /// Whether ptxas is known to deviate from the PTX ISA.
     pub disputed: bool,
-    /// Whether it does so where there is a guard.
+    /// Whether ptxas does so if there is a guard.
     pub disputed_if_guarded: bool,
-    /// Whether no thread may have ended.
+    /// Whether it requires that no thread has ended.
     pub everyone: bool,
 }
 
@@ -80,13 +82,13 @@ pub static ATOMIC: Templates = LazyLock::new(|| read(include_str!("../templates/
 pub static COMPUTED: Templates = LazyLock::new(|| read(include_str!("../templates/computed.txt")));
 /// Updates by all threads.
 pub static SHARED_BY_ALL: Templates = LazyLock::new(|| read(include_str!("../templates/shared_by_all.txt")));
-/// Lanes of a warp together.
+/// Operations of the lanes of a warp together.
 pub static WARP: Templates = LazyLock::new(|| read(include_str!("../templates/warp.txt")));
-/// All lanes of a warp together.
+/// Operations of all lanes of a warp together.
 pub static SHUFFLE: Templates = LazyLock::new(|| read(include_str!("../templates/shuffle.txt")));
-/// Lanes of a warp together that know of each other.
+/// Operations of lanes of a warp that know each other.
 pub static GROUP: Templates = LazyLock::new(|| read(include_str!("../templates/group.txt")));
-/// All threads of a CTA together.
+/// Operations of all threads of a CTA together.
 pub static CTA: Templates = LazyLock::new(|| read(include_str!("../templates/cta.txt")));
 
 fn read(file: &str) -> Vec<Template> {
@@ -95,7 +97,7 @@ fn read(file: &str) -> Vec<Template> {
 }
 
 impl Template {
-    /// Whether its text has one of the words.
+    /// Whether its text contains one of the words.
     pub fn names(&self, words: &[&str]) -> bool {
         self.tokens.iter().any(|token| match token {
             Token::Text(text) => {
@@ -138,9 +140,9 @@ fn tokens(text: &str) -> Vec<Token> {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let taken = match first {
-            '<' => rest.split_once('>').map(|(choices, behind)| {
+            '<' => rest.split_once('>').map(|(choices, after)| {
                 let choices = choices[1..].split('|').map(tokens).collect();
-                (Token::Choice(choices), behind)
+                (Token::Choice(choices), after)
             }),
             '!' | '=' | '?' => operand(rest),
             '@' => {
@@ -160,9 +162,9 @@ fn tokens(text: &str) -> Vec<Token> {
             _ => None,
         };
         match taken {
-            Some((token, behind)) => {
+            Some((token, after)) => {
                 list.push(token);
-                rest = behind;
+                rest = after;
             }
             None => {
                 let length = first.len_utf8();
@@ -177,7 +179,7 @@ fn tokens(text: &str) -> Vec<Token> {
     list
 }
 
-/// The operand at the beginning of a text and what is behind it.
+/// The operand at the beginning of a text, and the rest of the text.
 fn operand(text: &str) -> Option<(Token, &str)> {
     let mut chars = text.chars();
     let role = match chars.next()? {

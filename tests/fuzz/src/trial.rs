@@ -1,4 +1,4 @@
-//! A trial: all that a seed stands for.
+//! A trial: everything that a seed determines.
 
 use crate::execute::{Failure, Other, Settings, execute, execute_beside};
 use crate::launch::case;
@@ -6,14 +6,14 @@ use crate::program::{Family, Program};
 use crate::random::Random;
 use crate::{generate, launch};
 
-/// A kernel, its launch, how it is compiled and run.
+/// A kernel, its launch, and the options to compile and run it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trial {
     /// The kernel.
     pub program: Program,
-    /// The seed of what memory holds before the launch.
+    /// The seed of the initial content of memory.
     pub data: u64,
-    /// How it is compiled and executed.
+    /// The options to compile and execute it.
     pub settings: Settings,
 }
 
@@ -29,12 +29,13 @@ impl Trial {
         let program = generate::program(&mut random, family, size);
         let data = random.bits();
         let mut settings = Settings::random(&mut random);
-        // Parameters of a function take up to 40 registers, and the address, the stack and alignment some more: with fewer
-        // registers the answer is E0901.
+        // Parameters of a function take up to 40 registers, and the address, the stack and
+        // alignment take some more: with fewer registers the compiler reports E0901.
         if family == Family::Calls {
             settings.max_regs = settings.max_regs.max(48);
         }
-        // What may be fused is not, so that all engines round as often; what is not exact is the same everywhere.
+        // Operations that may be fused are not, so that all engines round equally often. Inexact
+        // results are the same in all engines.
         settings.fmad &= !program.contracts;
         if program.approximates {
             settings.mufu_error = 0;
@@ -47,24 +48,24 @@ impl Trial {
         self.program.text()
     }
 
-    /// Compiles and runs it.
+    /// Compiles and runs the trial.
     ///
     /// # Errors
-    /// What went wrong.
+    /// The failure.
     pub fn run(&self) -> Result<(), Failure> {
         execute(&self.text(), &case(self.program.shape, self.data), &self.settings)
     }
 
-    /// Compiles and runs it, also as another compiler has it.
+    /// Compiles and runs the trial, also with another compiler.
     ///
     /// # Errors
-    /// What went wrong.
+    /// The failure.
     pub fn run_beside(&self, other: &Other<'_>) -> Result<(), Failure> {
         let case = case(self.program.shape, self.data);
         execute_beside(&self.text(), &case, &self.settings, Some(other))
     }
 
-    /// A line that says how it is run.
+    /// A line with the options of the run.
     pub fn conditions(&self) -> String {
         let launch::Shape { grid, block } = self.program.shape;
         format!("{}, grid {grid:?}, block {block:?}, data {}", self.settings, self.data)

@@ -1,6 +1,7 @@
-//! A few random kernels, and kernels of `tests/flow`, whose control flow is what no compiler makes.
+//! Some random kernels, and the kernels of `tests/flow`, whose control flow no compiler generates.
 //!
-//! `PTXC_FUZZ_CASES` sets how many seeds are tried, `PTXC_FUZZ_SEED` the first; `cargo xtask fuzz` tries many.
+//! `PTXC_FUZZ_CASES` sets the number of seeds, and `PTXC_FUZZ_SEED` the first; `cargo xtask fuzz`
+//! tries many.
 
 use std::path::Path;
 use std::thread::available_parallelism;

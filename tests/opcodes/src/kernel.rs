@@ -1,28 +1,28 @@
-//! Kernels of steps: the operands that steps name are loaded, their results are stored.
+//! Kernels of steps: the operands that the steps name are loaded, and their results are stored.
 //!
-//! | name | is |
+//! | name | meaning |
 //! |---|---|
 //! | `w0` …, `x0` …, `q0` …, `h0` …, `p0` … | 32, 64, 128 and 16 bits and predicates that each thread loads |
 //! | `uw0` …, `ux0` …, `uh0` … | 32, 64 and 16 bits that are parameters |
-//! | `vw0` …, `vx0` …, `vp0` … | 32 and 64 bits and predicates that are computed of parameters |
+//! | `vw0` …, `vx0` …, `vp0` … | 32 and 64 bits and predicates that are computed from parameters |
 //! | `ga`, `na`, `sa`, `la`, `ka` | addresses that depend on the thread: global, generic, shared, local, constant |
-//! | `gu`, `nu`, `su`, `lu`, `ku` | addresses of such memory that don't |
-//! | `pu`, `nb` | the address of the parameter `blob`: there, and generic |
+//! | `gu`, `nu`, `su`, `lu`, `ku` | addresses of these spaces that do not depend on the thread |
+//! | `pu`, `nb` | the address of the parameter `blob`: in parameter space, and generic |
 //! | `cell`, `tile`, `phase`, `loc`, `cc`, `blob` | variables: global, shared, an `mbarrier`, local, constant, a parameter |
 //! | `rw`, `rx`, `rq`, `rh`, `rp` and `rw0` … | results, which are stored |
 //! | `aw0` …, `ax0` …, `ah0` …, `ap0` … | results that have a loaded value before the step |
-//! | `dw`, `dx`, `dq`, `dh`, `dp` and `dw0` … | results that nobody reads |
+//! | `dw`, `dx`, `dq`, `dh`, `dp` and `dw0` … | results that are not used |
 //!
-//! Thread `t` finds its operands at `in + 4096 t` and leaves its results at `out + 65536 t`.
+//! Thread `t` has its operands at `in + 4096 t` and stores its results at `out + 65536 t`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::target::Target;
 
-/// Bytes of operands of a thread.
+/// Bytes of operands per thread.
 const OPERANDS: u32 = 4096;
-/// Bytes of results of a thread.
+/// Bytes of results per thread.
 const RESULTS: u32 = 65536;
 
 /// The parameters of each kernel.
@@ -33,7 +33,7 @@ const PARAMETERS: &str = ".param .u64 in, .param .u64 mem, .param .u64 out, .par
 const VARIABLES: &str =
     ".visible .global .align 128 .b8 cell[8192];\n.visible .const .align 128 .b8 cc[8192];\n";
 
-/// The words in a text that may be names: no part of an opcode or a number.
+/// The words in a text that may be names, except for parts of an opcode or a number.
 fn names(text: &str) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     let mut start = None;
@@ -62,7 +62,7 @@ fn numbered(name: &str) -> Option<(&str, u32)> {
     Some((letters, if digits.is_empty() { 0 } else { digits.parse().ok()? }))
 }
 
-/// The width of what a letter stands for, 1 for a predicate.
+/// The width that a letter stands for, 1 for a predicate.
 fn width(letter: &str) -> Option<u32> {
     Some(match letter {
         "w" => 32,
@@ -74,7 +74,7 @@ fn width(letter: &str) -> Option<u32> {
     })
 }
 
-/// A register of so many bits.
+/// A register of `bits` bits.
 fn declare(bits: u32, name: &str) -> String {
     match bits {
         1 => format!(".reg .pred {name};\n"),
@@ -156,7 +156,7 @@ fn operand(name: &str) -> Option<String> {
     }
 }
 
-/// What a step writes: the lines in front of it and behind it.
+/// The lines before and after a step that writes the result.
 fn result(name: &str, place: &mut u32) -> Option<(String, String)> {
     let (kind, rest) = name.split_at_checked(1)?;
     let (letter, number) = numbered(rest)?;
@@ -186,13 +186,14 @@ fn result(name: &str, place: &mut u32) -> Option<(String, String)> {
     Some((before, after))
 }
 
-/// What stands in front of a module's kernels.
+/// The text before a module's kernels.
 pub fn header(version: &str, target: Target, independent: bool) -> String {
     let mode = if independent { ", texmode_independent" } else { "" };
     format!(".version {version}\n.target {target}{mode}\n.address_size 64\n{VARIABLES}")
 }
 
-/// A kernel of steps, and for each of them its first and last line, counted from the kernel's first, which is 0.
+/// A kernel of steps, and the first and last line of each step, counted from 0 at the kernel's
+/// first line.
 pub fn entry(name: &str, directives: &str, steps: &[String]) -> (String, Vec<(usize, usize)>) {
     let mut words = BTreeSet::new();
     let mut body = String::new();
@@ -203,9 +204,9 @@ pub fn entry(name: &str, directives: &str, steps: &[String]) -> (String, Vec<(us
         let named = names(step);
         let (mut before, mut after) = (String::new(), String::new());
         for name in &named {
-            if let Some((front, behind)) = result(name, &mut place) {
+            if let Some((front, suffix)) = result(name, &mut place) {
                 before += &front;
-                after += &behind;
+                after += &suffix;
             }
         }
         let text = format!("{{\n{before}{};\n{after}}}\n", step.replace("; ", ";\n").trim_end_matches(';'));

@@ -1,9 +1,10 @@
 //! PTX from which ptxas makes every opcode and form.
 //!
-//! In: nothing but the tables in `tables/`, a text file for each family of instructions, with some hundred templates that
-//! stand for some thousand instructions on operands of every kind: loaded, from parameters, computed on the uniform datapath, immediate,
-//! from constant memory. Out: modules, each a kernel with some dozens of these; their results are
-//! stored, so that no assembler may leave them out. They are for looking at code, not for running it.
+//! In: only the tables in `tables/`, a text file for each family of instructions. They have some
+//! hundred templates, which expand to some thousand instructions on operands of every kind: loaded,
+//! from parameters, computed on the uniform datapath, immediate, from constant memory. Out:
+//! modules, each a kernel with some dozens of these instructions. Their results are stored, so that
+//! no assembler may drop them. The code is for inspection, not for execution.
 //!
 //! ```
 //! use ptxc_opcodes::{FAMILIES, Target, modules};
@@ -13,8 +14,9 @@
 //! assert!(made.iter().any(|module| module.text.contains("cp.async.bulk.tensor.5d")));
 //! ```
 //!
-//! The rooms: [`template`] is the language of the tables, [`table`] reads them, [`kernel`] puts instructions into a
-//! kernel, [`module`](mod@module) divides them among modules, [`oracle`] compiles one and finds out what ptxas does not take of it.
+//! The modules: [`template`] is the language of the tables, [`table`] reads them, [`kernel`] puts
+//! instructions into a kernel, [`module`](mod@module) divides them among modules, and [`oracle`]
+//! compiles a module and finds the steps that ptxas refuses.
 
 pub mod kernel;
 pub mod module;

@@ -1,4 +1,5 @@
-//! `cargo run -p ptxc-opcodes -- DIR`: writes the modules as files, and says which steps ptxas does not take.
+//! `cargo run -p ptxc-opcodes -- DIR`: writes the modules as files, and reports the steps that
+//! ptxas refuses.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -7,21 +8,22 @@ use clap::Parser;
 use ptxc_opcodes::{FAMILIES, Module, Oracle, Target, modules};
 use rayon::prelude::*;
 
-/// Writes PTX from which ptxas makes every opcode and form. With ptxas at hand, beside each file the cubin.
+/// Write PTX from which ptxas makes every opcode and form. If ptxas is available, also write the
+/// cubin next to each file.
 #[derive(Parser)]
 struct Cli {
     /// The folder for the files.
     folder: PathBuf,
-    /// A target, such as sm_90a; may be given several times (default: all).
+    /// Only this target, such as sm_90a; may be repeated (default: all).
     #[arg(long)]
     target: Vec<Target>,
-    /// A family, such as integer; may be given several times (default: all).
+    /// Only this family, such as integer; may be repeated (default: all).
     #[arg(long)]
     family: Vec<String>,
 }
 
 impl Cli {
-    /// The modules that are asked for.
+    /// The requested modules.
     fn modules(&self) -> Result<Vec<Module>, String> {
         if let Some(name) = self.family.iter().find(|name| FAMILIES.iter().all(|family| family.name != *name))
         {
@@ -54,7 +56,8 @@ impl Cli {
         Ok(refused)
     }
 
-    /// Writes a module with what ptxas makes of it; how many of its steps ptxas refuses.
+    /// Writes a module with the cubin of ptxas, and returns the number of its steps that ptxas
+    /// refuses.
     fn write(&self, module: &Module, oracle: Option<&Oracle>) -> Result<usize, String> {
         let save = |extension: &str, bytes: &[u8]| {
             let path = self.folder.join(format!("{}.{extension}", module.name));

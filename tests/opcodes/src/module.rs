@@ -6,10 +6,10 @@ use crate::kernel::{entry, header};
 use crate::table::Family;
 use crate::target::Target;
 
-/// A step and the lines of its module that are its own, counted from 1.
+/// A step and its lines in the module, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The instruction as its template says it, with the names of its operands.
+    /// The instruction as in its template, with the names of its operands.
     pub text: String,
     /// Its lines.
     pub lines: RangeInclusive<usize>,
@@ -20,18 +20,18 @@ pub struct Step {
 pub struct Module {
     /// `sm_80-integer-3`.
     pub name: String,
-    /// What it is compiled for.
+    /// The target that it is compiled for.
     pub target: Target,
     /// The PTX.
     pub text: String,
-    /// What it is there for.
+    /// Its steps.
     pub steps: Vec<Step>,
-    /// Its lines in front of the kernel, and the kernel's directives.
+    /// Its lines before the kernel, and the kernel's directives.
     frame: (String, String),
 }
 
 impl Module {
-    /// A kernel of steps behind the lines and with the directives of its `frame`.
+    /// A kernel of steps, with the lines before it and the directives of its `frame`.
     pub(crate) fn new(name: String, target: Target, frame: (String, String), steps: &[String]) -> Module {
         let (kernel, ranges) = entry("k", &frame.1, steps);
         let before = frame.0.matches('\n').count() + 1;
@@ -40,12 +40,12 @@ impl Module {
         Module { name, target, text: format!("{}{kernel}", frame.0), steps, frame }
     }
 
-    /// How many of its lines stand in front of the kernel.
+    /// The number of its lines before the kernel.
     pub fn frame_lines(&self) -> usize {
         self.frame.0.matches('\n').count()
     }
 
-    /// The same with some of its steps: those whose number `keep` holds for.
+    /// The same with the steps for whose numbers `keep` returns true.
     pub fn with(&self, keep: impl Fn(usize) -> bool) -> Module {
         let steps = self.steps.iter().enumerate().filter(|(number, _)| keep(*number));
         let steps: Vec<String> = steps.map(|(_, step)| step.text.clone()).collect();
@@ -56,7 +56,7 @@ impl Module {
 /// The modules of a family for a target.
 ///
 /// # Errors
-/// The family's table can't be read.
+/// The family's table cannot be read.
 pub fn modules(family: &Family, target: Target) -> Result<Vec<Module>, String> {
     let mut made: Vec<Module> = Vec::new();
     for section in family.sections()? {

@@ -1,4 +1,5 @@
-//! What NVIDIA's ptxas makes of modules. It checks; it is never part of the product.
+//! The results of NVIDIA's ptxas for modules. It is used for checks only, and is never part of the
+//! product.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,28 +11,28 @@ use crate::module::Module;
 #[derive(Clone, Debug)]
 pub struct Oracle(PathBuf);
 
-/// What became of a module.
+/// The result for a module.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// The module, with the steps that ptxas takes.
+    /// The module, with the steps that ptxas accepts.
     pub module: Module,
-    /// The steps that it does not take, and what it says of them.
+    /// The steps that it refuses, with its messages.
     pub refused: Vec<(String, String)>,
-    /// The object file; `None` where nothing is left of the module.
+    /// The object file; `None` if no step of the module is left.
     pub cubin: Option<Vec<u8>>,
 }
 
 impl Oracle {
-    /// The program in the folder that `ORACLE` names; `None` where it is not.
+    /// The program in the folder that `ORACLE` names; `None` if it is not there.
     pub fn find() -> Option<Oracle> {
         let program = PathBuf::from(std::env::var_os("ORACLE")?).join("ptxas");
         program.is_file().then_some(Oracle(program))
     }
 
-    /// Compiles a module. Steps that ptxas does not take are left out.
+    /// Compiles a module. Steps that ptxas refuses are omitted.
     ///
     /// # Errors
-    /// ptxas can't be run.
+    /// ptxas cannot be run.
     pub fn compile(&self, module: &Module) -> Result<Compiled, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let mut refused = Vec::new();
@@ -64,7 +65,7 @@ impl Oracle {
                 accused.insert(0, messages.lines().next().unwrap_or("no message").to_string());
             }
             if accused.is_empty() {
-                // A message without a line is about one of the halves.
+                // A message without a line refers to one of the halves.
                 let middle = module.steps.len() / 2;
                 let (first, _) = self.attempt(module.with(|at| at < middle), folder, refused)?;
                 let (second, _) = self.attempt(module.with(|at| at >= middle), folder, refused)?;
@@ -85,7 +86,7 @@ impl Oracle {
         Ok((module, None))
     }
 
-    /// The cubin of a module, or what ptxas says of it.
+    /// The cubin of a module, or ptxas's messages.
     fn ask(&self, module: &Module, folder: &Path) -> Result<Result<Vec<u8>, String>, String> {
         let (ptx, cubin) = (folder.join("k.ptx"), folder.join("k.cubin"));
         std::fs::write(&ptx, &module.text).map_err(|error| error.to_string())?;
@@ -105,7 +106,7 @@ impl Oracle {
     }
 }
 
-/// The line that an error is about, and what it says.
+/// The line of an error, and its message.
 fn located(message: &str) -> Option<(usize, String)> {
     let (_, rest) = message.split_once(", line ")?;
     let (line, what) = rest.split_once(';')?;
@@ -129,9 +130,10 @@ mod tests {
     }
 
     #[test]
-    fn what_ptxas_does_not_take_is_left_out_and_named() {
+    fn refused_steps_are_left_out_and_named() {
         let Some(oracle) = Oracle::find() else {
-            // The harness hides what `eprintln!` writes.
+            // Prints to standard error directly, because the test harness hides the output of
+            // `eprintln!`.
             let _ = writeln!(std::io::stderr(), "SKIPPED: refusals of ptxas; ORACLE names no folder with it");
             return;
         };

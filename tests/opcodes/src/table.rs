@@ -1,26 +1,26 @@
-//! The tables: which templates there are, for which targets.
+//! The tables: the templates, and their targets.
 //!
-//! A table is a text file for a family of instructions. Its lines are
+//! A table is a text file for a family of instructions. It has these kinds of lines:
 //!
-//! | line | means |
+//! | line | meaning |
 //! |---|---|
 //! | `# …` | a comment |
 //! | `let int = s32\|u32` | `$int` stands for this text in the lines below |
-//! | `[sm_80]` | templates for sm_80 and all that is newer; for sm_90a are only those of sections `[sm_90a]` |
-//! | `[sm_75..sm_89]`, `[sm_80, sm_90]`, `[sm_80 only]` | from one to another; these alone |
-//! | `[sm_80 ptx 7.0]` | in a module of this `.version`, other than [`VERSION`] |
-//! | `[sm_80 independent]` | with samplers apart from textures |
-//! | `[sm_80 each 8]` | with so many steps a kernel, other than [`EACH`] |
-//! | `! …` | a line in front of the kernels: of all the table, or if it follows a section's head, of the section |
-//! | `% …` | a directive of the kernels, as `% .reqntid 128, 1, 1` |
-//! | else | a [template](crate::template) of an instruction, or several with `;` between them |
+//! | `[sm_80]` | templates for sm_80 and all newer targets; for sm_90a, only sections `[sm_90a]` count |
+//! | `[sm_75..sm_89]`, `[sm_80, sm_90]`, `[sm_80 only]` | a range of targets; only these targets |
+//! | `[sm_80 ptx 7.0]` | in a module of this `.version` instead of [`VERSION`] |
+//! | `[sm_80 independent]` | with samplers separate from textures |
+//! | `[sm_80 each 8]` | with this number of steps per kernel instead of [`EACH`] |
+//! | `! …` | a line before the kernels: of the whole table, or if it follows a section's head, of the section |
+//! | `% …` | a directive of the kernels, such as `% .reqntid 128, 1, 1` |
+//! | other | a [template](crate::template) of an instruction, or several with `;` between them |
 
 use crate::target::Target;
 use crate::template::expand;
 
-/// The `.version` of modules, unless a section names another.
+/// The `.version` of modules, unless a section gives another.
 pub const VERSION: &str = "9.0";
-/// The steps of a kernel, unless a section says another number.
+/// The number of steps per kernel, unless a section gives another.
 pub const EACH: usize = 48;
 
 /// A family of instructions with the text of its table.
@@ -43,18 +43,18 @@ families! {
     "integer" "float" "double" "half" "convert" "memory" "atomic" "warp" "video" "barrier" "control" "matrix" "texture" "bulk" "warpgroup"
 }
 
-/// What the templates of a section have in common.
+/// The common properties of the templates of a section.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
     /// The targets that have it.
     pub targets: Vec<Target>,
     /// The `.version` of its modules.
     pub version: String,
-    /// Whether textures and samplers are named apart.
+    /// Whether textures and samplers are separate.
     pub independent: bool,
-    /// Steps a kernel.
+    /// Steps per kernel.
     pub each: usize,
-    /// Lines in front of its kernels.
+    /// Lines before its kernels.
     pub module: String,
     /// Directives of its kernels.
     pub directives: String,
@@ -66,7 +66,7 @@ impl Family {
     /// The sections of its table.
     ///
     /// # Errors
-    /// A line can't be read.
+    /// A line cannot be read.
     pub fn sections(&self) -> Result<Vec<Section>, String> {
         let mut lets: Vec<(String, String)> = Vec::new();
         let mut common = String::new();
@@ -86,7 +86,7 @@ impl Family {
             let line = substitute(line, &lets);
             if let Some((name, text)) = line.strip_prefix("let ").and_then(|rest| rest.split_once('=')) {
                 lets.push((format!("${}", name.trim()), text.trim().to_string()));
-                // Of two names of which one begins with the other, the longer one is meant.
+                // If one name is the beginning of another, the longer one is meant.
                 lets.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
                 continue;
             }
@@ -104,16 +104,16 @@ impl Family {
     }
 }
 
-/// Replaces names by what they stand for.
+/// Replaces names by their texts.
 fn substitute(line: &str, lets: &[(String, String)]) -> String {
     lets.iter().fold(line.to_string(), |line, (name, text)| line.replace(name, text))
 }
 
-/// Reads what stands behind `[`.
+/// Parses the text after `[`.
 fn head_of(head: &str) -> Result<Section, String> {
     let (head, rest) = head.split_once(']').ok_or("a `[` without its `]`")?;
     if !rest.trim().is_empty() {
-        return Err(format!("{rest} behind a section's head"));
+        return Err(format!("{rest} after a section's head"));
     }
     let mut section = Section { version: VERSION.to_string(), each: EACH, ..Section::default() };
     let mut words = head.split([' ', ',']).filter(|word| !word.is_empty());
@@ -145,10 +145,10 @@ fn head_of(head: &str) -> Result<Section, String> {
 }
 
 impl Section {
-    /// The instructions that its templates stand for.
+    /// The instructions that its templates expand to.
     ///
     /// # Errors
-    /// A template can't be read.
+    /// A template cannot be read.
     pub fn steps(&self) -> Result<Vec<String>, String> {
         let mut steps = Vec::new();
         for template in &self.templates {

@@ -1,9 +1,9 @@
-//! What PTX is compiled for.
+//! The targets that PTX is compiled for.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A name that ptxas knows behind `-arch`.
+/// A name that ptxas accepts after `-arch`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
     /// Turing.
@@ -16,8 +16,8 @@ pub enum Target {
     Sm89,
     /// Hopper.
     Sm90,
-    /// Hopper with the instructions that no other architecture is promised to have. It is given these alone: the rest
-    /// is the code of [`Target::Sm90`].
+    /// Hopper with the instructions that are not promised for other architectures. It gets only
+    /// these: the rest is the code of [`Target::Sm90`].
     Sm90a,
 }
 
@@ -38,7 +38,7 @@ impl Target {
         }
     }
 
-    /// The number of the architecture: 90 for both that are called so.
+    /// The number of the architecture: 90 for both Hopper targets.
     pub const fn number(self) -> u32 {
         match self {
             Target::Sm75 => 75,

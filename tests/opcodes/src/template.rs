@@ -1,15 +1,16 @@
-//! Templates: PTX with alternatives, which stands for each choice among them.
+//! Templates: PTX with alternatives, which expands to each choice among them.
 //!
-//! | in a template | is |
+//! | in a template | meaning |
 //! |---|---|
-//! | `<a\|b\|c>` | `a`, `b` and `c` in turn; alternatives may be empty and hold others |
-//! | `<T:a\|b>` | the same, and what is chosen is called `T` (a capital) |
-//! | `<T>` | what was chosen for `T` |
-//! | `<T?x\|y>` | `x` where `T` is its first alternative, `y` where it is its second |
+//! | `<a\|b\|c>` | `a`, `b` and `c` in turn; alternatives may be empty and contain others |
+//! | `<T:a\|b>` | the same, and the choice gets the name `T` (a capital letter) |
+//! | `<T>` | the text that was chosen for `T` |
+//! | `<T?x\|y>` | `x` if `T` is its first alternative, `y` if it is its second |
 //! | `rw*4` | `rw0, rw1, rw2, rw3`; `w4*2` is `w4, w5` |
 //!
-//! A template is all combinations of its alternatives; behind a `~` it is only as many as the longest list of them
-//! has: each alternative is there at least once, beside changing others.
+//! A template expands to all combinations of its alternatives. After a `~` it expands only to as
+//! many texts as its longest list has alternatives: each alternative occurs at least once, next to
+//! changing others.
 //!
 //! ```
 //! use ptxc_opcodes::template::expand;
@@ -19,25 +20,25 @@
 
 use std::collections::BTreeMap;
 
-/// The most that one template may stand for.
+/// The most texts that one template may expand to.
 const MOST: usize = 20_000;
 
 /// A part of a template.
 #[derive(Clone, Debug)]
 enum Part {
     Text(String),
-    /// One of several, and what the choice is called.
+    /// One of several, and the name of the choice.
     One(Option<char>, Vec<Vec<Part>>),
-    /// The text that was chosen under a name.
+    /// The text that was chosen for a name.
     Again(char),
-    /// One of several, by what was chosen under a name.
+    /// One of several, by the choice for a name.
     With(char, Vec<Vec<Part>>),
 }
 
-/// Every instruction that a template stands for, in the order of its alternatives.
+/// Every instruction that a template expands to, in the order of its alternatives.
 ///
 /// # Errors
-/// Its brackets don't match, a name is of no choice before it, or it stands for too many.
+/// The brackets do not match, a name has no earlier choice, or there are too many instructions.
 pub fn expand(template: &str) -> Result<Vec<String>, String> {
     let (diagonal, text) = match template.strip_prefix('~') {
         Some(rest) => (true, rest.trim_start()),
@@ -69,7 +70,7 @@ fn parse(rest: &mut &str, inside: bool) -> Result<Vec<Part>, String> {
                 parts.push(alternatives(rest)?);
             }
             '\\' => {
-                let next = rest.chars().next().ok_or("nothing behind a backslash")?;
+                let next = rest.chars().next().ok_or("nothing after a backslash")?;
                 *rest = &rest[next.len_utf8()..];
                 text.push(next);
             }
@@ -80,7 +81,7 @@ fn parse(rest: &mut &str, inside: bool) -> Result<Vec<Part>, String> {
     Ok(parts)
 }
 
-/// What stands between `<` and `>`.
+/// The part between `<` and `>`.
 fn alternatives(rest: &mut &str) -> Result<Part, String> {
     let mut front = rest.chars();
     let name = front.next().filter(char::is_ascii_uppercase);
@@ -113,7 +114,8 @@ fn list(rest: &mut &str) -> Result<Vec<Vec<Part>>, String> {
     }
 }
 
-/// What has been written, and chosen under which name: the number of the alternative and its text.
+/// The text written so far, and the choice for each name: the number of the alternative and its
+/// text.
 #[derive(Clone, Debug, Default)]
 struct State {
     text: String,
@@ -125,13 +127,13 @@ impl State {
         self.chosen.get(&name).ok_or_else(|| format!("nothing was chosen for {name}"))
     }
 
-    /// The alternative of `list` that goes with what was chosen under a name.
+    /// The alternative of `list` that belongs to the choice for a name.
     fn with<'a>(&self, name: char, list: &'a [Vec<Part>]) -> Result<&'a [Part], String> {
         let at = self.of(name)?.0;
         list.get(at).map(Vec::as_slice).ok_or_else(|| format!("no alternative {at} for {name}"))
     }
 
-    /// Remembers what was written since `start`.
+    /// Records the text written since `start`.
     fn choose(&mut self, name: Option<char>, at: usize, start: usize) {
         if let Some(name) = name {
             self.chosen.insert(name, (at, self.text[start..].to_string()));
@@ -177,8 +179,8 @@ fn all(parts: &[Part], mut states: Vec<State>) -> Result<Vec<State>, String> {
     Ok(states)
 }
 
-/// One combination of a diagonal: lists of the same length go out of step after a round, so that their
-/// alternatives meet others.
+/// One combination of a diagonal. Lists of the same length go out of step after a round, so that
+/// their alternatives meet others.
 fn step(parts: &[Part], turn: usize, number: &mut usize, mut state: State) -> Result<State, String> {
     for part in parts {
         match part {
@@ -203,7 +205,8 @@ fn step(parts: &[Part], turn: usize, number: &mut usize, mut state: State) -> Re
     Ok(state)
 }
 
-/// How many turns show each alternative: the length of the longest list, and of what its alternatives hold.
+/// The number of turns that show each alternative: the length of the longest list, including nested
+/// lists.
 fn longest(parts: &[Part]) -> usize {
     let of = |part: &Part| match part {
         Part::One(_, list) => list.len() * list.iter().map(|parts| longest(parts)).max().unwrap_or(1),
@@ -218,16 +221,16 @@ fn repeat(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(star) = rest.find('*') {
-        let (front, behind) = (&rest[..star], &rest[star + 1..]);
-        let digits = behind.len() - behind.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (front, after) = (&rest[..star], &rest[star + 1..]);
+        let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let start = front.rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |at| at + 1);
         let name = front[start..].trim_end_matches(|c: char| c.is_ascii_digit());
         let first: usize = front[start + name.len()..].parse().unwrap_or(0);
-        let count: usize = behind[..digits].parse().unwrap_or(0);
+        let count: usize = after[..digits].parse().unwrap_or(0);
         out.push_str(&front[..start]);
         let names: Vec<String> = (first..first + count).map(|number| format!("{name}{number}")).collect();
         out.push_str(&names.join(", "));
-        rest = &behind[digits..];
+        rest = &after[digits..];
     }
     out + rest
 }
@@ -255,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_are_reported() {
         assert!(expand("<a|b").is_err());
         assert!(expand("<T>").is_err());
         assert!(expand("<T:a|b|c><T?x|y>").is_err());

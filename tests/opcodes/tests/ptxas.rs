@@ -1,12 +1,12 @@
-//! ptxas takes a sample of the modules: of each family one for each target. `cargo run -p ptxc-opcodes -- DIR` asks it
-//! about all of them.
+//! ptxas accepts a sample of the modules: one per family and target.
+//! `cargo run -p ptxc-opcodes -- DIR` tries all of them.
 
 use std::io::Write as _;
 
 use ptxc_opcodes::{FAMILIES, Module, Oracle, Target, modules};
 use rayon::prelude::*;
 
-/// One of a family's modules for each target, another one for each.
+/// One of a family's modules for each target, a different one for each.
 fn sample() -> Vec<Module> {
     let mut found = Vec::new();
     for family in FAMILIES {
@@ -22,7 +22,8 @@ fn sample() -> Vec<Module> {
 #[test]
 fn ptxas_takes_a_sample() {
     let Some(oracle) = Oracle::find() else {
-        // The harness hides what `eprintln!` writes.
+        // Prints to standard error directly, because the test harness hides the output of
+        // `eprintln!`.
         let _ = writeln!(std::io::stderr(), "SKIPPED: modules by ptxas; ORACLE names no folder with it");
         return;
     };

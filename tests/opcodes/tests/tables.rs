@@ -1,10 +1,10 @@
-//! The tables can be read, and stand for what they are there for.
+//! The tables can be read, and cover the instructions that they are meant for.
 
 use std::collections::BTreeSet;
 
 use ptxc_opcodes::{FAMILIES, Module, Target, modules};
 
-/// The families that don't begin with Turing, and their targets.
+/// The families that do not start with Turing, and their targets.
 const LATER: &[(&str, &[Target])] =
     &[("bulk", &[Target::Sm90, Target::Sm90a]), ("warpgroup", &[Target::Sm90a])];
 

@@ -1,6 +1,6 @@
 //! Runs the files of `tests/lit`, one behaviour each.
 //!
-//! A file says in a comment how it is run, and in others what must come out:
+//! A file has comments that say how to run it, and comments with the expected output:
 //!
 //! ```text
 //! // RUN: ptxc lower %s --arch sm_90 | FileCheck %s
@@ -8,14 +8,15 @@
 //! // CHECK: FMUL [[R:R[0-9]+]], {{.*}}, 2
 //! ```
 //!
-//! Programs run in this process: `ptxc` is the driver as a library, `FileCheck` is [`filecheck`], `cat`
-//! prints files, and `exact` compares with the file beside the test that has the extension `.expected`;
-//! `PTXC_BLESS=1` rewrites that file. A command in front of which `not` stands must fail, one behind
-//! `exits 2` must end with just that code. `2>&1` at the end of a command appends its errors to its output;
-//! `%s` is the test file, `%S` its folder and `%t` a scratch file.
+//! Programs run in this process: `ptxc` is the driver as a library, `FileCheck` is [`filecheck`],
+//! `cat` prints files, and `exact` compares with the file next to the test that has the extension
+//! `.expected`; `PTXC_BLESS=1` rewrites that file. A command after `not` must fail, and a command
+//! after `exits 2` must end with exactly that code. `2>&1` at the end of a command appends its
+//! errors to its output; `%s` is the test file, `%S` its folder and `%t` a scratch file.
 //!
 //! A test that should fail to compile marks the line of each diagnostic with `// error: E0107` (or
-//! `warning:`, `note:`); all that are reported must be marked and all that are marked must be reported.
+//! `warning:`, `note:`). All reported diagnostics must be marked, and all marked ones must be
+//! reported.
 
 pub mod filecheck;
 pub mod paths;

@@ -1,9 +1,10 @@
 //! The third opinion on hazards: a search of all paths from every producer.
 //!
-//! The hazard check of `ptxc-sass` runs one dataflow over the whole program. This one starts at each
-//! access of each instruction on its own, walks every path from there with exact cycle counts, and looks
-//! for somebody who comes too early. It is slow, it is meant to be obvious, and it decides which weakened
-//! control fields matter. Restricted to the [`Taken`] ways of a run, it tells which hazards that run might have met.
+//! The hazard check of `ptxc-sass` runs one dataflow over the whole program. This search starts
+//! separately at each access of each instruction, walks every path from there with exact cycle
+//! counts, and looks for instructions that are too early. It is slow, it is meant to be obvious,
+//! and it decides which weakened control fields matter. Restricted to the [`Taken`] edges of a run,
+//! it finds the hazards that the run may have met.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -11,23 +12,23 @@ use ptxc_sass::latency::{Ahead, Dependence, Side, latency, reads_at_issue, settl
 use ptxc_sass::memory_order::{Space, space};
 use ptxc_sass::{AccessRole, Completion, ModKind, Op, OperandKind, PReg, Program, Register};
 
-/// The instruction that is too early, the one that it is too early after, and the register (none where it must keep
-/// away from that whatever its registers: an [`Ahead`]).
+/// The instruction that is too early, the earlier instruction, and the register. The register is
+/// `None` if the distance is required whatever the registers: see [`Ahead`].
 pub type Culprit = (usize, usize, Option<PReg>);
 
-/// Above every fixed latency.
+/// More than every fixed latency.
 const LONG_AGO: u32 = 64;
 
-/// What a run did, of all that a program can do.
+/// The part of a program that a run executed.
 #[derive(Clone, Debug, Default)]
 pub struct Taken {
-    /// The ways from one instruction to the next.
+    /// The edges from one instruction to the next.
     pub edges: HashSet<(usize, usize)>,
-    /// The instructions whose guard held for somebody.
+    /// The instructions whose guard held for some lane.
     pub active: HashSet<usize>,
 }
 
-/// The ways to be searched.
+/// The edges to search.
 #[derive(Clone, Copy)]
 struct Ways<'a> {
     program: &'a Program,
@@ -49,12 +50,13 @@ impl Ways<'_> {
     }
 }
 
-/// All pairs that lack their distance or their wait on some path.
+/// All pairs without the required distance or wait on some path.
 pub fn search(program: &Program) -> BTreeSet<Culprit> {
     search_ways(Ways { program, taken: None })
 }
 
-/// The same on paths that consist of what a run did. A pair that is not among them is none of that run.
+/// The same on paths that consist of executed edges. A pair that is not among them was not met by
+/// the run.
 pub fn search_taken(program: &Program, taken: &Taken) -> BTreeSet<Culprit> {
     search_ways(Ways { program, taken: Some(taken) })
 }
@@ -103,7 +105,7 @@ fn search_from(ways: Ways<'_>, producer: usize, found: &mut BTreeSet<Culprit>) {
             }
         }
     }
-    // The simulator has no view but one, so that no run meets these.
+    // The simulator has only one view, so a run never meets these hazards.
     if ways.taken.is_none() {
         views(ways, producer, found);
     }
@@ -118,7 +120,8 @@ fn search_from(ways: Ways<'_>, producer: usize, found: &mut BTreeSet<Culprit>) {
     }
 }
 
-/// Fences of the asynchronous view that are not awaited, and mbarriers made behind accesses that no such fence follows.
+/// Fences of the asynchronous view that nothing waits for, and mbarriers initialized after accesses
+/// without such a fence between.
 fn views(ways: Ways<'_>, producer: usize, found: &mut BTreeSet<Culprit>) {
     let program = ways.program;
     let inst = &program.insts[producer].inst;
@@ -148,7 +151,7 @@ fn views(ways: Ways<'_>, producer: usize, found: &mut BTreeSet<Culprit>) {
     }
 }
 
-/// One access of one instruction, and who may come too early after it.
+/// One access of one instruction, for the search of instructions that are too early after it.
 struct Watch<'a> {
     ways: Ways<'a>,
     program: &'a Program,
@@ -180,8 +183,8 @@ impl Watch<'_> {
         list
     }
 
-    /// Whether an instruction overwrites the register for certain, so that whoever follows depends on it
-    /// instead.
+    /// Whether an instruction certainly overwrites the register, so that later instructions depend
+    /// on it instead.
     fn ends_at(&self, index: usize) -> bool {
         let inst = &self.program.insts[index].inst;
         inst.guard.is_none()
@@ -204,8 +207,9 @@ impl Watch<'_> {
         });
     }
 
-    /// Whether an instruction that issues after so many cycles goes to another function for certain; where it may, the
-    /// access must be over when that begins, whoever its dependents are.
+    /// Whether an instruction that issues after this number of cycles certainly goes to another
+    /// function. If it may, the access must have ended when that function begins, whatever its
+    /// dependents.
     fn settles(&self, index: usize, cycles: u32, found: &mut BTreeSet<Culprit>) -> bool {
         let there = &self.program.insts[index];
         if !there.inst.row().effects.boundary {
@@ -222,7 +226,7 @@ impl Watch<'_> {
 
     /// Looks for dependents before a wait for one of the scoreboards.
     fn scoreboard(&self, released_by: u8, found: &mut BTreeSet<Culprit>) {
-        // After two cycles only the place matters, so capping the count there loses no path.
+        // After two cycles only the position matters, so capping the count there loses no path.
         walk(self.ways, self.producer, 2, &mut |index, cycles| {
             let waits = self.program.insts[index].control.wait_mask & released_by != 0 && cycles >= 2;
             if waits {
@@ -243,8 +247,8 @@ fn leaves_for_certain(program: &Program, index: usize) -> bool {
     inst.row().effects.boundary && inst.guard.is_none()
 }
 
-/// Visits every instruction on every path behind `start` with the cycles since its issue, capped at `cap`;
-/// a path goes on while `visit` says so, and fixed-latency paths end at [`LONG_AGO`].
+/// Visits every instruction on every path after `start` with the cycles since its issue, capped at
+/// `cap`. A path continues while `visit` returns true; fixed-latency paths end at [`LONG_AGO`].
 fn walk(ways: Ways<'_>, start: usize, cap: u32, visit: &mut dyn FnMut(usize, u32) -> bool) {
     let mut seen: HashSet<(usize, u32)> = HashSet::new();
     let mut stack = vec![(start, 0u32, true)];

@@ -1,10 +1,10 @@
-//! The comments that say how a test is run, and the programs they may name.
+//! The comments that say how to run a test, and the programs that they may name.
 
 use std::path::{Path, PathBuf};
 
 use crate::filecheck;
 
-/// What a test file asks for.
+/// The requests of a test file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
     /// The `RUN:` lines, continuation lines joined.
@@ -51,7 +51,7 @@ struct Piped {
     err: Vec<u8>,
 }
 
-/// Runs a test file; the error says what went wrong.
+/// Runs a test file; the error describes the failure.
 pub fn run(path: &Path) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let script = parse(&text);
@@ -74,11 +74,11 @@ enum Expected {
     Zero,
     /// It must fail (`not COMMAND`).
     Other,
-    /// It must end with just this code (`exits 2 COMMAND`).
+    /// It must end with exactly this code (`exits 2 COMMAND`).
     Exactly(i32),
 }
 
-/// Takes `not` or `exits N` off the front of a command.
+/// Removes `not` or `exits N` from the front of a command.
 fn expected(words: &mut Vec<String>) -> Result<Expected, String> {
     match words.first().map(String::as_str) {
         Some("not") => {
@@ -193,7 +193,7 @@ fn words(command: &str, path: &Path) -> Result<Vec<String>, String> {
     Ok(list.into_iter().map(fill).collect())
 }
 
-/// A file of this test's own for what it writes.
+/// A scratch file for the output of this test.
 fn scratch(path: &Path) -> PathBuf {
     let name: String =
         path.display().to_string().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
@@ -277,7 +277,7 @@ fn check_diagnostics(script: &Script, path: &Path) -> Result<(), String> {
     Err(format!("marked but not reported: {missing:?}\nreported but not marked: {extra:?}"))
 }
 
-/// What is left of a sorted list without another one's items, each of which takes away one.
+/// The items of a sorted list without those of another list, each of which removes one.
 fn difference(list: &[Mark], others: &[Mark]) -> Vec<Mark> {
     let mut others = others.iter().peekable();
     let mut left = Vec::new();

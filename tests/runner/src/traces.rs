@@ -1,9 +1,10 @@
-//! The third opinion on what a run met: a search of what each warp executed.
+//! The third opinion on the hazards of a run: a search of the instructions that each warp executed.
 //!
-//! The simulator keeps tracks of lanes while a program runs. This search has the whole run before it: from
-//! each access of each executed instruction it follows the lanes to the instructions that they executed
-//! next, with exact cycle counts, and looks for somebody who comes too early. As [`paths`](crate::paths) is
-//! to the static check, so is this to the simulator: slow, obvious, and sharing nothing but the tables.
+//! The simulator keeps tracks of lanes while a program runs. This search has the whole run
+//! available. From each access of each executed instruction it follows the lanes to the
+//! instructions that they executed next, with exact cycle counts, and looks for instructions that
+//! are too early. It relates to the simulator as [`paths`](crate::paths) relates to the static
+//! check: it is slow and obvious, and shares only the tables.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -17,7 +18,7 @@ use crate::paths::{Culprit, Taken};
 pub struct Step {
     /// The instruction.
     pub pc: u32,
-    /// The lanes that came to it.
+    /// The lanes that reached it.
     pub lanes: u32,
     /// Those for which its guard held.
     pub active: u32,
@@ -29,7 +30,7 @@ struct Access {
     role: AccessRole,
     slot: u8,
     component: u8,
-    /// The scoreboards that announce the end of it; `None` if a number of cycles does.
+    /// The scoreboards that signal its end; `None` if it ends after a number of cycles.
     announced: Option<u8>,
 }
 
@@ -39,11 +40,11 @@ pub struct Search<'a> {
     accesses: Vec<Vec<Access>>,
 }
 
-/// Above every fixed latency.
+/// More than every fixed latency.
 const LONG_AGO: u32 = 64;
 
 impl<'a> Search<'a> {
-    /// A search through runs of a program.
+    /// A search in runs of a program.
     pub fn new(program: &'a Program) -> Search<'a> {
         let accesses = program.insts.iter().map(|coded| {
             let inst = &coded.inst;
@@ -69,7 +70,7 @@ impl<'a> Search<'a> {
         Search { program, accesses: accesses.collect() }
     }
 
-    /// Adds the pairs that lack their distance or their wait in what one warp executed.
+    /// Adds the pairs without the required distance or wait among the steps of one warp.
     pub fn add(&self, steps: &[Step], found: &mut BTreeSet<Culprit>) {
         let next = successors(steps);
         let walk = Walk { search: self, steps, next: &next };
@@ -83,7 +84,7 @@ impl<'a> Search<'a> {
             if let Some(ahead) = Ahead::of(&self.program.insts[step.pc as usize].inst)
                 && step.active != 0
             {
-                walk.those_behind(at, ahead, found);
+                walk.those_after(at, ahead, found);
             }
         }
     }
@@ -97,7 +98,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What a run did, from the steps of all its warps.
+/// The executed part of a program, from the steps of all warps of a run.
 pub fn taken<'a>(warps: impl IntoIterator<Item = &'a [Step]>) -> Taken {
     let mut taken = Taken::default();
     for steps in warps {
@@ -111,12 +112,12 @@ pub fn taken<'a>(warps: impl IntoIterator<Item = &'a [Step]>) -> Taken {
     taken
 }
 
-/// The lanes that an access is of.
+/// The lanes that make an access.
 fn acting(role: AccessRole, step: &Step) -> u32 {
     if role == AccessRole::Guard { step.lanes } else { step.active }
 }
 
-/// For each step the steps that its lanes execute next, each with those lanes.
+/// For each step, the steps that its lanes execute next, each with those lanes.
 fn successors(steps: &[Step]) -> Vec<Vec<(usize, u32)>> {
     let mut next_of_lane: [Option<usize>; 32] = [None; 32];
     let mut list = vec![Vec::new(); steps.len()];
@@ -135,7 +136,7 @@ fn successors(steps: &[Step]) -> Vec<Vec<(usize, u32)>> {
     list
 }
 
-/// The steps of a warp and how its lanes go from one to the next.
+/// The steps of a warp, and the transitions of its lanes between them.
 struct Walk<'a> {
     search: &'a Search<'a>,
     steps: &'a [Step],
@@ -143,8 +144,9 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Follows lanes from a step on: `visit` sees each step that some of them come to, with the cycles since the first
-    /// one and those lanes, and says which go on. A register of the warp is followed by whoever meets one of them.
+    /// Follows lanes from a step on. `visit` gets each step that some of them reach, with the
+    /// cycles since the first step and those lanes, and returns the lanes that continue. A register
+    /// of the warp is followed by all lanes that meet one of them.
     fn follow(
         &self,
         start: usize,
@@ -172,7 +174,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Looks for who comes too early after an access.
+    /// Finds the instructions that are too early after an access.
     fn those_of_access(&self, start: usize, access: &Access, lanes: u32, found: &mut BTreeSet<Culprit>) {
         let program = self.search.program;
         let first = &self.steps[start];
@@ -184,7 +186,8 @@ impl Walk<'_> {
         let mut lanes = if uniform { first.lanes } else { lanes };
         let whose = |mask: u32| if uniform && mask != 0 { u32::MAX } else { mask };
 
-        // Whether lanes that go to another function with so many cycles behind them have settled the access.
+        // Whether lanes that go to another function after this number of cycles have settled the
+        // access.
         let settled = |cycles: u32| match access.announced {
             Some(_) => false,
             None => cycles >= u32::from(settled(program.arch, from, writes).legal),
@@ -231,7 +234,8 @@ impl Walk<'_> {
                 }
                 left &= !gone;
             }
-            // Whom this access comes too early for, its repetition comes too early for.
+            // An instruction that is too early after this access is also too early after its
+            // repetition.
             if pc == producer {
                 left &= !whose(acting(access.role, step));
             }
@@ -239,8 +243,8 @@ impl Walk<'_> {
         });
     }
 
-    /// Looks for who follows too soon what everybody must keep away from.
-    fn those_behind(&self, start: usize, ahead: Ahead, found: &mut BTreeSet<Culprit>) {
+    /// Finds the instructions that follow too soon after one that all must keep a distance from.
+    fn those_after(&self, start: usize, ahead: Ahead, found: &mut BTreeSet<Culprit>) {
         let program = self.search.program;
         let first = &self.steps[start];
         let lanes = if self.search.leaves(first) { 0 } else { first.active };

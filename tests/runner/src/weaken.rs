@@ -2,16 +2,16 @@
 
 use ptxc_sass::{Control, Program};
 
-/// What was weakened.
+/// The kind of the weakening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weakening {
-    /// A stall is one less.
+    /// The stall is one less.
     Stall,
     /// A wait is dropped.
     Wait,
-    /// Results are not announced.
+    /// The results are not signalled.
     WriteBarrier,
-    /// The reading of operands is not announced.
+    /// The read of the operands is not signalled.
     ReadBarrier,
 }
 
@@ -20,13 +20,13 @@ pub enum Weakening {
 pub struct Mutant {
     /// Its index.
     pub index: usize,
-    /// What was weakened.
+    /// The kind of the weakening.
     pub weakening: Weakening,
-    /// Its control field then.
+    /// Its weakened control field.
     pub control: Control,
 }
 
-/// The weakened controls of an instruction that the hardware accepts.
+/// The weakened controls of an instruction that are legal on the hardware.
 fn weakenings(control: Control) -> Vec<(Weakening, Control)> {
     let mut list = Vec::new();
     if control.stall > 0 {
@@ -46,14 +46,15 @@ fn weakenings(control: Control) -> Vec<(Weakening, Control)> {
     list
 }
 
-/// A number without pattern: the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+/// A pseudo-random number: the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
 fn scrambled(number: u64) -> u64 {
     let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)
 }
 
-/// The mutants of a program; of more than `sample`, those that come first in an order without pattern.
+/// The mutants of a program. If there are more than `sample`, the first ones in a pseudo-random
+/// order.
 pub fn mutants(program: &Program, sample: usize) -> Vec<Mutant> {
     let insts = program.insts.iter().enumerate();
     let all = insts.flat_map(|(index, coded)| weakenings(coded.control).into_iter().map(move |w| (index, w)));

@@ -1,10 +1,11 @@
-//! Any bytes may come in: every command answers with an exit code and clear errors.
+//! Any bytes may be input: every command answers with an exit code and clear errors.
 //!
-//! PTX of the tests and of the corpus, SASS that is made of it, IR text and execution cases are damaged at random: bytes, words and
-//! lines are deleted, doubled, swapped and replaced by huge numbers and deep nesting. The commands must not
-//! panic, must return 0, 1 or 2, must say something whenever they fail, and must never blame themselves.
+//! PTX of the tests and of the corpus, SASS made from it, IR text and execution cases are damaged
+//! at random: bytes, words and lines are deleted, duplicated, swapped, and replaced by huge numbers
+//! and deep nesting. The commands must not panic, must return 0, 1 or 2, must print a message
+//! whenever they fail, and must never report an internal error.
 //!
-//! `PTXC_FUZZ_CASES` sets how many inputs are tried, `PTXC_FUZZ_SEED` the number of the first.
+//! `PTXC_FUZZ_CASES` sets the number of inputs, and `PTXC_FUZZ_SEED` the number of the first.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -13,10 +14,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptxc_fuzz::random::Random;
 
-/// Inputs are cut to this many bytes, so that an unoptimised build gets through enough of them.
+/// Inputs are cut to this number of bytes, so that an unoptimized build can try enough of them.
 const LONGEST: usize = 12_000;
 
-/// Words that trouble parsers.
+/// Words that are difficult for parsers.
 const TROUBLE: &[&str] = &[
     "0xffffffffffffffff",
     "18446744073709551616",
@@ -105,7 +106,7 @@ fn texts(folder: &str, extension: &str) -> Vec<Vec<u8>> {
     files(&folder, extension).iter().filter_map(|path| std::fs::read(path).ok()).collect()
 }
 
-/// Where the words of a text begin and end, delimiters being words too.
+/// The start and end of each word of a text; delimiters are words too.
 fn words(bytes: &[u8]) -> Vec<(usize, usize)> {
     let is_word =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'%' | b'$') || byte >= 0x80;
@@ -150,7 +151,8 @@ fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
             bytes.splice(end..end, part);
         }
         2..=7 => {
-            // Another part of the text in its place: what is misplaced gets further than what is garbage.
+            // Another part of the text replaces it: misplaced text gets further into the compiler
+            // than garbage.
             let (from, to) = random.pick(&parts);
             let part = bytes[from..to].to_vec();
             bytes.splice(start..end, part);
@@ -173,7 +175,7 @@ fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
 fn damaged(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = seeds[random.below(seeds.len())].clone();
     if bytes.len() > LONGEST {
-        // The header stays, so that the rest is looked at.
+        // The header stays, so that the rest is compiled.
         let start = random.below(bytes.len() - LONGEST);
         bytes.drain(LONGEST / 2..LONGEST / 2 + start);
         bytes.truncate(LONGEST);
@@ -184,7 +186,7 @@ fn damaged(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// Runs a command; what is wrong with its answer, if anything.
+/// Runs a command, and returns the error in its answer, if there is one.
 fn complaint(args: &[&str], input: &[u8]) -> Option<String> {
     let args: Vec<String> = std::iter::once("ptxc").chain(args.iter().copied()).map(String::from).collect();
     let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -201,7 +203,7 @@ fn complaint(args: &[&str], input: &[u8]) -> Option<String> {
     if !(0..=2).contains(&code) {
         return Some(format!("exit code {code}"));
     }
-    // Lines with a bar quote the input, which may be a test of these very codes.
+    // Lines with a bar quote the input, which may contain the codes that are checked here.
     let mut own = err.lines().filter(|line| !line.contains('│'));
     if let Some(line) = own.find(|line| line.contains("E099") || line.contains("this is an error in ptxc")) {
         return Some(line.to_string());
@@ -209,7 +211,7 @@ fn complaint(args: &[&str], input: &[u8]) -> Option<String> {
     (code != 0 && err.trim().is_empty()).then(|| format!("exit code {code} without a word"))
 }
 
-/// Leaves out lines and words as long as the complaint stays.
+/// Removes lines and words as long as the complaint stays the same.
 fn reduce(args: &[&str], mut input: Vec<u8>, what: &str) -> Vec<u8> {
     let kind = |what: &str| what.chars().take(40).collect::<String>();
     for parts in [lines, words] {
@@ -227,7 +229,7 @@ fn reduce(args: &[&str], mut input: Vec<u8>, what: &str) -> Vec<u8> {
     input
 }
 
-/// Tries damaged inputs with commands made for each.
+/// Tries damaged inputs, each with a command made for it.
 fn try_all(seeds: &[Vec<u8>], default: u64, command: impl Fn(&mut Random) -> Vec<String> + Sync) {
     assert!(!seeds.is_empty(), "there is something to damage");
     let (cases, first) = (number("PTXC_FUZZ_CASES", default), number("PTXC_FUZZ_SEED", 0));

@@ -1,4 +1,4 @@
-//! A kernel with calls gives the same values on both engines, however it is compiled.
+//! A kernel with calls gives the same values on both engines, with any options of the compiler.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use ptxc_machine::Arch;
 use ptxc_sim::{Case, run_sass, run_ssa};
 use ptxc_ssa::{legalize, runtime};
 
-/// Operands with carries, large divisors, and divisors that are larger than their dividends.
+/// Operands that need carries, large divisors, and divisors that are larger than their dividends.
 const PAIRS: [(u64, u64); 8] = [
     (0, 1),
     (1 << 63, 3),
@@ -72,7 +72,7 @@ fn values_do_not_depend_on_how_calls_are_compiled() {
             run_sass(&case, &code.program, &settings).unwrap_or_else(|error| panic!("{who}: {error}"));
         assert!(report.passed(), "{who}: {report}");
 
-        // With the calls and the routines as the SSA engine sees them.
+        // With the callees and the routines, as the SSA engine sees them.
         let mut called = ssa(&db, func, options).value.clone().expect("the kernel has SSA");
         legalize::legalize(&mut called, Arch::Sm90);
         let callees = runtime::callees(&called);

@@ -1,8 +1,8 @@
-//! The hazard check on the forms of the families: of a sample on each architecture, exactly the weakened control codes that
-//! matter are reported.
+//! The hazard check on the forms of the families: of a sample on each architecture, exactly the
+//! weakened control codes that matter are reported.
 //!
-//! The same as `mutation`, for barriers, fences, atomics, shuffles and votes in every form. `PTXC_FAMILIES_STRIDE=1` tries
-//! all forms.
+//! It is like `mutation`, but for barriers, fences, atomics, shuffles and votes in every form.
+//! `PTXC_FAMILIES_STRIDE=1` tries all forms.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -14,12 +14,12 @@ use ptxc_tests::paths;
 use ptxc_tests::weaken::{Mutant, mutants};
 use rayon::prelude::*;
 
-/// Of so many forms one is tried, unless the environment says something else.
+/// One out of this many forms is tried, unless the environment sets another number.
 const STRIDE: usize = 80;
-/// How many mutants of a program are tried.
+/// The number of mutants of a program that are tried.
 const SAMPLE: usize = 20;
 
-/// Who comes too early, by the check.
+/// The instructions that are too early according to the check.
 fn reported(program: &Program) -> BTreeSet<u32> {
     match ptxc_sass::verify::check(program) {
         Ok(()) => BTreeSet::new(),
@@ -27,12 +27,13 @@ fn reported(program: &Program) -> BTreeSet<u32> {
     }
 }
 
-/// Who comes too early, by the search.
+/// The instructions that are too early according to the search.
 fn searched(program: &Program) -> BTreeSet<u32> {
     paths::search(program).iter().map(|&(consumer, ..)| consumer as u32).collect()
 }
 
-/// All mutants of a form, those that matter, and what is wrong; `None` where the form has no code.
+/// The number of mutants of a form, the number that matter, and the errors; `None` if the form has
+/// no code.
 fn weaken(arch: Arch, form: &Form) -> Option<(usize, usize, Vec<String>)> {
     let program = ours::program(form, arch).ok()?;
     let mut wrong = Vec::new();
@@ -69,7 +70,7 @@ fn exactly_the_weakened_controls_that_matter_are_reported() {
     let forms: Vec<(Arch, Form)> = Arch::ALL.iter().flat_map(of).collect();
     let results: Vec<_> = forms.par_iter().filter_map(|(arch, form)| weaken(*arch, form)).collect();
     let (all, matter) = results.iter().fold((0, 0), |sum, result| (sum.0 + result.0, sum.1 + result.1));
-    // The harness hides what `println!` writes.
+    // Prints to standard error directly, because the test harness hides the output of `println!`.
     let _ =
         writeln!(std::io::stderr(), "{} forms with code: {matter} of {all} mutants matter", results.len());
     let wrong: Vec<String> = results.into_iter().flat_map(|(.., wrong)| wrong).collect();

@@ -1,19 +1,21 @@
-//! Agreement on hazards: the simulator, a search of what it executed, the static check, and a search of all paths.
+//! Agreement on hazards: the simulator, a search of the executed steps, the static check, and a
+//! search of all paths.
 //!
-//! The kernels of the execution cases run with their control codes. As they are, none of the four finds anything. Then
-//! one control field at a time is weakened ([`ptxc_tests::weaken`]), and the mutant runs, with poison where it reads
-//! too early. Of each mutant must hold:
+//! The kernels of the execution cases run with their control codes. Unchanged, they have no hazards
+//! according to all four. Then one control field at a time is weakened ([`ptxc_tests::weaken`]),
+//! and the mutant runs, with random values for reads that are too early. For each mutant:
 //!
-//! - what the simulator finds is exactly what a search of the executed steps finds ([`ptxc_tests::traces`]), which
-//!   shares no code with it: the same pairs of instructions and registers;
-//! - all of it is found by the search of all paths ([`ptxc_tests::paths`]), and the static check reports those who come
-//!   too early;
-//! - where the simulator finds nothing, the kernel computes what it should;
-//! - what the static side finds and the simulator does not lies on no path of the run: either an instruction or a way
-//!   between two was never taken, which a search of the ways taken confirms, or all were taken and nobody took
-//!   them one after the other.
+//! - the simulator finds exactly the pairs of instructions and registers that a search of the
+//!   executed steps finds ([`ptxc_tests::traces`]), which shares no code with it;
+//! - the search of all paths finds all of them ([`ptxc_tests::paths`]), and the static check
+//!   reports the instructions that are too early;
+//! - if the simulator finds nothing, the kernel computes the right results;
+//! - a hazard that only the static side finds lies on no path of the run: either an instruction or
+//!   an edge was never executed, which a search of the executed edges confirms, or all were
+//!   executed, but by no lane one after the other.
 //!
-//! Large runs are left out, and of the mutants of a kernel a sample is tried that is the same in every run.
+//! Large runs are omitted. A sample of the mutants of a kernel is tried, which is the same in every
+//! run.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -29,18 +31,18 @@ use ptxc_tests::traces::{Search, Step, taken};
 use ptxc_tests::weaken::{Mutant, mutants};
 use rayon::prelude::*;
 
-/// How many mutants of a program are tried.
+/// The number of mutants of a program that are tried.
 const SAMPLE: usize = 20;
-/// Warp instructions of a run that is not left out.
+/// The most warp instructions of a run that is not omitted.
 const LONGEST: u64 = 60_000;
 
-/// How a kernel is compiled.
+/// The options to compile a kernel.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     opt: u8,
     heuristic: &'static str,
     max_regs: u32,
-    /// Whether its mutants are tried, too.
+    /// Whether its mutants are tried too.
     weaken: bool,
 }
 
@@ -52,20 +54,21 @@ const SETTINGS: [Setting; 5] = [
     Setting { opt: 0, heuristic: "source-order", max_regs: 255, weaken: false },
 ];
 
-/// Mutants by what became of them.
+/// The mutants by their outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     programs: usize,
     mutants: usize,
-    /// That have a hazard on some path.
+    /// Those with a hazard on some path.
     matter: usize,
-    /// That the run met.
+    /// Those whose hazard the run met.
     met: usize,
-    /// Of these, those with wrong values or no end.
+    /// Those of them with wrong values or no end.
     wrong: usize,
-    /// That matter, on ways that the run did not take.
+    /// Those with hazards on edges that the run did not execute.
     elsewhere: usize,
-    /// That matter, on ways that were all taken, but not one after the other by the same lanes.
+    /// Those with hazards on edges that were all executed, but not one after the other by the same
+    /// lanes.
     apart: usize,
 }
 
@@ -127,11 +130,11 @@ fn compile(case: &Case, setting: Setting) -> Option<Program> {
     Some(code.expect("a kernel without diagnostics has code").program.clone())
 }
 
-/// What a run found, and what it did.
+/// The findings of a run, and its steps.
 struct Run {
     result: Result<Report, SimError>,
     hazards: Vec<Hazard>,
-    /// The steps of each warp; those of warps that did the same only once.
+    /// The steps of each warp; equal warps only once.
     warps: Vec<Vec<Step>>,
 }
 
@@ -165,7 +168,7 @@ fn culprits(hazards: &[Hazard]) -> BTreeSet<Culprit> {
     dependences.map(culprit).collect()
 }
 
-/// Checks one program against the four, which all must find the same; how a mutant fared.
+/// Checks that all four find the same hazards in a program, and returns the outcome of a mutant.
 fn agree(name: &str, case: &Case, program: &Program, step_limit: u64) -> Counts {
     let run = run(case, program, step_limit);
     let simulated = culprits(&run.hazards);

@@ -1,8 +1,7 @@
-//! A new architecture gets nothing that nobody has given it: what the code makes of
-//! `Arch::Invented`.
+//! A new architecture gets nothing by default: the result of the code for `Arch::Invented`.
 //!
-//! No row, no value and no limit of the instruction table claims it; nothing is decoded, parsed or
-//! compiled for it; and the figures that it gets are its own.
+//! No row, no value and no limit of the instruction table applies to it; nothing is decoded, parsed
+//! or compiled for it; and the figures that it gets are its own.
 
 use ptxc_compiler::{Database, Options, SourceFile, compile_ir, stages};
 use ptxc_ir::Function;
@@ -30,7 +29,7 @@ const KERNEL: &str = "
 }
 ";
 
-/// The architecture's table entries, each with a name for the message.
+/// The table entries for the architecture, each with a name for the message.
 fn claims(op: Op) -> Vec<(String, Archs)> {
     let row = op.row();
     let mut claims = vec![("the row".to_string(), row.archs)];
@@ -141,7 +140,7 @@ fn the_pipeline_refuses_it_by_name() {
 #[test]
 fn there_is_no_code_past_the_gate() {
     for opt in 0..=3 {
-        // The gate is in the legalize pass, whose rules run here without it.
+        // The check is in the legalize pass, whose rules run here without it.
         let mut func = ssa();
         ptxc_ssa::legalize::legalize(&mut func, Arch::Invented);
         let settings = settings(opt);
@@ -154,7 +153,7 @@ fn there_is_no_code_past_the_gate() {
             assert!(said, "{error:?}");
         }
     }
-    // Machine IR that was selected for another architecture does not become code for this one.
+    // Machine IR that was selected for another architecture must not become code for this one.
     let hopper = CodeSettings { arch: Arch::Sm90, ..settings(2) };
     let mir =
         run(ssa().into(), Span::MACHINE, &mut Context::new(&hopper), &mut Silent).expect("it is selected");

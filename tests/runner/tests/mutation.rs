@@ -1,9 +1,10 @@
-//! Proof that the hazard check can fail, and fails exactly where it should.
+//! Proves that the hazard check can fail, and fails exactly when it should.
 //!
-//! Of every kernel of tier 1, one control field at a time is weakened: a stall made one less, a wait
-//! dropped, a scoreboard not set. Which of these mutants matter is decided by a search of all paths
-//! ([`ptxc_tests::paths`]) that shares no code with the check. All that matter must be reported, and no
-//! other. Of kernels with many control fields, a sample is tried that is the same in every run.
+//! In every kernel of tier 1, one control field at a time is weakened: a stall is reduced by one, a
+//! wait is dropped, or a scoreboard is not set. A search of all paths ([`ptxc_tests::paths`]),
+//! which shares no code with the check, decides which of these mutants matter. The check must
+//! report all that matter, and no others. For kernels with many control fields, a sample is tried,
+//! which is the same in every run.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use ptxc_tests::paths;
 use ptxc_tests::weaken::{Mutant, mutants};
 use rayon::prelude::*;
 
-/// Who comes too early, by the check.
+/// The instructions that are too early according to the check.
 fn reported(program: &Program) -> BTreeSet<u32> {
     match ptxc_sass::verify::check(program) {
         Ok(()) => BTreeSet::new(),
@@ -25,18 +26,18 @@ fn reported(program: &Program) -> BTreeSet<u32> {
     }
 }
 
-/// Who comes too early, by the search.
+/// The instructions that are too early according to the search.
 fn searched(program: &Program) -> BTreeSet<u32> {
     paths::search(program).iter().map(|&(consumer, ..)| consumer as u32).collect()
 }
 
-/// Kernels with one reduction by a barrier behind the other.
+/// Kernels with one barrier reduction after the other.
 const BARRIERS: &str = "../lit/barriers/run-forms.ptx";
 
-/// How many mutants of a program are tried.
+/// The number of mutants of a program that are tried.
 const SAMPLE: usize = 200;
 
-/// Tries the mutants of a program; how many there were, and how many of them matter.
+/// Tries the mutants of a program. Returns their number, and the number of those that matter.
 fn count(name: &str, program: &Program) -> (usize, usize) {
     assert_eq!(reported(program), BTreeSet::new(), "{name}: the check rejects the program itself");
     assert_eq!(searched(program), BTreeSet::new(), "{name}: the search rejects the program itself");
@@ -54,8 +55,8 @@ fn count(name: &str, program: &Program) -> (usize, usize) {
     (all, matter)
 }
 
-/// Kernels of this repository, one of them with a call and one with results of barriers, and those of tier 1 if the corpus
-/// is there.
+/// Kernels of this repository, including one with a call and one with barrier results, and those of
+/// tier 1 if the corpus is there.
 fn files() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let entries = std::fs::read_dir(root.join("../../../shared/corpus/ptx/t1")).into_iter().flatten();
@@ -72,13 +73,14 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Tries the kernels of a file; what there is to say about each, all mutants, and those that matter.
+/// Tries the kernels of a file. Returns a report, the number of mutants, and the number of those
+/// that matter.
 fn check_file(path: &Path, arch: Option<Arch>, heuristic: &str) -> (String, usize, usize) {
     let text = std::fs::read_to_string(path).expect("the kernel can be read");
     let db = Database::default();
     let file = SourceFile::new(&db, path.display().to_string(), text);
     let options = Options::new(&db, arch, 3, true, heuristic.to_string(), 255, false);
-    // A warning keeps no kernel from having code.
+    // A warning does not prevent a kernel from having code.
     let found = diagnostics(&db, file, options).into_iter().filter(|found| found.severity == Severity::Error);
     assert_eq!(found.collect::<Vec<_>>(), [], "{}", path.display());
     let (mut said, mut all, mut matter) = (Vec::new(), 0, 0);
@@ -99,7 +101,7 @@ fn exactly_the_weakened_controls_that_matter_are_reported() {
         .into_iter()
         .flat_map(|path| ["balanced", "random:1"].map(|name| (path.clone(), None, name)))
         .collect();
-    // How close barriers may be differs between architectures.
+    // The minimum distance of barriers differs between architectures.
     let barriers = Path::new(env!("CARGO_MANIFEST_DIR")).join(BARRIERS);
     jobs.extend([Arch::Sm86, Arch::Sm90].map(|arch| (barriers.clone(), Some(arch), "balanced")));
     let results: Vec<_> =

@@ -1,4 +1,4 @@
-//! One order: passes that run alone, from the text of any form, give the code that `ptxc lower` gives.
+//! One order: passes that run alone, from the text of any form, give the same code as `ptxc lower`.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,8 @@ fn kernels(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A file's functions as SSA text as built, with the program that `lower` makes of each, and the architecture.
+/// A file's functions as SSA text as built, the program that `lower` makes of each, and the
+/// architecture.
 struct Lowered {
     ssa: String,
     programs: String,
@@ -57,7 +58,7 @@ fn lowered(file: &Path) -> Option<Lowered> {
     Some(Lowered { ssa: ssa.join("\n"), programs: programs.join("\n"), arch })
 }
 
-/// What `ptxc opt` prints for a text; without passes the text of what it reads.
+/// The output of `ptxc opt` for a text; without passes, the text that it reads.
 fn opt(text: &str, passes: &str, arch: &str) -> String {
     let mut args = ["ptxc", "opt", "-", "--arch", arch].map(String::from).to_vec();
     if !passes.is_empty() {
@@ -119,7 +120,7 @@ fn every_form_survives_as_text() {
             let next = PASSES[index + 1].name;
             text = opt(&text, pass.name, &lowered.arch);
             assert_eq!(opt(&text, "", &lowered.arch), text, "{} after {}", file.display(), pass.name);
-            // Functions that are called take part in linking: their programs come from the same text.
+            // Called functions are linked, so their programs come from the same text.
             let rest = opt(&text, &format!("{next}.."), &lowered.arch);
             assert!(
                 rest == lowered.programs,

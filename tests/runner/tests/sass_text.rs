@@ -1,5 +1,5 @@
-//! What ptxc writes it reads back: every kernel of the tests, and of the corpus where that is at hand, at
-//! several settings and in every notation of control codes.
+//! ptxc reads back its own output: every kernel of the tests, and of the corpus if it is available,
+//! with several settings and in every notation of control codes.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use ptxc_sass::text::{Notation, ReadOptions, Style, parse_programs};
 use ptxc_sass::variable::{Variable, union};
 use rayon::prelude::*;
 
-/// `-O` level, heuristic, most registers, whether everything waits for everything.
+/// `-O` level, heuristic, maximum registers, and whether everything waits for everything.
 const SETTINGS: &[(u8, &str, u32, bool)] =
     &[(3, "balanced", 255, false), (0, "random:7", 24, false), (2, "pressure", 255, true)];
 
@@ -38,8 +38,8 @@ fn sources() -> Vec<PathBuf> {
     files
 }
 
-/// A program as its text tells it: without what only the compiler knows, with all variables of its module,
-/// whose contents end with their last byte that is not zero.
+/// A program as its text describes it: without the facts that only the compiler has, with all
+/// variables of its module, whose contents end with their last nonzero byte.
 fn told(program: &Program, variables: &[Variable]) -> Program {
     let mut program = program.clone();
     program.frequency.clear();
@@ -55,7 +55,7 @@ fn without_zeros(variable: &Variable) -> Variable {
     Variable { bytes: variable.bytes[..used].to_vec(), ..variable.clone() }
 }
 
-/// Checks a file at one setting; how many kernels there were.
+/// Checks a file at one setting, and returns the number of kernels.
 fn check(path: &Path, (opt, heuristic, max_regs, serial): (u8, &str, u32, bool)) -> usize {
     let db = Database::default();
     let text = std::fs::read_to_string(path).expect("the file can be read");
@@ -83,12 +83,12 @@ fn check(path: &Path, (opt, heuristic, max_regs, serial): (u8, &str, u32, bool))
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_text_is_read_back() {
     let files = sources();
     let count: usize = files
         .par_iter()
         .map(|path| {
-            // The larger kernels at one setting.
+            // The larger kernels run at one setting.
             let count = if path.parent().is_some_and(|folder| folder.ends_with("peers20")) {
                 1
             } else {

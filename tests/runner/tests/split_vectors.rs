@@ -1,9 +1,11 @@
-//! Vector updates that are split, beside those that are not.
+//! Vector updates that are split, compared with those that are not.
 //!
-//! Every `red` and `atom` of a vector is compiled for each architecture, for sm_90 as one instruction and for the others
-//! as what it is split into, and runs on random bits: what is left in memory and what comes back is the same everywhere, and
-//! what the SSA says as it was built. Where all threads update four vectors, what is left is the same under any order of
-//! the warps, since the numbers are such that the order does not matter.
+//! Every `red` and `atom` of a vector is compiled for each architecture: for sm_90 as one
+//! instruction, for the others as the sequence that it is split into. They run on random bits, and
+//! the final memory and the returned values must be the same everywhere, and the same as those of
+//! the SSA form as built. In the kernels where all threads update four vectors, the final memory
+//! must be the same under any order of the warps, because the numbers are chosen so that the order
+//! does not matter.
 
 use std::path::PathBuf;
 
@@ -16,7 +18,7 @@ use ptxc_sim::case::{Argument, Buffer, Elem, Tolerance};
 use ptxc_sim::{Case, Report, run_sass, run_ssa};
 
 const THREADS: usize = 64;
-/// Bytes that a thread has in each buffer: the largest vector.
+/// The bytes of a thread in each buffer: the largest vector.
 const BYTES: usize = 16;
 
 /// A vector update.
@@ -42,7 +44,7 @@ impl Update {
         ];
         for (ty, ops, sizes) in types {
             for (&op, &lanes) in ops.iter().flat_map(|op| sizes.iter().map(move |lanes| (op, lanes))) {
-                // Every second form is at a generic address, so that each type has both.
+                // Every second form has a generic address, so that each type has both.
                 let generic = all.len() / 2 % 2 == 1;
                 for (has_result, space) in [(false, generic), (true, !generic)] {
                     let space = if space { "" } else { ".global" };
@@ -57,7 +59,8 @@ impl Update {
         matches!(self.ty, "f16" | "bf16")
     }
 
-    /// The kernel `name(operands, memory, old)`; `shared` threads have a vector of memory together.
+    /// The kernel `name(operands, memory, old)`; `shared` threads have one vector of memory
+    /// together.
     fn kernel(self, name: &str, shared: bool) -> String {
         let Update { op, ty, lanes, has_result, space } = self;
         let list = |prefix: &str| {
@@ -78,8 +81,8 @@ impl Update {
             (0..words).map(|n| format!("\tmov.b32 %d{n}, {{%g{}, %g{}}};\n", 2 * n, 2 * n + 1)).collect();
         let store: String =
             (0..words).map(|n| format!("\tst.global.b32 [%rd3+{}], %d{n};\n", 4 * n)).collect();
-        let (before, behind) = if self.is_half() { (split, join + &store) } else { (String::new(), store) };
-        let behind = if has_result { behind } else { String::new() };
+        let (before, after) = if self.is_half() { (split, join + &store) } else { (String::new(), store) };
+        let after = if has_result { after } else { String::new() };
         let mask = if shared { "3" } else { "-1" };
         format!(
             "\
@@ -98,13 +101,13 @@ impl Update {
 	mad.wide.u32 %rd3, %t0, {BYTES}, %rd3;
 	ld.global.v4.b32 {{%r0, %r1, %r2, %r3}}, [%rd1];
 {before}	{update}
-{behind}	ret;
+{after}	ret;
 }}
 "
         )
     }
 
-    /// One of a few small whole numbers, whose sums are exact in any order; `n` picks.
+    /// One of a few small whole numbers, whose sums are exact in any order; `n` selects it.
     fn small(self, n: u64) -> [u8; 4] {
         let number = [0.0, 1.0, 2.0, -1.0_f32][n as usize % 4];
         let bits = match self.ty {
@@ -122,7 +125,7 @@ impl Update {
     }
 }
 
-/// A launch on operands and what is in memory before.
+/// A launch with operands and the initial content of memory.
 fn launch(entry: &str, operands: Vec<u8>, memory: Vec<u8>) -> Case {
     let buffer = |name: &str, init: Vec<u8>| {
         let (elem, tolerance) = (Elem::U8, Tolerance::Exact);
@@ -139,7 +142,7 @@ fn launch(entry: &str, operands: Vec<u8>, memory: Vec<u8>) -> Case {
     }
 }
 
-/// Numbers that look random (xorshift, Marsaglia 2003).
+/// Pseudo-random numbers (xorshift, Marsaglia 2003).
 fn random(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -147,7 +150,8 @@ fn random(state: &mut u64) -> u64 {
     *state
 }
 
-/// Runs every update on all engines and architectures; `inputs` gives the operands and the memory before.
+/// Runs every update on all engines and architectures; `inputs` returns the operands and the
+/// initial memory.
 fn compare(shared: bool, inputs: impl Fn(Update, &mut u64) -> [Vec<u8>; 2]) {
     let updates = Update::all();
     let name = |n: usize| format!("k{n}");
@@ -165,7 +169,7 @@ fn compare(shared: bool, inputs: impl Fn(Update, &mut u64) -> [Vec<u8>; 2]) {
         .collect();
     let mut expected: Vec<Option<Vec<Vec<u8>>>> = vec![None; cases.len()];
     let contents = |report: Report| -> Vec<Vec<u8>> {
-        // What comes back depends on the order where threads meet.
+        // The returned values depend on the order if threads share a vector.
         let buffers = if shared { 1..2 } else { 1..3 };
         report.outcomes[buffers].iter().map(|outcome| outcome.content.clone()).collect()
     };
@@ -200,7 +204,7 @@ fn compare(shared: bool, inputs: impl Fn(Update, &mut u64) -> [Vec<u8>; 2]) {
             }
         }
     }
-    // Each update has done something.
+    // Each update has changed something.
     for ((update, case), expected) in updates.iter().zip(&cases).zip(expected) {
         let Argument::Buffer(memory) = &case.args[1] else { unreachable!("the second argument is a buffer") };
         assert_ne!(expected.expect("it ran")[0], memory.init, "{update:?}");

@@ -1,9 +1,8 @@
-//! The model of time on what the compiler emits.
+//! The model of time on the code of the compiler.
 //!
-//! Kernels of the corpus: values are right and no hazard is seen whatever the latencies, and every cycle is accounted
-//! for. Straight-line
-//! kernels made at random: one warp takes the static sum exactly where it waits for no scoreboard, and the difference is
-//! waiting where it does.
+//! Kernels of the corpus: the values are right and no hazard is found whatever the latencies, and
+//! every cycle is accounted for. Random straight-line kernels: one warp takes exactly the static
+//! sum if it waits for no scoreboard, and otherwise the difference is the waiting time.
 
 use std::path::{Path, PathBuf};
 
@@ -63,7 +62,7 @@ fn cases_of_the_corpus_are_right_and_accounted_for() {
         .map(|path| {
             let case = Case::load(path).unwrap_or_else(|error| panic!("{error}"));
             let text = std::fs::read_to_string(&case.ptx).unwrap_or_else(|error| panic!("{error}"));
-            // The model is of one multiprocessor.
+            // The model has one multiprocessor.
             let program = lower(text, &case.entry).filter(|program| program.resources.cluster().is_none())?;
             let [best, worst] =
                 [Latencies::Best, Latencies::Worst].map(|latencies| timed(&case, &program, latencies, true));
@@ -76,7 +75,8 @@ fn cases_of_the_corpus_are_right_and_accounted_for() {
     assert!(run.len() >= 50, "{} cases ran", run.len());
 }
 
-/// An operation on the values so far: its text, with `{d}` the result and `{a}`, `{b}`, `{c}` operands.
+/// An operation on the values so far: its text, in which `{d}` is the result, and `{a}`, `{b}`,
+/// `{c}` are operands.
 const OPS: &[&str] = &[
     "add.u32 {d}, {a}, {b};",
     "sub.u32 {d}, {a}, {b};",
@@ -95,7 +95,7 @@ const OPS: &[&str] = &[
     "mul.wide.u32 %l, {a}, {b}; add.u64 %l, %l, %q; cvt.u32.u64 {d}, %l;",
 ];
 
-/// A kernel that computes with its parameters and stores what comes out.
+/// A kernel that computes with its parameters and stores the results.
 fn kernel(ops: &[(usize, [usize; 3])]) -> String {
     let mut body = String::new();
     for (n, &(op, operands)) in ops.iter().enumerate() {

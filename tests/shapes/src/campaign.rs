@@ -1,4 +1,5 @@
-//! All files on all architectures: shapes of ours without a witness, and new witnesses for the list.
+//! All files on all architectures: shapes of our code without a witness, and new witnesses for the
+//! list.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,16 +11,17 @@ use crate::source::Source;
 use crate::witnesses::Witnesses;
 use crate::{ours, theirs};
 
-/// The level that code is compiled at.
+/// The optimization level of the code.
 const OPT: u8 = 3;
 
 /// The shapes of our code, each with the name of a file that has it.
 pub type Ours = BTreeMap<(ByNumber, String), String>;
 
-/// The shapes of our code of all files on all architectures, or of every so-manieth pair of these.
+/// The shapes of our code for all files on all architectures, or for one out of `stride` pairs of
+/// these.
 ///
 /// # Errors
-/// A file can't be read.
+/// A file cannot be read.
 pub fn ours(sources: &[Source], stride: usize) -> Result<Ours, String> {
     let of = |&arch: &Arch| {
         Source::of(sources, arch).into_iter().map(move |source| (source, arch)).collect::<Vec<_>>()
@@ -35,7 +37,7 @@ pub fn ours(sources: &[Source], stride: usize) -> Result<Ours, String> {
     Ok(found?.into_iter().flatten().collect())
 }
 
-/// The shapes without a witness: a line each, with the architectures and a file that has it.
+/// The shapes without a witness, one line each, with the architectures and a file that has it.
 pub fn without_witness(ours: &Ours, list: &Witnesses) -> Vec<String> {
     let known = list.known();
     let mut unknown: BTreeMap<&str, (Vec<String>, &str)> = BTreeMap::new();
@@ -48,12 +50,12 @@ pub fn without_witness(ours: &Ours, list: &Witnesses) -> Vec<String> {
     unknown.into_iter().map(line).collect()
 }
 
-/// New witnesses for our shapes: of all that ptxas makes of the files, the fewest files that have them (by the greedy
-/// algorithm for set covers: always the one with the most that are still missing), and of the old list the encodings that are
-/// needed beside them.
+/// New witnesses for our shapes. Among the files that ptxas compiles, it selects the fewest that
+/// have them (with the greedy algorithm for set covers: always the file with the most missing
+/// shapes), and from the old list the encodings that are still needed.
 ///
 /// # Errors
-/// A file can't be read.
+/// A file cannot be read.
 pub fn observe(
     oracle: &Oracle,
     sources: &[Source],

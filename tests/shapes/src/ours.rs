@@ -9,7 +9,7 @@ use ptxc_sass::text::write_inst;
 
 use crate::shape::shapes;
 
-/// The shapes of a file's kernels, as far as they have code: what an architecture is too old for has none.
+/// The shapes of a file's kernels that have code: kernels for newer architectures have none.
 pub fn of(name: &str, text: &str, arch: Arch, opt: u8) -> BTreeSet<String> {
     let db = Database::default();
     let file = SourceFile::new(&db, name.to_string(), text.to_string());
@@ -18,7 +18,7 @@ pub fn of(name: &str, text: &str, arch: Arch, opt: u8) -> BTreeSet<String> {
     for (_, code) in kernels(&db, file, options) {
         for coded in code.iter().flat_map(|code| &code.program.insts) {
             let mut text = String::new();
-            // Writing to a string can't fail.
+            // Writing to a string cannot fail.
             let _ = write_inst(&mut text, &coded.inst, 0, &[], arch);
             found.extend(shapes(&text));
         }

@@ -1,21 +1,24 @@
-//! The shape of an instruction: what decides whether a machine has it at all, and nothing of what it does there.
+//! The shape of an instruction: the properties that decide whether a machine has the instruction at
+//! all, without its operation's details.
 //!
-//! Read from text, ours or nvdisasm's, so that both go the same way:
+//! It is read from text, ours or nvdisasm's, so that both are treated alike:
 //!
 //! ```text
 //!   @P0 IMAD.WIDE.U32 R4, R5.reuse, 0x4, -R6 ;
 //! ```
 //!
-//! has the shape `IMAD.WIDE.U32 R, R, imm, R`: opcode with modifiers, and kinds of operands. A sign, bars or the choice
-//! of a half is a shape of its own, `IMAD R, R, imm, R: 4 -R`, without the modifiers: whether an operand takes a sign is not up to them,
-//! and the product of both would be of shapes that no program has to have.
+//! has the shape `IMAD.WIDE.U32 R, R, imm, R`: the opcode with modifiers, and the kinds of
+//! operands. A sign, absolute value bars or the choice of a half is a separate shape,
+//! `IMAD R, R, imm, R: 4 -R`, without the modifiers: they do not decide whether an operand accepts
+//! a sign, and the product of both would have shapes that no program needs.
 //!
-//! Guards, reuse flags, numbers of registers and values of constants are left out, and descriptors of addresses, which
-//! nvdisasm does not show of all code: `LDG.E R, desc[UR][R.64]` is `LDG.E R, [R.64]`, and so is `LDG.E.POLICY`, where the
-//! descriptor is that of a cache policy. The name of a special register
-//! stays, since not all machines have all.
+//! Guards, reuse flags, numbers of registers and values of constants are omitted. So are the
+//! descriptors of addresses, which nvdisasm does not show for all code: `LDG.E R, desc[UR][R.64]`
+//! is `LDG.E R, [R.64]`, and so is `LDG.E.POLICY`, if the descriptor is that of a cache policy. The
+//! name of a special register stays, because not all machines have all of them.
 
-/// The shapes of an instruction without offset and semicolon: its own, and one for each operand with a sign or half.
+/// The shapes of an instruction without offset and semicolon: its own, and one for each operand
+/// with a sign or half.
 pub fn shapes(text: &str) -> Vec<String> {
     let text = text.trim();
     let text = text.split_once("(*").map_or(text, |(front, _)| front.trim_end());
@@ -43,7 +46,7 @@ pub fn shapes(text: &str) -> Vec<String> {
 /// A constant in the instruction.
 const CONSTANT: &str = "imm";
 
-/// Halves of a register, as they are written behind it.
+/// The halves of a register, as they are written after it.
 const HALVES: [&str; 4] = [".H0_H0", ".H1_H1", ".H0", ".H1"];
 
 /// The kind of an operand, and the kind with its sign and half.
@@ -66,7 +69,8 @@ fn kind(text: &str) -> (String, String) {
     (bare, signed)
 }
 
-/// A text with its registers by kind and without its constants: those added to an address go, others are `imm`.
+/// A text with its registers by kind and without its constants: constants added to an address are
+/// removed, others become `imm`.
 fn words(text: &str) -> String {
     if text.starts_with(['`', '(', '.']) {
         return "L".to_string();
@@ -88,8 +92,8 @@ fn words(text: &str) -> String {
             rest = &rest[first.len_utf8()..];
             continue;
         }
-        let (word, behind) = rest.split_at(length);
-        rest = behind;
+        let (word, after) = rest.split_at(length);
+        rest = after;
         let (name, suffix) = word.split_once('.').map_or((word, ""), |(name, _)| (name, &word[name.len()..]));
         match file(name) {
             Some(file) => {
@@ -101,7 +105,7 @@ fn words(text: &str) -> String {
                 while out.ends_with(['+', '-']) {
                     out.pop();
                 }
-                // An offset stands behind a register; a constant alone, in front of nothing.
+                // After a register, a constant is an offset; elsewhere it is an operand.
                 if out.is_empty() || out.ends_with('[') {
                     out.push_str(CONSTANT);
                 }

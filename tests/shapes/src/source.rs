@@ -1,4 +1,5 @@
-//! The files that are compiled: those of `tests/lit` and of this folder, and the corpus where it is there.
+//! The files that are compiled: those of `tests/lit`, those of this folder, and the corpus if it is
+//! available.
 
 use std::path::{Path, PathBuf};
 
@@ -7,12 +8,12 @@ use ptxc_machine::Arch;
 /// A PTX file that both compilers get.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Source {
-    /// Its name in the list: the folder's and the path in it, without `.ptx`.
+    /// Its name in the list: the name of the folder and the path in it, without `.ptx`.
     pub name: String,
     path: PathBuf,
 }
 
-/// The folders, and what their files are called by.
+/// The folders, and the names of the folders in the list.
 fn roots() -> [(&'static str, PathBuf); 4] {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let corpus = tests.join("../../shared/corpus/ptx");
@@ -25,7 +26,7 @@ fn roots() -> [(&'static str, PathBuf); 4] {
 }
 
 impl Source {
-    /// All there are, in the order of their names.
+    /// All files, sorted by name.
     pub fn all() -> Vec<Source> {
         let mut all = Vec::new();
         for (name, root) in roots() {
@@ -46,7 +47,8 @@ impl Source {
         all
     }
 
-    /// Those that are compiled for an architecture: of a kernel that the corpus has for several, the newest of no newer one.
+    /// The files that are compiled for an architecture: of a kernel that the corpus has for
+    /// several, the file for the newest architecture that is not newer.
     pub fn of(all: &[Source], arch: Arch) -> Vec<&Source> {
         let mut chosen: Vec<&Source> = Vec::new();
         for source in all {
@@ -73,10 +75,10 @@ impl Source {
         self.name.split_once(".sm_").and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
     }
 
-    /// Its text, made for an architecture.
+    /// Its text, adapted to an architecture.
     ///
     /// # Errors
-    /// The file can't be read.
+    /// The file cannot be read.
     pub fn text(&self, arch: Arch) -> Result<String, String> {
         let text = std::fs::read_to_string(&self.path).map_err(|error| format!("{}: {error}", self.name))?;
         let target = |line: &str| match line.trim_start().strip_prefix(".target") {

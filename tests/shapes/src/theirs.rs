@@ -1,4 +1,4 @@
-//! The shapes in ptxas's code, and the readings of nvdisasm: are the witnesses right?
+//! The shapes in ptxas's code, and the texts of nvdisasm: checks that the witnesses are right.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::witnesses::Witnesses;
 /// A version of PTX that knows all architectures.
 const VERSION: &str = "8.0";
 
-/// The text with a version that ptxas takes for the architecture: any version works for sm_75.
+/// The text with a version that ptxas accepts for the architecture: any version works for sm_75.
 fn with_version(text: &str, arch: Arch) -> String {
     let line = |line: &str| match line.trim().strip_prefix(".version") {
         Some(version) if version.trim() < VERSION && arch != Arch::Sm75 => format!(".version {VERSION}\n"),
@@ -22,18 +22,18 @@ fn with_version(text: &str, arch: Arch) -> String {
     text.lines().map(line).collect()
 }
 
-/// The shapes that ptxas makes of a file's text; none where it refuses the file for the architecture.
+/// The shapes in ptxas's code for a file's text; none if it refuses the file for the architecture.
 pub fn of(oracle: &Oracle, text: &str, arch: Arch) -> BTreeSet<String> {
     let instructions = oracle.instructions(&with_version(text, arch), arch).unwrap_or_default();
     instructions.iter().flat_map(|text| shapes(text)).collect()
 }
 
-/// What is wrong with the list: files of which ptxas no longer makes what it says, and encodings that nvdisasm reads
-/// otherwise. Files that are not here are left out, with the corpus; of the others, every so-manieth pair with an
-/// architecture is compiled.
+/// The errors in the list: files whose code from ptxas no longer has the listed shapes, and
+/// encodings that nvdisasm reads differently. Files that are not available are omitted, such as the
+/// corpus. Of the others, one out of `stride` pairs with an architecture is compiled.
 ///
 /// # Errors
-/// The programs don't run, or a file can't be read.
+/// The tools do not run, or a file cannot be read.
 pub fn check(
     oracle: &Oracle,
     list: &Witnesses,
@@ -71,7 +71,7 @@ pub fn check(
         let read = oracle.read(&codes.iter().map(|(_, code)| *code).collect::<Vec<_>>(), arch)?;
         for ((shape, code), text) in codes.iter().zip(read) {
             if !shapes(&text).iter().any(|found| found == shape) {
-                wrong.push(format!("{arch} {code:032x}: nvdisasm reads `{text}`, which is no `{shape}`"));
+                wrong.push(format!("{arch} {code:032x}: nvdisasm reads `{text}`, which is not a `{shape}`"));
             }
         }
     }

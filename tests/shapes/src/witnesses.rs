@@ -1,6 +1,7 @@
 //! The list of shapes and their witnesses.
 //!
-//! `witnesses.txt` has a section for each file whose code by ptxas has shapes that ours has too, and one of encodings:
+//! `witnesses.txt` has a section for each file whose code from ptxas has shapes that our code has
+//! too, and a section of encodings:
 //!
 //! ```text
 //! [lit/select/bit-fields]
@@ -10,9 +11,9 @@
 //! sm_80 sm_86 sm_89 | ISETP.EQ.AND.EX P, P, R, imm, P, P | 000fe40003f42330 000000ff0300780c
 //! ```
 //!
-//! ptxas makes a `BMSK` of three registers of `tests/lit/select/bit-fields.ptx` on all five architectures. What it never
-//! chooses, because another form does the same, is shown by an encoding (its high and its low word) that nvdisasm reads as that
-//! shape on those architectures.
+//! ptxas emits a `BMSK` with three registers for `tests/lit/select/bit-fields.ptx` on all five
+//! architectures. A shape that it never chooses, because another form does the same, is shown by an
+//! encoding (its high and its low word) that nvdisasm reads as that shape on those architectures.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -25,9 +26,10 @@ const ENCODINGS: &str = "nvdisasm";
 /// Shapes and their witnesses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Witnesses {
-    /// Of each file by its [name](crate::source::Source::name), the shapes that ptxas makes of it, and where.
+    /// For each file, by its [name](crate::source::Source::name), the shapes in ptxas's code and
+    /// their architectures.
     pub files: BTreeMap<String, BTreeMap<String, BTreeSet<ByNumber>>>,
-    /// Encodings of shapes, and where nvdisasm reads them so.
+    /// Encodings of shapes, and the architectures on which nvdisasm reads them so.
     pub encodings: BTreeMap<String, BTreeMap<u128, BTreeSet<ByNumber>>>,
 }
 
@@ -35,7 +37,7 @@ impl Witnesses {
     /// Reads the list.
     ///
     /// # Errors
-    /// A line that is not of the list's form.
+    /// A line that is malformed.
     pub fn parse(text: &str) -> Result<Witnesses, String> {
         let mut list = Witnesses::default();
         let mut section = None;
@@ -48,13 +50,13 @@ impl Witnesses {
                 section = Some(name);
             } else {
                 let entry = section.and_then(|section| list.entry(section, line));
-                entry.ok_or_else(|| format!("line {}: `{line}` is no entry", number + 1))?;
+                entry.ok_or_else(|| format!("line {}: `{line}` is not an entry", number + 1))?;
             }
         }
         Ok(list)
     }
 
-    /// Takes an entry in.
+    /// Adds an entry.
     fn entry(&mut self, section: &str, line: &str) -> Option<()> {
         let mut parts = line.split(" | ");
         let (archs, shape, code) = (parts.next()?, parts.next()?, parts.next());
@@ -76,12 +78,12 @@ impl Witnesses {
         parts.next().is_none().then_some(())
     }
 
-    /// The text of the list, without what stands in front of the first section.
+    /// The text of the list, without the text before the first section.
     pub fn write(&self) -> String {
         let names =
             |archs: &BTreeSet<ByNumber>| archs.iter().map(ByNumber::to_string).collect::<Vec<_>>().join(" ");
         let mut text = String::new();
-        // Writing to a string can't fail.
+        // Writing to a string cannot fail.
         for (name, shapes) in &self.files {
             let _ = writeln!(text, "\n[{name}]");
             for (shape, archs) in shapes {
@@ -98,7 +100,7 @@ impl Witnesses {
         text
     }
 
-    /// What is known to exist.
+    /// The shapes that are known to exist.
     pub fn known(&self) -> BTreeSet<(ByNumber, &str)> {
         let of_files = self.files.values().flatten();
         let of_codes =

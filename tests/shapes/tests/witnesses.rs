@@ -1,10 +1,10 @@
-//! A sample of our code has only shapes of instructions with a witness. `cargo xtask shapes` looks at all of it, and at the
-//! witnesses.
+//! A sample of our code has only shapes of instructions with a witness. `cargo xtask shapes` checks
+//! all code, and the witnesses.
 
 use ptxc_shapes::{Source, campaign, list};
 
-/// Of so many pairs of a file and an architecture one is compiled here. No divisor is shared with the number of architectures, so that
-/// each has its turn.
+/// One out of this many pairs of a file and an architecture is compiled here. The number shares no
+/// divisor with the number of architectures, so that each has its turn.
 const STRIDE: usize = 8;
 
 #[test]

@@ -17,57 +17,60 @@ use crate::survive::{Failure, form, normal, survive, without_guard};
 /// The page of the book.
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/instructions.md");
 
-/// What is done.
+/// The options of the command.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Bits {
-    /// Folders of PTX, searched whole.
+    /// Folders of PTX, searched recursively.
     #[arg(default_value = "../shared/corpus/ptx")]
     ptx: Vec<PathBuf>,
-    /// Instead of files: the modules of `ptxc-opcodes`, from which ptxas makes every opcode and form.
+    /// Instead of files, use the modules of `ptxc-opcodes`, from which ptxas makes every opcode and
+    /// form.
     #[arg(long, conflicts_with_all = ["edges", "random"])]
     generated: bool,
-    /// Compile and disassemble anew.
+    /// Compile and disassemble again.
     #[arg(long)]
     observe: bool,
-    /// Where the words and texts are kept.
+    /// The folder for the words and texts.
     #[arg(long, default_value = "target/bits")]
     cache: PathBuf,
-    /// Only this architecture.
+    /// Use only this architecture.
     #[arg(long)]
     arch: Option<String>,
-    /// Only instructions whose text, without guard, starts with one of these.
+    /// Use only instructions whose text, without guard, starts with one of these.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Instead of ptxas's words: every row of the table with everything at its edges, beside nvdisasm.
+    /// Instead of ptxas's words, check every row of the table with every field at its limits
+    /// against nvdisasm.
     #[arg(long, conflicts_with = "random")]
     edges: bool,
-    /// Instead of ptxas's words: so many random instructions of the table, an equal share of each architecture, there and
-    /// back.
+    /// Instead of ptxas's words, encode and decode this many random instructions of the table, an
+    /// equal share for each architecture.
     #[arg(long, value_name = "COUNT")]
     random: Option<usize>,
-    /// Instead of a comparison: write the page of the book that shows the table.
+    /// Instead of comparing, write the page of the book that shows the table.
     #[arg(long, conflicts_with_all = ["edges", "random", "generated"])]
     write: bool,
-    /// The most failing forms that are shown an architecture.
+    /// The most failing forms to show per architecture.
     #[arg(long, default_value_t = 40)]
     show: usize,
 }
 
-/// What came of an architecture.
+/// The results for an architecture.
 #[derive(Default)]
 struct Counts {
     read: usize,
     survived: usize,
     agreed: usize,
-    /// For each form that fails, how many words, and the first of them.
+    /// The number of words of each form that fails, and the first of them.
     failing: BTreeMap<String, (usize, u128, String, Failure)>,
 }
 
 impl Bits {
-    /// Compares, and prints what came of it.
+    /// Runs the comparison and prints the results.
     ///
     /// # Errors
-    /// If a word does not survive, or is printed differently; if a file cannot be read or a program run.
+    /// A word does not survive or is printed differently, a file cannot be read, or a program
+    /// cannot be run.
     pub fn run(&self) -> Result<(), String> {
         if self.write {
             return std::fs::write(PAGE, page::text()).map_err(|error| format!("{PAGE}: {error}"));
@@ -110,7 +113,7 @@ impl Bits {
         if failed == 0 { Ok(()) } else { Err(format!("{failed} instructions fail")) }
     }
 
-    /// The distinct words of an architecture with nvdisasm's texts: kept ones, or new ones.
+    /// The distinct words of an architecture with nvdisasm's texts: stored ones, or new ones.
     fn words(&self, arch: Arch, oracle: Option<&Oracle>) -> Result<Option<Words>, String> {
         let source = if self.generated { "-generated" } else { "" };
         let path = self.cache.join(format!("{arch}{source}.txt"));
@@ -135,7 +138,7 @@ impl Bits {
         Ok(Some(words))
     }
 
-    /// The rows that are asked for.
+    /// The requested rows.
     fn rows(&self, arch: Arch) -> Vec<Op> {
         let names = |op: &Op| {
             let name = op.row().mnemonic_on(arch);
@@ -145,7 +148,7 @@ impl Bits {
         Op::ALL.iter().copied().filter(names).collect()
     }
 
-    /// The words of every row with everything at its edges, with nvdisasm's texts.
+    /// The words of every row with every field at its limits, with nvdisasm's texts.
     fn edge_words(&self, arch: Arch, oracle: Option<&Oracle>) -> Result<Made, String> {
         let list: Vec<Coded> = self.rows(arch).into_iter().flat_map(|op| edges(op, arch)).collect();
         let encoded = list.iter().enumerate();
@@ -154,7 +157,8 @@ impl Bits {
         made(words.map_err(|why| format!("{arch}: {why}"))?, arch, oracle)
     }
 
-    /// Random instructions of the table with nvdisasm's texts, or without any where there is no nvdisasm.
+    /// Random instructions of the table with nvdisasm's texts, or without texts if there is no
+    /// nvdisasm.
     fn random_words(&self, arch: Arch, count: usize, oracle: Option<&Oracle>) -> Result<Made, String> {
         let rows = self.rows(arch);
         let mut numbers = Rng::with_seed(arch.number().into());
@@ -172,7 +176,7 @@ impl Bits {
         for (index, (word, theirs)) in words.iter().enumerate() {
             let offset = index as u32 * 16;
             let survived = survive(*word, offset, arch);
-            // What they don't read is named as we read it.
+            // Words that nvdisasm does not read are named by our text.
             let name = match (theirs, &survived) {
                 (Some(theirs), _) if theirs != REFUSED => theirs.clone(),
                 (_, Ok(ours)) => ours.clone(),
@@ -204,10 +208,10 @@ impl Bits {
     }
 }
 
-/// Words that we made, each with nvdisasm's text, if there is an nvdisasm.
+/// Words that we encoded, each with nvdisasm's text, if there is an nvdisasm.
 type Made = Vec<(u128, Option<String>)>;
 
-/// What stands for nvdisasm's text where it has none.
+/// The text for words that nvdisasm refuses.
 const REFUSED: &str = "refused by nvdisasm";
 
 fn made(words: Vec<u128>, arch: Arch, oracle: Option<&Oracle>) -> Result<Made, String> {

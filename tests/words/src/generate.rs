@@ -1,4 +1,5 @@
-//! Instructions from the table itself: every row with everything at its edges, and any number of random ones.
+//! Instructions from the table itself: every row with every field at its limits, and any number of
+//! random ones.
 
 use fastrand::Rng;
 use ptxc_machine::Arch;
@@ -8,8 +9,8 @@ use ptxc_sass::{
     RegFile, Slot, SpecialReg, bits,
 };
 
-/// A row in each of its forms on an architecture: first plain, then with one thing at a time at an edge. Everything that
-/// comes out can be encoded.
+/// A row in each of its forms on an architecture: first plain, then with one field at a time at a
+/// limit. All results can be encoded.
 pub fn edges(op: Op, arch: Arch) -> Vec<Coded> {
     let (row, mut list) = (op.row(), Vec::new());
     for shapes in bits::forms(op, arch) {
@@ -52,8 +53,8 @@ pub fn edges(op: Op, arch: Arch) -> Vec<Coded> {
     list
 }
 
-/// A random instruction of a random one of some rows; the same stream of numbers gives the same instructions. `None` where
-/// the architecture has none of them.
+/// A random instruction of a random one of some rows. The same sequence of numbers gives the same
+/// instructions. `None` if the architecture has none of them.
 pub fn random(ops: &[Op], arch: Arch, numbers: &mut Rng) -> Option<Coded> {
     if ops.iter().all(|&op| bits::forms(op, arch).is_empty()) {
         return None;
@@ -65,7 +66,8 @@ pub fn random(ops: &[Op], arch: Arch, numbers: &mut Rng) -> Option<Coded> {
             continue;
         }
         let shapes = &forms[numbers.usize(..forms.len())];
-        // Not every combination of modifiers and operands is one: some rounds may be needed.
+        // Not every combination of modifiers and operands is an instruction, so several rounds may
+        // be needed.
         for _ in 0..40 {
             let coded = any(op, shapes, arch, numbers);
             if encodes(&coded, arch) {
@@ -82,7 +84,7 @@ fn encodes(coded: &Coded, arch: Arch) -> bool {
         && bits::encode(coded, 0, arch, |_| None).is_ok()
 }
 
-/// The row in a form with nothing special; `None` where no combination of modifiers is plain.
+/// The row in a form without special fields; `None` if no combination of modifiers is plain.
 fn plain(op: Op, shapes: &[Shape], arch: Arch) -> Option<Coded> {
     let mut inst = Inst::new(op);
     for (index, (slot, &shape)) in op.row().slots.iter().zip(shapes).enumerate() {
@@ -93,7 +95,8 @@ fn plain(op: Op, shapes: &[Shape], arch: Arch) -> Option<Coded> {
     if encodes(&coded, arch) {
         return Some(coded);
     }
-    // The defaults of two modifiers may exclude each other: the first values of both that do not.
+    // The defaults of two modifiers may exclude each other. Then the first compatible values of
+    // both are used.
     for (first, second) in (0..op.row().mods.len()).flat_map(|a| (0..=a).map(move |b| (a, b))) {
         for x in 0..op.row().mods[first].values.len() as u8 {
             for y in 0..op.row().mods[second].values.len() as u8 {
@@ -170,7 +173,7 @@ fn index_register(slot: &Slot) -> PReg {
     if slot.kinds.contains(Kinds::CONST_AT_UR) { PReg::ur(4) } else { PReg::r(4) }
 }
 
-/// Operands at the ends of what the shape allows; some of them may be too much for the field.
+/// Operands at the limits of the shape; some of them may be too large for the field.
 fn edge_operands(slot: &Slot, shape: Shape, old: Operand<PReg>, arch: Arch) -> Vec<Operand<PReg>> {
     let with = |kind| Operand { kind, flags: old.flags };
     let mut list = Vec::new();
@@ -201,7 +204,7 @@ fn edge_operands(slot: &Slot, shape: Shape, old: Operand<PReg>, arch: Arch) -> V
         OperandKind::Mem(address) => {
             let offsets = [0, 1, -1, 0x7f_ffff, -0x80_0000];
             list.extend(offsets.map(|offset| with(OperandKind::Mem(Address { offset, ..address }))));
-            // Some have no offset.
+            // Some addresses have no offset.
             for address in [address, Address { offset: 0, ..address }] {
                 for number in [0, 62] {
                     let uniform = address.uniform.map(|_| PReg::ur(number));
@@ -235,7 +238,7 @@ fn edge_operands(slot: &Slot, shape: Shape, old: Operand<PReg>, arch: Arch) -> V
     list
 }
 
-/// The operand with every sign that the slot takes.
+/// The operand with every sign that the slot accepts.
 fn signed(slot: &Slot, shape: Shape, old: Operand<PReg>) -> Vec<Operand<PReg>> {
     let mut list = Vec::new();
     if shape == Shape::Immediate {
@@ -259,7 +262,7 @@ fn signed(slot: &Slot, shape: Shape, old: Operand<PReg>) -> Vec<Operand<PReg>> {
     list
 }
 
-/// Anything of the form.
+/// A random instruction of the form.
 fn any(op: Op, shapes: &[Shape], arch: Arch, numbers: &mut Rng) -> Coded {
     let row = op.row();
     let mut inst = Inst::new(op);

@@ -1,10 +1,13 @@
-//! Every instruction that NVIDIA's assembler makes, there and back, and beside its disassembler.
+//! Every instruction that NVIDIA's assembler emits, decoded and encoded again, and compared with
+//! NVIDIA's disassembler.
 //!
-//! In: PTX files, compiled with ptxas for each architecture that their target allows. Each distinct instruction word of
-//! the cubins is decoded, printed, parsed and encoded again, which must give the same word; and its text must be what
-//! nvdisasm prints for it. Out: a line an architecture, and every form that fails.
+//! In: PTX files, compiled with ptxas for each architecture that their target allows. Each distinct
+//! instruction word of the cubins is decoded, printed, parsed and encoded again, which must give
+//! the same word. Its text must be the text that nvdisasm prints for it. Out: one line per
+//! architecture, and every form that fails.
 //!
-//! The words and nvdisasm's texts are kept in `target/bits`, a file an architecture, and made anew with `--observe`.
+//! The words and nvdisasm's texts are stored in `target/bits`, one file per architecture;
+//! `--observe` regenerates them.
 
 mod command;
 mod generate;

@@ -1,4 +1,4 @@
-//! `cargo run -p ptxc-words`: the check alone, without what `cargo xtask` builds besides.
+//! `cargo run -p ptxc-words`: the check alone, without the other crates that `cargo xtask` builds.
 
 use std::process::ExitCode;
 

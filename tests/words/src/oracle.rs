@@ -1,5 +1,5 @@
-//! The words that NVIDIA's assembler makes, and what its disassembler prints for words. They check; they are never part
-//! of the product.
+//! The words that NVIDIA's assembler emits, and the texts of its disassembler. They are used for
+//! checks only, and are never part of the product.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,8 @@ use ptxc_opcodes::{FAMILIES, Module, Target, modules};
 use ptxc_sass::{Coded, Control, Inst, Op, bits};
 use rayon::prelude::*;
 
-/// Instruction words, each with nvdisasm's text; a branch target is relative to the word's place in the list.
+/// Instruction words, each with nvdisasm's text; a branch target is relative to the word's place in
+/// the list.
 pub type Words = Vec<(u128, String)>;
 
 /// The folder of ptxas and nvdisasm.
@@ -24,10 +25,11 @@ impl Oracle {
         (folder.join("ptxas").is_file() && folder.join("nvdisasm").is_file()).then_some(Oracle(folder))
     }
 
-    /// The distinct instruction words that ptxas makes of those files that can be compiled for the architecture.
+    /// The distinct instruction words that ptxas emits for those files that can be compiled for the
+    /// architecture.
     ///
     /// # Errors
-    /// If ptxas refuses a file, or its output cannot be read.
+    /// ptxas refuses a file, or its output cannot be read.
     pub fn words(&self, files: &[PathBuf], arch: Arch) -> Result<BTreeSet<u128>, String> {
         let of_file = |path: &PathBuf| -> Result<BTreeSet<u128>, String> {
             let Some(target) = target_of(path, arch) else { return Ok(BTreeSet::new()) };
@@ -46,10 +48,11 @@ impl Oracle {
         Ok(sets?.into_iter().flatten().collect())
     }
 
-    /// The distinct instruction words that ptxas makes of the generated modules for the architecture.
+    /// The distinct instruction words that ptxas emits for the generated modules for the
+    /// architecture.
     ///
     /// # Errors
-    /// If ptxas refuses something of them.
+    /// ptxas refuses a module.
     pub fn generated(&self, arch: Arch) -> Result<BTreeSet<u128>, String> {
         let oracle = ptxc_opcodes::Oracle::find().ok_or("no ptxas")?;
         let targets = Target::ALL.into_iter().filter(|target| target.number() == arch.number());
@@ -67,11 +70,11 @@ impl Oracle {
         Ok(sets?.into_iter().flatten().collect())
     }
 
-    /// What nvdisasm prints for words that stand one behind the other from address 0 on. Words that it does not take
-    /// are left out, and those behind them move up.
+    /// The output of nvdisasm for words that follow each other from address 0 on. Words that it
+    /// does not accept are omitted, and the words after them move up.
     ///
     /// # Errors
-    /// If nvdisasm fails.
+    /// nvdisasm fails.
     pub fn disassemble(&self, words: &BTreeSet<u128>, arch: Arch) -> Result<Words, String> {
         let words: Vec<u128> = words.iter().copied().collect();
         let texts = self.texts(&words, arch)?;
@@ -81,10 +84,10 @@ impl Oracle {
         Ok(known.into_iter().zip(texts).map(|(word, text)| (word, text.unwrap_or_default())).collect())
     }
 
-    /// What nvdisasm prints for each of the words; `None` where it takes none.
+    /// The text of nvdisasm for each of the words; `None` for words that it does not accept.
     ///
     /// # Errors
-    /// If nvdisasm fails for another reason than a word.
+    /// nvdisasm fails for a reason other than a word.
     pub fn texts(&self, words: &[u128], arch: Arch) -> Result<Vec<Option<String>>, String> {
         let nop = Coded { inst: Inst::new(Op::NOP), control: Control::plain(), loc: u32::MAX };
         let nop = bits::encode(&nop, 0, arch, |_| None).map_err(|why| why.to_string())?;
@@ -121,7 +124,7 @@ fn first_line(messages: &[u8]) -> String {
     String::from_utf8_lossy(messages).lines().next().unwrap_or("no message").to_string()
 }
 
-/// The target to give to ptxas where a file can be compiled for the architecture.
+/// The target for ptxas, if a file can be compiled for the architecture.
 fn target_of(path: &Path, arch: Arch) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     let line = text.lines().find_map(|line| line.trim().strip_prefix(".target"))?;
@@ -135,7 +138,7 @@ fn target_of(path: &Path, arch: Arch) -> Option<String> {
     }
 }
 
-/// The addresses in hexadecimal that messages name.
+/// The hexadecimal addresses in messages.
 fn addresses(messages: &str) -> impl Iterator<Item = usize> + '_ {
     let parts = messages.split("address 0x").skip(1);
     parts.filter_map(|part| {

@@ -1,5 +1,5 @@
-//! The page of the book that shows the instruction table: how many rows and forms there are on each architecture, and
-//! every row.
+//! The page of the book that shows the instruction table: the number of rows and forms on each
+//! architecture, and every row.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use ptxc_machine::Arch;
 use ptxc_sass::text::form;
 use ptxc_sass::{Op, bits};
 
-/// What stands in front of the tables.
+/// The text before the tables.
 const HEAD: &str = "# Instruction table
 
 This page lists every instruction that `ptxc` reads and writes. It comes from the table
@@ -23,12 +23,12 @@ accepts. A text is that of the newest architecture that has the row. [Encoding](
 describes the bits and how they were found.
 ";
 
-/// The newest architecture on which a row can be encoded.
+/// The newest architecture for which a row can be encoded.
 fn newest(op: Op) -> Option<Arch> {
     Arch::ALL.into_iter().rev().find(|&arch| bits::is_settled(op, arch))
 }
 
-/// `sm_75`–`sm_89` for neighbours, nothing for all.
+/// `sm_75`–`sm_89` for neighbours; empty for all.
 fn archs(op: Op) -> String {
     let list: Vec<Arch> = Arch::ALL.into_iter().filter(|&arch| bits::is_settled(op, arch)).collect();
     let all: &[Arch] = &Arch::ALL;

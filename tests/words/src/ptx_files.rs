@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// Every `.ptx` file in a folder and the folders in it, sorted by path; a file is itself.
+/// Every `.ptx` file in a folder and its subfolders, sorted by path; the path of a file gives only
+/// that file.
 ///
 /// # Errors
 /// A folder cannot be read, or there is no such file.

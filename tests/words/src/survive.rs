@@ -1,22 +1,22 @@
-//! One word to text and back, and what a text looks like without its numbers.
+//! Converts one word to text and back, and removes the numbers from a text.
 
 use std::fmt::Write;
 
 use ptxc_machine::{Arch, Feature};
 use ptxc_sass::{bits, text};
 
-/// How an instruction fails.
+/// The failure of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Failure {
-    /// No row has it.
+    /// No row matches it.
     Decode(String),
-    /// The text that we print is not read.
+    /// Our own text cannot be parsed.
     Parse(String),
-    /// What is read back has no bits.
+    /// The parsed instruction cannot be encoded.
     Encode(String),
-    /// It has other bits.
+    /// The encoded word is different.
     Bits(String),
-    /// nvdisasm prints another text than this.
+    /// nvdisasm prints this other text.
     Text(String),
 }
 
@@ -33,10 +33,10 @@ impl Failure {
     }
 }
 
-/// Bits to text and back; the text, if the bits are the same.
+/// Converts a word to text and back, and returns the text if the word is the same.
 ///
 /// # Errors
-/// Where it gets lost.
+/// The step that fails.
 pub fn survive(word: u128, offset: u32, arch: Arch) -> Result<String, Failure> {
     let coded = bits::decode(word, offset, arch).map_err(|why| Failure::Decode(why.to_string()))?;
     let mut ours = String::new();
@@ -51,11 +51,12 @@ pub fn survive(word: u128, offset: u32, arch: Arch) -> Result<String, Failure> {
     if again == word { Ok(ours) } else { Err(Failure::Bits(format!("{again:032x} {ours}"))) }
 }
 
-/// Our text as nvdisasm prints it, which leaves out things that the bits hold and nothing else tells: the fraction
-/// of a NaN, from sm_80 to sm_89 the descriptor of an access, unless it is that of a cache policy (`.POLICY`), and in front
-/// of the second carry of an `IADD3` the `PT` that says that there is no
-/// first one, and that `RZ` beside a pair of uniform registers is no pair. On sm_75, in `LDSM` alone, it leaves out the sign of an offset from a uniform register,
-/// and on sm_90 the reuse flag of the places in a sparse matrix.
+/// Our text as nvdisasm prints it. nvdisasm omits some facts that only the bits hold: the fraction
+/// of a NaN; from sm_80 to sm_89 the descriptor of an access, unless it is that of a cache policy
+/// (`.POLICY`); before the second carry of an `IADD3` the `PT` for an absent first carry; and the
+/// fact that `RZ` next to a pair of uniform registers is not a pair. On sm_75 it omits, only in
+/// `LDSM`, the sign of an offset from a uniform register. On sm_90 it omits the reuse flag of the
+/// metadata operand of a sparse matrix.
 pub fn normal(ours: &str, arch: Arch) -> String {
     let ours = match without_guard(ours).trim_start_matches('U').starts_with("IADD3") {
         true => without_first_carry(ours),
@@ -73,26 +74,27 @@ pub fn normal(ours: &str, arch: Arch) -> String {
     }
     let mut text = String::new();
     let mut rest = &ours[..];
-    while let Some((before, behind)) = rest.split_once("desc[") {
+    while let Some((before, after)) = rest.split_once("desc[") {
         text.push_str(before);
-        rest = behind.split_once(']').map_or(behind, |(_, rest)| rest);
+        rest = after.split_once(']').map_or(after, |(_, rest)| rest);
     }
     text + rest
 }
 
-/// A sum without the `PT` of its first carry where a second one follows, both directly behind the result.
+/// A sum without the `PT` of its first carry if a second carry follows, both directly after the
+/// result.
 fn without_first_carry(text: &str) -> String {
     let Some((result, rest)) = text.split_once(", ") else { return text.to_string() };
-    let behind = rest.strip_prefix("PT, ").or_else(|| rest.strip_prefix("UPT, "));
+    let after = rest.strip_prefix("PT, ").or_else(|| rest.strip_prefix("UPT, "));
     let is_carry = |name: &str| name.trim_start_matches('U').starts_with('P');
-    match behind.filter(|behind| behind.split(", ").next().is_some_and(is_carry)) {
-        Some(behind) => format!("{result}, {behind}"),
+    match after.filter(|after| after.split(", ").next().is_some_and(is_carry)) {
+        Some(after) => format!("{result}, {after}"),
         None => text.to_string(),
     }
 }
 
-/// A product with a sparse matrix without the reuse flag of its places, bit 125 of sm_90: nvdisasm reads bit 50 there,
-/// which ptxas sets before sm_90 alone.
+/// A product with a sparse matrix, without the reuse flag of its metadata operand, bit 125 on
+/// sm_90: nvdisasm reads bit 50 there, which ptxas sets only before sm_90.
 fn without_kept_places(text: &str) -> String {
     let plain = without_guard(text);
     let is_sparse = ["HMMA.SP", "IMMA.SP", "QMMA.SP"].iter().any(|name| plain.starts_with(name));
@@ -100,7 +102,7 @@ fn without_kept_places(text: &str) -> String {
     flag.map_or(text.to_string(), |at| format!("{}{}", &text[..at], &text[at + ".reuse".len()..]))
 }
 
-/// A text without the guard in front.
+/// A text without its guard.
 pub fn without_guard(text: &str) -> &str {
     text.strip_prefix('@').and_then(|rest| rest.split_once(' ')).map_or(text, |(_, rest)| rest)
 }
@@ -132,7 +134,7 @@ pub fn form(text: &str) -> String {
     form.trim_end().to_string()
 }
 
-/// An `LDSM` whose offset has no sign where it is added to a uniform register alone.
+/// An `LDSM` whose offset has no sign if it is added to a uniform register alone.
 fn without_sign(text: &str) -> String {
     let is_load = without_guard(text).starts_with("LDSM");
     let parts = text
@@ -147,16 +149,16 @@ fn without_sign(text: &str) -> String {
     }
 }
 
-/// A text without what says which NaN an immediate is.
+/// A text without the fractions of immediate NaNs.
 fn without_fractions(text: &str) -> String {
     let mut shorter = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("NAN(") {
-        let (before, behind) = rest.split_at(at + "NAN".len());
+        let (before, after) = rest.split_at(at + "NAN".len());
         shorter.push_str(before);
-        rest = behind.split_once(')').map_or("", |(_, rest)| rest);
+        rest = after.split_once(')').map_or("", |(_, rest)| rest);
     }
-    // Behind what has no digits stands a space, which the end of the line has not.
+    // A text without digits is followed by a space, except at the end of the line.
     (shorter + rest).trim_end().to_string()
 }
 

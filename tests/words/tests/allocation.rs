@@ -1,4 +1,5 @@
-//! Neither decoding nor encoding an instruction allocates, nor does its text where there is room for it.
+//! Decoding and encoding an instruction does not allocate, and neither does its text if the buffer
+//! has room for it.
 
 use ptxc_machine::Arch;
 use ptxc_sass::text::{push_inst, write_inst};
@@ -24,7 +25,7 @@ fn instructions_are_decoded_and_encoded_without_allocation() {
                 }));
             }
         };
-        // An operation's table is read when the first of its words comes along.
+        // An operation's table is read when the first of its words appears.
         read();
         let asked = allocation_counter::measure(read).count_total;
         assert_eq!((asked, decoded), (0, list.len()), "{arch}");
@@ -45,7 +46,8 @@ fn instructions_are_written_without_allocation() {
                 assert!(written.is_ok() && bytes == text.as_bytes());
             }
         };
-        // What is known of a row is worked out when it is first written, and the texts get room for the longest.
+        // The facts about a row are computed when it is first written, and the texts get room for
+        // the longest one.
         write();
         assert_eq!(allocation_counter::measure(write).count_total, 0, "{arch}");
     }

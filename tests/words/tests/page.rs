@@ -1,4 +1,4 @@
-//! The page of the book is what the table says.
+//! The page of the book agrees with the table.
 
 use ptxc_words::page;
 

@@ -2,12 +2,12 @@
 
 use crate::form::{Family, Form, Setting};
 
-/// An operation on a type, and whether it has to be written with `.noftz`.
+/// An operation on a type, and whether it must be written with `.noftz`.
 struct Operation {
     op: &'static str,
     ty: &'static str,
     noftz: bool,
-    /// Whether `red` has it, too.
+    /// Whether `red` has it too.
     red: bool,
 }
 
@@ -21,7 +21,7 @@ fn letter(ty: &str) -> char {
     }
 }
 
-/// The operations that PTX has.
+/// The operations of PTX.
 fn operations() -> Vec<Operation> {
     let mut list = Vec::new();
     let mut add = |op, types: &[&'static str], noftz, red| {
@@ -42,7 +42,7 @@ fn operations() -> Vec<Operation> {
     list
 }
 
-/// State spaces with the addresses of an element for each thread and one for all.
+/// State spaces, with the addresses of an element per thread and of one for all threads.
 const SPACES: [(&str, &str, &str); 5] = [
     (".global", "ga", "gu"),
     ("", "na", "nu"),
@@ -53,7 +53,7 @@ const SPACES: [(&str, &str, &str); 5] = [
 const SCOPES: [&str; 5] = ["", ".cta", ".cluster", ".gpu", ".sys"];
 const SEMANTICS: [&str; 5] = ["", ".relaxed", ".acquire", ".release", ".acq_rel"];
 
-/// What is written, piece by piece.
+/// The parts of an instruction.
 struct Writer<'a> {
     forms: &'a mut Vec<Form>,
     operation: &'a Operation,
@@ -99,7 +99,8 @@ pub(super) fn forms(forms: &mut Vec<Form>) {
     near(forms, &operations);
 }
 
-/// Orders and scopes that every operation is tried with; the [common](is_common) ones with every pair.
+/// Orders and scopes that every operation is tried with; the [common](is_common) operations are
+/// tried with every pair.
 const ORDERS: [(&str, &str); 8] = [
     ("", ""),
     ("", ".cta"),
@@ -111,7 +112,8 @@ const ORDERS: [(&str, &str); 8] = [
     (".acq_rel", ".cta"),
 ];
 
-/// Operations that stand for the others of their sort: native everywhere, compare and swap, a loop, 64 bits.
+/// Operations that represent the others of their kind: native everywhere, compare-and-swap, a loop,
+/// 64 bits.
 fn is_common(operation: &Operation) -> bool {
     matches!((operation.op, operation.ty), ("add", "u32" | "f16") | ("cas", "b32") | ("exch", "b64"))
 }
@@ -140,7 +142,7 @@ fn of_operation(writer: &mut Writer<'_>) {
             writer.add(setting, writer.text(space, None, &result, one, &source));
             writer.add(setting, writer.text(space, None, &unread, each, &source));
         }
-        // An acquire goes by what was read, used or not.
+        // An acquire depends on the value that was read, used or not.
         if !writer.is_red && is_common(writer.operation) {
             let qualifiers = format!(".acquire.gpu{space}");
             writer.add(Setting::Converged, writer.text(&qualifiers, None, &unread, each, &source));
@@ -181,7 +183,8 @@ fn of_operation(writer: &mut Writer<'_>) {
     }
 }
 
-/// Forms that are none: every operation on every type, with and without `.noftz`, and operands that do not fit.
+/// Forms that are not legal: every operation on every type, with and without `.noftz`, and operands
+/// that do not fit.
 fn near(forms: &mut Vec<Form>, operations: &[Operation]) {
     let ops = ["and", "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max", "sub"];
     let types = [

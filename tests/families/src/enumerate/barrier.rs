@@ -3,7 +3,7 @@
 use super::everywhere;
 use crate::form::{Family, Form, Setting};
 
-/// The opcodes in front of `.sync`, and what stands behind it.
+/// The opcodes before `.sync`, and the part after it.
 const SPELLINGS: [(&str, &str); 6] = [
     ("bar", ""),
     ("bar.cta", ""),
@@ -26,7 +26,7 @@ pub(super) fn forms(forms: &mut Vec<Form>) {
     for (name, aligned) in SPELLINGS {
         let is_alias = name.contains(".cta");
         for id in NAMES {
-            // The name once more stands for one register as both.
+            // The repeated name stands for one register as both operands.
             for count in COUNTS.into_iter().chain([id]) {
                 if is_alias && (id, count) != ("bn", "bc") {
                     continue;
@@ -60,7 +60,7 @@ pub(super) fn forms(forms: &mut Vec<Form>) {
     }
 }
 
-/// Forms that are none, and those at the borders.
+/// Forms that are not legal, and forms at the limits.
 fn near(forms: &mut Vec<Form>, name: &str, aligned: &str) {
     let mut add = |text: String| forms.push(Form::new(Family::Barrier, text));
     for id in ["0", "15", "16", "255", "-1", "0x100000001"] {

@@ -56,7 +56,7 @@ pub(super) fn forms(forms: &mut Vec<Form>) {
     }
 }
 
-/// Waits with the state or parity that they take.
+/// Waits with the state or parity that they accept.
 const WAITS: [(&str, &str); 6] = [
     ("test_wait", "x0"),
     ("test_wait.parity", "w0"),
@@ -66,7 +66,7 @@ const WAITS: [(&str, &str); 6] = [
     ("try_wait.parity", "0"),
 ];
 
-/// Every operation with every order, in one way of writing the space.
+/// Every operation with every order, in one spelling of the space.
 fn of_space(texts: &mut Vec<String>, space: &str) {
     texts.push(format!("mbarrier.init{space}.b64 [phase], 96"));
     texts.push(format!("mbarrier.inval{space}.b64 [phase]"));

@@ -1,8 +1,9 @@
-//! Every form of the families, and forms beside them that are none.
+//! Every form of the families, and similar forms that are not legal.
 //!
-//! The lists are products of what PTX lets one choose: kinds, types, spaces, scopes, kinds of operands. They are made
-//! without the compiler's own table of instructions, so that the two check one another, and they take in products
-//! that PTX forbids: whether a form is legal is ptxas's word, and being refused is an outcome as well.
+//! The lists are products of the choices that PTX offers: kinds, types, spaces, scopes, kinds of
+//! operands. They are made without the compiler's own table of instructions, so that the two check
+//! each other. They include products that PTX forbids: ptxas decides whether a form is legal, and a
+//! refusal is an outcome too.
 
 mod atomic;
 mod barrier;
@@ -36,10 +37,10 @@ pub fn all() -> Vec<Form> {
     forms
 }
 
-/// The version of PTX that gave the sums of `f32` their `.noftz`.
+/// The version of PTX that introduced `.noftz` for sums of `f32`.
 pub const NOFTZ: (u32, u32) = (9, 4);
 
-/// A sum of `f32` in memory that says `.noftz`, in a module that may.
+/// A sum of `f32` in memory with `.noftz`, in a module whose version allows it.
 fn keeping_subnormals(sum: &Form) -> Option<Form> {
     let has = |part: &str| sum.opcode().split('.').any(|one| one == part);
     let is_sum = matches!(sum.family, Family::Atomic | Family::Vector) && has("add") && has("f32");

@@ -45,7 +45,7 @@ pub(super) fn forms(forms: &mut Vec<Form>) {
     near(forms);
 }
 
-/// Whether PTX has an operation on such a vector.
+/// Whether PTX has an operation on a vector of this kind.
 fn exists(op: &str, (count, ty): (usize, &str)) -> bool {
     match ty {
         "f32" => op == "add" && count < 8,
@@ -54,7 +54,7 @@ fn exists(op: &str, (count, ty): (usize, &str)) -> bool {
     }
 }
 
-/// Orders and scopes that every operation is tried with; `add.v2.f32` with every pair.
+/// Orders and scopes that every operation is tried with; `add.v2.f32` is tried with every pair.
 const ORDERS: [(&str, &str); 5] =
     [("", ""), (".relaxed", ".cta"), (".release", ".gpu"), (".acq_rel", ".sys"), (".acquire", ".cluster")];
 
@@ -87,7 +87,7 @@ fn of_operation(forms: &mut Vec<Form>, op: &str, vector: (usize, &str), result: 
     for space in [".shared", ".shared::cta", ".shared::cluster"] {
         add(Setting::Converged, text(space, op, vector, result, "sa", ""));
     }
-    // The orders of the documentation's examples.
+    // The orders in the examples of the documentation.
     let usual = text(".global", op, vector, result, "ga", "");
     let (count, ty) = vector;
     let noftz = if ty == "f32" { "" } else { ".noftz" };

@@ -1,8 +1,8 @@
-//! Forms in modules of older versions: from which one on may each be written?
+//! Forms in modules of older versions, to find the first version that allows each.
 
 use crate::form::{Family, Form};
 
-/// Versions at which the families got something, and for each the one before.
+/// Versions that extended the families, and the version before each.
 const VERSIONS: [(u32, u32); 14] = [
     (6, 3),
     (6, 4),
@@ -20,7 +20,7 @@ const VERSIONS: [(u32, u32); 14] = [
     (9, 4),
 ];
 
-/// A form for everything that has a version of its own.
+/// A form for every feature with a version of its own.
 const ASKED: &[(Family, &[&str])] = &[
     (
         Family::Barrier,
@@ -147,7 +147,7 @@ const ASKED: &[(Family, &[&str])] = &[
     ),
 ];
 
-/// Adds them.
+/// Adds the forms.
 pub(super) fn forms(forms: &mut Vec<Form>) {
     for (family, texts) in ASKED {
         for text in *texts {

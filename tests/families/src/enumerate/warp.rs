@@ -3,7 +3,7 @@
 use super::everywhere;
 use crate::form::{Family, Form, Setting};
 
-/// Masks of lanes: all, some, loaded, a parameter.
+/// Masks of lanes: all, some, loaded, from a parameter.
 const MASKS: [&str; 4] = ["0xffffffff", "0xffff", "m", "um"];
 
 pub(super) fn forms(forms: &mut Vec<Form>) {
@@ -48,7 +48,7 @@ fn shuffles(forms: &mut Vec<Form>) {
         }
         near_shuffles(forms, mode);
         add(forms, format!("shfl.{mode}.sync.b32 rw, w0, 1, 0x1f, 0xffffffff"));
-        // Old modules had them without `.sync`.
+        // Old modules used them without `.sync`.
         for version in [(6, 3), (6, 4), (7, 0), (7, 8)] {
             let old = Form::new(Family::Warp, format!("shfl.{mode}.b32 rw|rp, w0, w1, 0x1f"));
             forms.push(old.version(version));

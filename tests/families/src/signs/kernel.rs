@@ -1,8 +1,8 @@
-//! A kernel with one instruction in many settings: which operand has a sign, which sign, where its value comes from, and where those
-//! of the others come from.
+//! A kernel with one instruction in many settings: the operand with a sign, the sign, the source of
+//! its value, and the source of the other operands.
 //!
-//! Thread `t` finds operand `k` at `in + IN_BYTES t + 8 k`; parameter `k` and word `k` of the constant variable have one value for all.
-//! Each result has 8 bytes of its own.
+//! Thread `t` has operand `k` at `in + IN_BYTES t + 8 k`. Parameter `k` and word `k` of the
+//! constant variable have the same value for all threads. Each result has 8 bytes of its own.
 
 use std::fmt::Write;
 
@@ -12,23 +12,23 @@ use crate::sample::{Operand, Sample, TARGET, VERSION, register_type};
 
 /// Threads of the launch.
 pub(super) const THREADS: u32 = 32;
-/// Bytes of a thread's operands.
+/// Bytes of operands per thread.
 pub(super) const IN_BYTES: u32 = 64;
-/// How many operands can be parameters.
+/// The number of operands that can be parameters.
 pub(super) const PARAMETERS: usize = 6;
 
 /// A kernel.
 pub(super) struct Kernel {
     /// The text.
     pub(super) text: String,
-    /// How many settings there are.
+    /// The number of settings.
     pub(super) settings: usize,
     /// The type of each result, and the instruction.
     pub(super) results: Vec<(Scalar, String)>,
 }
 
 impl Kernel {
-    /// Bytes of a thread's results.
+    /// Bytes of results per thread.
     pub(super) fn out_bytes(&self) -> u32 {
         8 * self.results.len() as u32
     }
@@ -44,8 +44,8 @@ impl Kernel {
     }
 }
 
-/// A number of many bits that is no NaN in any format and at any place: of the upper two bits of the exponent in each half
-/// at most one is set.
+/// A pseudo-random number that is not a NaN in any format at any position: of the upper two bits of
+/// the exponent in each half, at most one is set.
 fn number(index: u64) -> u64 {
     let mut bits = (index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits ^= bits >> 29;
@@ -58,7 +58,7 @@ fn number(index: u64) -> u64 {
     }
 }
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Clone, Copy, PartialEq)]
 enum From {
     Memory,
@@ -66,7 +66,7 @@ enum From {
     Constant,
 }
 
-/// Where the value with the sign comes from, and the others.
+/// The source of the value with the sign, and that of the others.
 const PLACES: [(From, From); 5] = [
     (From::Memory, From::Memory),
     (From::Memory, From::Parameter),
@@ -75,7 +75,7 @@ const PLACES: [(From, From); 5] = [
     (From::Constant, From::Parameter),
 ];
 
-/// Instructions that give a value of a type a sign.
+/// Instructions that apply a sign to a value of a type.
 fn signs(ty: Scalar) -> &'static [&'static str] {
     match (ty.class(), ty.name(), ty.bits()) {
         (Class::Predicate, ..) => &["not.pred"],
@@ -116,7 +116,7 @@ impl Writer {
         name
     }
 
-    /// A register with operand number `place`.
+    /// Loads operand number `place` into a register.
     fn load(&mut self, ty: Scalar, place: usize, from: From) -> String {
         let name = self.register(ty);
         let (space, address) = match from {
@@ -146,7 +146,7 @@ impl Writer {
         }
     }
 
-    /// The instruction with these operands signed, one or all.
+    /// The instruction with one or all of these operands signed.
     fn setting(&mut self, sample: &Sample, signed: &[(usize, &str)], (own, others): (From, From)) {
         let (mut texts, mut written) = (Vec::new(), Vec::new());
         let mut place = 0;
@@ -229,7 +229,7 @@ impl Writer {
     }
 }
 
-/// The kernel of an instruction without signs, in the settings that there are.
+/// The kernel of an instruction without signs, in all settings.
 pub(super) fn plain(sample: &Sample) -> Kernel {
     let mut writer = Writer::default();
     PLACES.iter().for_each(|&places| writer.setting(sample, &[], places));

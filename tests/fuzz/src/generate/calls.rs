@@ -7,7 +7,7 @@ use crate::calls::{
 use crate::program::{Family, Node, POOLS, Piece, Together};
 use crate::template::Role;
 
-/// The most instructions that a thread executes, roughly.
+/// The approximate maximum of instructions that a thread executes.
 const COST: u64 = 2500;
 
 /// The properties of functions that are chosen before their bodies.
@@ -17,7 +17,7 @@ pub(super) struct Plan {
     pub(super) functions: Vec<(usize, Kind)>,
     pub(super) signatures: Vec<Signature>,
     pub(super) in_registers: bool,
-    /// The operation of the functions that have a beat.
+    /// The operation that functions with a beat execute together.
     pub(super) beat: Option<Together>,
 }
 
@@ -32,13 +32,13 @@ impl Generator<'_> {
             (0..self.random.pick(&[1, 1, 2, 3])).map(|_| self.signature(in_registers)).collect();
         let beat = self.together(Flow::Thread);
         let count = self.random.pick(&[1, 2, 3, 4, 4, 5, 6]);
-        // Few of them, so that several have the same.
+        // There are few signatures, so that several functions share one.
         let kinds =
             [Kind::Alone, Kind::Alone, Kind::Group, Kind::Group, Kind::Group, Kind::Beat, Kind::Whole];
         let functions = (0..count)
             .map(|number| {
                 let kind = self.random.pick(&kinds);
-                // The last ones call nothing but themselves, so they may as well all be called by anybody.
+                // The last functions call only themselves, so any lanes may call them.
                 let kind = if number + 1 == count && kind == Kind::Whole { Kind::Alone } else { kind };
                 (self.random.below(signatures.len()), kind)
             })
@@ -57,7 +57,7 @@ impl Generator<'_> {
         if in_registers {
             let ty = loop {
                 let ty = self.random.pick(TYPES);
-                // ptxas passes nothing smaller in registers.
+                // ptxas passes only values of at least 32 bits in registers.
                 if ty.bytes >= 4 {
                     break ty;
                 }
@@ -80,7 +80,8 @@ impl Generator<'_> {
         Form { bytes: Some((align, end.next_multiple_of(align))), elements }
     }
 
-    /// Generates the functions, the last ones first: functions with lower numbers call them.
+    /// Generates the functions, the last ones first, because functions with lower numbers call
+    /// them.
     pub(super) fn functions(&mut self) -> Vec<Function> {
         let plans = self.plan.functions.clone();
         let mut functions: Vec<Function> = plans
@@ -157,7 +158,8 @@ impl Generator<'_> {
         self.call_among(&candidates, deeper, flow)
     }
 
-    /// A call of a function in which lanes do something together with those that do not call it.
+    /// A call of a function in which its lanes execute an operation together with lanes that do not
+    /// call it.
     pub(super) fn call_for_beat(&mut self) -> Option<Node> {
         let from = self.function.map(|(number, _)| number);
         let functions = self.plan.functions.iter().enumerate();
@@ -203,7 +205,7 @@ impl Generator<'_> {
         let mut passed = Vec::new();
         for form in &takes {
             let piece = |(_, ty): &(u32, Type)| match ty.class {
-                // A byte is stored from a register only.
+                // A byte can only be stored from a register.
                 'h' if ty.bytes == 1 => self.source(Role::Register, 'h', Flow::Thread),
                 class => self.source(Role::Value, class, Flow::Thread),
             };
@@ -235,7 +237,7 @@ impl Generator<'_> {
         })))
     }
 
-    /// Removes calls until a thread does not execute too much; returns the bits of the fuel.
+    /// Removes calls until a thread does not execute too much. Returns the bits of the fuel.
     pub(super) fn thin(&mut self, body: &mut Vec<Node>, functions: &mut [Function]) -> u32 {
         if functions.is_empty() {
             return 0;

@@ -1,19 +1,20 @@
 //! Irregular control flow in which lanes of a warp act together.
 //!
-//! Lanes that act together need a mask that all of them know. [`Generator::known`] says whether the current lanes know
-//! each other: at the beginning, after a choice that a vote has told ([`Grouping::Told`]), and where all go the same way.
-//! Elsewhere lanes act together only at places that each lane passes equally often ([`Node::Meet`], graphs with beats).
+//! Lanes that act together need a mask that all of them know. [`Generator::known`] says whether the
+//! current lanes know each other: at the start, after a choice that a vote has announced
+//! ([`Grouping::Told`]), and where all lanes go the same way. Elsewhere lanes act together only at
+//! places that each lane passes equally often ([`Node::Meet`], graphs with beats).
 
 use super::{Flow, Generator};
 use crate::calls::Kind;
 use crate::program::{Beat, Departure, Family, GraphBlock, Grouping, LOOPS, Node, Together};
 
-/// A loop around the current place: which lanes may leave it.
+/// A loop around the current place, and the lanes that may leave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Around {
     /// Each lane may leave it.
     Thread,
-    /// All lanes leave it together, or none; how far they go the same way.
+    /// All lanes leave it together, or none do; with their uniformity.
     Together(Flow),
 }
 
@@ -41,7 +42,7 @@ impl Generator<'_> {
                 Some(Node::Return { guard, value })
             }
             46..62 if self.known => {
-                // An election waits for lanes that do not exist.
+                // An election also waits for lanes that do not exist.
                 let whole = self.shape.whole_warps();
                 let template =
                     self.template(&crate::template::GROUP, &|template| whole || !template.everyone);
@@ -60,12 +61,12 @@ impl Generator<'_> {
         }
     }
 
-    /// A guard for what ends a lane's way.
+    /// A guard for a statement that ends a lane's path.
     fn rare_guard(&mut self) -> String {
         self.condition(Flow::Thread)
     }
 
-    /// How the lanes know of each other after a choice as uniform as `inner`.
+    /// The grouping of the lanes after a choice as uniform as `inner`.
     fn grouping(&mut self, inner: Flow) -> Grouping {
         match inner {
             Flow::Thread if self.known && self.random.chance(60) => Grouping::Told,
@@ -188,7 +189,8 @@ impl Generator<'_> {
         }
         self.meets += 1;
         let grouping = if self.random.chance(50) { Grouping::Told } else { Grouping::Unknown };
-        // The operation of the functions that do one together, so that these may be called in its stead.
+        // The operation of the functions that execute one together, so that these may be called
+        // instead.
         let called = self.plan.beat.filter(|_| self.random.chance(50));
         let what = called.unwrap_or_else(|| self.together(flow));
         let condition = self.condition(Flow::Thread);

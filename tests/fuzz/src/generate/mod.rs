@@ -1,15 +1,17 @@
 //! Random kernels whose result does not depend on the order in which threads run.
 //!
-//! Every register is written before the first statement, every loop ends after a few turns, and a thread
-//! writes nothing that another one reads except across a barrier or by operations that commute. So the
-//! text may be cut anywhere between two statements and stays a valid kernel.
+//! Every register is written before the first statement, every loop ends after a few iterations,
+//! and a thread's writes are read by another thread only across a barrier, or are made by
+//! operations that commute. So the text stays a valid kernel if statements are removed anywhere.
 //!
-//! Registers come in three flavours: anything (`%r`), the same in all threads of a CTA (`%ur`), the same
-//! in all threads of a warp (`%wr`). What is uniform is written only where control is as uniform, and
-//! barriers and votes stand only there. In a body for some lanes of a warp, votes and shuffles name these lanes.
+//! Registers have three flavours: any value (`%r`), the same in all threads of a CTA (`%ur`), the
+//! same in all threads of a warp (`%wr`). A uniform register is written only where control is as
+//! uniform, and barriers and votes occur only there. In a body for some lanes of a warp, votes and
+//! shuffles name these lanes.
 //!
-//! In the families with calls and irregular flow lanes know each other by masks instead: see [`flow`]. Functions are as
-//! uniform as a thread, but for those that all threads of a CTA call together.
+//! In the families with calls and irregular flow, lanes know each other by masks instead: see
+//! [`flow`]. Functions are as uniform as a thread, except for those that all threads of a CTA call
+//! together.
 
 mod calls;
 mod flow;
@@ -20,7 +22,7 @@ use crate::launch::Shape;
 use crate::program::{Departure, Family, GraphBlock, Grouping, LOOPS, Node, POOLS, Program};
 use crate::random::Random;
 
-/// How far threads go the same way.
+/// The uniformity of control: the threads that go the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Flow {
     Thread,
@@ -28,7 +30,7 @@ enum Flow {
     Cta,
 }
 
-/// What a kernel has most of.
+/// The kind of statements that a kernel has most of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mix {
     Everything,
@@ -37,44 +39,44 @@ enum Mix {
     Memory,
 }
 
-/// Makes one kernel.
+/// Generates one kernel.
 struct Generator<'a> {
     random: &'a mut Random,
     family: Family,
     plan: calls::Plan,
-    /// The function that is made, and its kind.
+    /// The function that is being generated, and its kind.
     function: Option<(usize, Kind)>,
-    /// Whether the lanes that are here know of each other.
+    /// Whether the current lanes know each other.
     known: bool,
-    /// The loops around.
+    /// The enclosing loops.
     around: Vec<flow::Around>,
     /// Whether a function may return here.
     returns: bool,
-    /// Number of places where lanes meet.
+    /// The number of places where lanes meet.
     meets: usize,
-    /// Statements that may still be made.
+    /// The number of statements that may still be generated.
     budget: usize,
     loops: usize,
-    /// The counters of the loops around, with how uniform they are.
+    /// The counters of the enclosing loops, with their uniformity.
     counters: Vec<(usize, Flow)>,
-    /// Whether threads may end early; then nothing is done together.
+    /// Whether threads may end early; if so, threads do nothing together.
     exits: bool,
-    /// The lanes that are here, if not all of a warp.
+    /// The current lanes, if they are not all lanes of a warp.
     lanes: Option<u32>,
     mix: Mix,
     shape: Shape,
-    /// Whether sums and products may be made that the compiler might fuse.
+    /// Whether sums and products may be generated that the compiler might fuse.
     may_contract: bool,
     contracts: bool,
-    /// Whether functions may be made of which only bounds are known.
+    /// Whether functions may be used whose results are only known within bounds.
     may_approximate: bool,
     approximates: bool,
-    /// Whether there may be what ptxas is known to do otherwise than the PTX ISA says.
+    /// Whether statements may be used for which ptxas is known to deviate from the PTX ISA.
     may_dispute: bool,
     disputed: bool,
 }
 
-/// A kernel of a family, of about `size` statements.
+/// A kernel of a family with about `size` statements.
 pub fn program(random: &mut Random, family: Family, size: usize) -> Program {
     let exits = random.chance(30);
     let shape = Shape::random(random);
@@ -90,7 +92,7 @@ pub fn program(random: &mut Random, family: Family, size: usize) -> Program {
     }
     let (may_contract, may_approximate, may_dispute) =
         (random.chance(50), random.chance(15), random.chance(10));
-    // In the other families every kernel can be compared with ptxas's.
+    // In the other families every kernel can be compared with ptxas's code.
     let plain = family == Family::Plain;
     let (may_approximate, may_dispute) = (plain && may_approximate, plain && may_dispute);
     let mut generator = Generator {
@@ -153,11 +155,11 @@ pub fn program(random: &mut Random, family: Family, size: usize) -> Program {
 }
 
 impl Generator<'_> {
-    /// What a register of a pool begins with.
+    /// The initial value of a register of a pool.
     fn start(&mut self, prefix: &str, ty: &str) -> String {
         let uniform = matches!(prefix.as_bytes()[1], b'u' | b'w');
         let words: &[&str] = match prefix.as_bytes()[1] {
-            // In a function the others are a thread's own.
+            // In a function the other values are not uniform.
             b'u' | b'w' if self.function.is_some() => &["%cta", "%zero"],
             b'u' => &["%n", "%cta", "%zero"],
             b'w' => &["%n", "%warp", "%cta", "%zero"],
@@ -198,7 +200,7 @@ impl Generator<'_> {
         if self.random.chance(50) { condition } else { format!("!{condition}") }
     }
 
-    /// Some flow that is not more uniform than the one around.
+    /// A flow that is at most as uniform as the enclosing one.
     fn inner(&mut self, flow: Flow) -> Flow {
         if self.random.chance(40) { flow } else { Flow::Thread }
     }
@@ -250,7 +252,7 @@ impl Generator<'_> {
         let bound = self.register('r', inner);
         if self.random.chance(10) {
             let condition = self.condition(inner);
-            // Which half is counted when depends on the entry.
+            // The half that the counter counts depends on the entry.
             let first = self.block(Flow::Thread, None, depth + 1);
             let second = self.block(Flow::Thread, None, depth + 1);
             return Some(Node::Irreducible { counter, condition, first, second });

@@ -19,9 +19,9 @@ const SPACES: &[(&str, &str)] = &[
     ("", "%glo"),
 ];
 
-/// What is the same throughout a statement.
+/// The properties that hold throughout a statement.
 struct Filling {
-    /// How uniform destinations are and sources have to be.
+    /// The uniformity of destinations, and the minimum uniformity of sources.
     flow: Flow,
     space: &'static str,
     base: &'static str,
@@ -30,11 +30,12 @@ struct Filling {
 }
 
 impl Generator<'_> {
-    /// A statement where control is as uniform as `flow`.
+    /// A statement for a place where control is as uniform as `flow`.
     pub(super) fn statement(&mut self, flow: Flow) -> Statement {
-        // Where only some lanes of a warp are, nothing can be written that has to be the same in all.
+        // If only some lanes of a warp are active, registers that must be the same in all lanes
+        // cannot be written.
         let uniform = if self.lanes.is_some() { Flow::Thread } else { flow };
-        // Elsewhere lanes that act together have masks.
+        // In the other families, lanes that act together have masks.
         let plain = self.family == Family::Plain;
         let together = !self.exits || !plain;
         let (integer, float) = match self.mix {
@@ -71,7 +72,7 @@ impl Generator<'_> {
             },
         };
         let in_function = self.function.is_some();
-        // What these hold is the kernel's.
+        // The content of these variables belongs to the kernel.
         let here = |template: &Template| !in_function || !template.names(&["%in", "%next", "%tally"]);
         let template = self.template(templates, &here);
         let collective = [&CTA, &WARP, &SHUFFLE].into_iter().any(|file| std::ptr::eq(file, templates));
@@ -85,7 +86,7 @@ impl Generator<'_> {
         statement
     }
 
-    /// One that this kernel may have.
+    /// A template that this kernel may use.
     pub(super) fn template(
         &mut self,
         templates: &'static [Template],
@@ -110,7 +111,7 @@ impl Generator<'_> {
 
     pub(super) fn fill(&mut self, template: &Template, flow: Flow, atomic: bool) -> Statement {
         let (mut space, mut base) = self.random.pick(SPACES);
-        // What the caller passed, which may be local.
+        // The address that the caller passed, which may be local.
         if self.function.is_some() && !atomic && self.random.chance(20) {
             (space, base) = ("", "%near");
         }
@@ -170,7 +171,8 @@ impl Generator<'_> {
         }
     }
 
-    /// A register that the statement does not write yet; a class with too few of them takes others.
+    /// A register that the statement does not write yet; if a class has too few of them, the choice
+    /// repeats.
     pub(super) fn destination(&mut self, class: char, flow: Flow, written: &mut Vec<String>) -> String {
         let mut name = self.variable(class, flow);
         for _ in 0..40 {

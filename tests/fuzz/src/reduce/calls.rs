@@ -1,4 +1,5 @@
-//! Simpler versions of a node whose bodies stay, and functions that take and give less.
+//! Simpler versions of a node with the same bodies, and functions with fewer parameters and
+//! results.
 
 use crate::calls::Callee;
 use crate::program::{Grouping, Node, Piece, Program};
@@ -83,7 +84,7 @@ pub(super) fn count_versions(body: &[Node]) -> usize {
     body.iter().map(of).sum()
 }
 
-/// Puts version number `left` in the place of its node.
+/// Replaces a node by its version number `left`.
 pub(super) fn take_version(body: &mut Vec<Node>, left: &mut usize) -> bool {
     for node in body {
         let own = versions(node);

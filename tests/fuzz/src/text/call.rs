@@ -10,7 +10,7 @@ use crate::program::{Piece, Program};
 fn declared(form: &Form, name: &str) -> String {
     match (form.bytes, form.elements.first()) {
         (Some((align, size)), _) => format!(".param .align {align} .b8 {name}[{size}]"),
-        // ptxas passes nothing smaller.
+        // ptxas passes only values of at least 32 bits.
         (None, Some((_, ty))) if ty.bytes < 4 => format!(".param .b32 {name}"),
         (None, Some((_, ty))) => format!(".param {} {name}", ty.name),
         (None, None) => String::new(),
@@ -32,7 +32,8 @@ impl Program {
         list
     }
 
-    /// Parameters and results of a function, each with a name by `name`, whose first argument is `a` or `z`.
+    /// The parameters and results of a function, named by `name`, whose first argument is `a` or
+    /// `z`.
     fn lists(&self, number: usize, name: &dyn Fn(&str) -> String) -> (Vec<String>, Vec<String>) {
         let signature = &self.signatures[self.functions[number].signature];
         let space = if self.in_registers { ".reg" } else { ".param" };
@@ -56,7 +57,7 @@ impl Program {
         format!(".func {gives}f{number}({})", takes.join(", "))
     }
 
-    /// The text that a mark in a function's part stands for.
+    /// The text that replaces a mark in a part for functions.
     pub(super) fn given(&self, mark: &str) -> String {
         let (ty, register, name) = match mark {
             "$OWN" => (".b64", "%own", "own"),
@@ -71,14 +72,14 @@ impl Program {
         }
     }
 
-    /// Takes the parameters of a function.
+    /// The start of a function, which reads its parameters.
     pub(super) fn entry_of(&self, number: usize) -> String {
         let function = &self.functions[number];
         let signature = &self.signatures[function.signature];
         let mut text = String::new();
         for (index, (form, registers)) in signature.takes.iter().zip(&function.takes).enumerate() {
             for ((offset, ty), register) in form.elements.iter().zip(registers) {
-                // Writing to a string can't fail.
+                // Writing to a string cannot fail.
                 let _ = match (self.in_registers, form.bytes) {
                     (true, _) => writeln!(text, "mov{} {register}, a{index};", bits(ty.name)),
                     (false, None) => writeln!(text, "ld.param{} {register}, [a{index}];", ty.name),
@@ -92,7 +93,7 @@ impl Program {
     }
 }
 
-/// The type that a move of that type has.
+/// The type of a move for values of type `ty`.
 fn bits(ty: &str) -> &str {
     match ty {
         ".f32" | ".f64" => ty,
@@ -164,7 +165,7 @@ impl Writer<'_> {
         let kind = program.functions[first].kind;
         let group = self.group.clone();
         if kind != Kind::Alone && group.is_none() {
-            // Nobody knows who calls.
+            // The lanes that call would be unknown.
             return;
         }
         self.called.extend(call.callee.all());
@@ -185,7 +186,7 @@ impl Writer<'_> {
                 self.line(&format!("vote.sync.ballot.b32 %cm, {guard}, {mask};"));
                 mask = "%cm".to_string();
             }
-            // Results are loaded without a guard, and only by those who called.
+            // Results are loaded without a guard, and only by the lanes that called.
             around = call.around || !call.gives.is_empty();
             if around {
                 self.line(&format!("@!{guard} bra L{skip};"));
@@ -299,7 +300,7 @@ impl Writer<'_> {
         self.line("}");
     }
 
-    /// The address of the function that is called, in `%fa`.
+    /// Puts the address of the called function into `%fa`.
     fn address(&mut self, among: &[usize], index: &str, select: Select) {
         let names: Vec<String> = among.iter().map(|number| format!("f{number}")).collect();
         self.line(&format!("and.b32 %t0, {index}, {};", among.len() - 1));

@@ -1,7 +1,8 @@
 //! A program as PTX text.
 //!
-//! The bodies are written first. Only the declarations that a body uses precede it: registers with their initial values,
-//! addresses, variables of the module. So a small program has a small text. Functions that nothing calls are left out.
+//! The bodies are written first. They are preceded only by the declarations that they use:
+//! registers with their initial values, addresses, variables of the module. So a small program has
+//! a small text. Functions that nothing calls are omitted.
 
 mod call;
 mod parts;
@@ -16,7 +17,7 @@ use writer::Writer;
 use crate::calls::Kind;
 use crate::program::{DUMP_BYTES, LOOPS, POOLS, Program};
 
-/// A kernel or function whose body is written.
+/// A kernel or function whose body is being written.
 struct Routine {
     body: String,
     /// The initial values of registers, pool by pool.
@@ -25,7 +26,7 @@ struct Routine {
     prologue: String,
     /// The names that the body uses.
     used: HashSet<String>,
-    /// Number of registers with masks.
+    /// The number of mask registers.
     groups: usize,
 }
 
@@ -60,7 +61,7 @@ impl Program {
         for (number, routine) in &mut functions {
             let text = self.routine(routine, Some(*number), &mut module);
             let _ = write!(bodies, "{}\n{{\n{text}}}\n\n", self.head(*number));
-            // The kernel initialises the shared memory that functions read.
+            // The kernel initializes the shared memory that functions read.
             if routine.used.contains("%sh") {
                 kernel.used.insert("%sh".to_string());
             }
@@ -81,14 +82,15 @@ impl Program {
         text.push_str(PARAMETERS);
         text.push(')');
         for directive in &self.directives {
-            // Writing to a string can't fail.
+            // Writing to a string cannot fail.
             let _ = write!(text, " {directive}");
         }
         let _ = write!(text, "\n{{\n{body}}}\n");
         text
     }
 
-    /// Declarations, variables and body of a routine; notes which parts of the module it uses.
+    /// Writes the declarations, variables and body of a routine, and records the parts of the
+    /// module that it uses.
     fn routine(&self, routine: &mut Routine, number: Option<usize>, module: &mut BTreeSet<usize>) -> String {
         let variables = variables(routine);
         collect(&variables, &mut routine.used);
@@ -140,7 +142,7 @@ impl Program {
         assert!(offset <= DUMP_BYTES, "the registers fit the dump");
     }
 
-    /// Whether a function takes a mask.
+    /// Whether a function has a mask parameter.
     fn takes_mask(&self, number: usize) -> bool {
         self.functions[number].kind != Kind::Alone
     }
@@ -174,12 +176,12 @@ impl Routine {
     }
 }
 
-/// Whether it is the name of a register with a mask.
+/// Whether this is the name of a mask register.
 fn is_group(name: &str) -> bool {
     name.strip_prefix("%g").is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Declares the variables and counters that are used, and gives them what they begin with.
+/// Declares the variables and counters that are used, with their initial values.
 fn variables(routine: &Routine) -> String {
     let used = &routine.used;
     let mut text = String::new();

@@ -1,11 +1,12 @@
 //! Declarations and initial values that precede a body if it uses them.
 
-/// A text that precedes the body if the body uses one of the names; `outside` texts belong to the module.
+/// A text that precedes the body if the body uses one of the names; texts that are `outside` belong
+/// to the module.
 pub(super) struct Part {
     pub(super) defines: &'static [&'static str],
     pub(super) outside: bool,
     pub(super) text: &'static str,
-    /// The text that functions have instead.
+    /// The replacement text in functions.
     pub(super) in_function: Option<&'static str>,
 }
 
@@ -17,15 +18,16 @@ const fn outside(defines: &'static [&'static str], text: &'static str) -> Part {
     Part { defines, outside: true, text, in_function: None }
 }
 
-/// One that is something else in functions.
+/// A part with a different text in functions.
 const fn either(defines: &'static [&'static str], text: &'static str, in_function: &'static str) -> Part {
     Part { defines, outside: false, text, in_function: Some(in_function) }
 }
 
-/// Variables of the module, then addresses and words that every thread begins with, in an order in which each may use those
-/// before it: `%in` is read by all, `%acc` updated by all; `%own`, `%sh` and `%lo` are of this thread alone in global,
-/// shared and local memory, `%gown`, `%gsh` and `%glo` the same as generic addresses; `%next` is the next thread's part of shared
-/// memory, `%tally` what the threads of a CTA update.
+/// Variables of the module, then the addresses and words that every thread starts with. Each may
+/// use those before it. All threads read `%in` and update `%acc`. `%own`, `%sh` and `%lo` are the
+/// thread's own memory in global, shared and local memory, and `%gown`, `%gsh` and `%glo` the same
+/// as generic addresses. `%next` is the next thread's part of shared memory, and the threads of a
+/// CTA update `%tally`.
 pub(super) const PARTS: &[Part] = &[
     outside(
         &["ctab"],
@@ -115,7 +117,8 @@ pub(super) const PARAMETERS: &str = "\t.param .u64 in, .param .u64 acc, .param .
 \t.param .u32 n, .param .u64 m, .param .f32 x
 ";
 
-/// How `$SIZE`, `$CTA` and `$THREAD` are computed where threads and CTAs have one coordinate, and where they have three.
+/// The computation of `$SIZE`, `$CTA` and `$THREAD`, if threads and CTAs have one coordinate, and
+/// if they have three.
 pub(super) const FLAT: [(&str, &str); 3] = [
     ("$SIZE", "mov.u32 %size, %ntid.x;"),
     ("$CTA", "mov.u32 %cta, %ctaid.x;"),

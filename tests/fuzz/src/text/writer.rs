@@ -1,10 +1,11 @@
 //! Statements as text.
 //!
-//! Lanes that act together name each other by a mask. The register `%g0` names the lanes that entered the kernel or function;
-//! after a choice that a vote has told, another register names the lanes that went the same way. A lane that does not reach
-//! the end of an arm or a turn, because of a `break` over two levels or a `return`, *owes* a vote to each place on its way
-//! where the other lanes ask who is still there. The lane casts that vote, against itself, before it jumps. Lanes that have
-//! exited owe nothing, since no instruction waits for them.
+//! Lanes that act together name each other by a mask. The register `%g0` names the lanes that
+//! entered the kernel or function. After a choice that a vote has announced, another register names
+//! the lanes that went the same way. A lane may miss the end of an arm or iteration because of a
+//! `break` over two levels or a `return`. It then *owes* a vote to each place on its path where the
+//! other lanes ask which lanes are still there. The lane casts that vote, against itself, before it
+//! jumps. Lanes that have exited owe nothing, because no instruction waits for them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -15,9 +16,9 @@ use crate::program::{Beat, Departure, Grouping, Node, Program, Statement, Togeth
 struct Scope {
     /// The vote that a lane owes if it does not reach the end, if any.
     owed: Option<String>,
-    /// Of a turn of a loop: the labels after the loop and before the next turn.
+    /// In an iteration of a loop: the labels after the loop and before the next iteration.
     turn: Option<(usize, usize)>,
-    /// Whether it is a turn of a loop in which all that are together stay together.
+    /// Whether this is an iteration of a loop in which all current lanes stay together.
     same: bool,
     /// Whether lanes may leave only at the end.
     barred: bool,
@@ -31,9 +32,9 @@ pub(super) struct Writer<'a> {
     pub(super) text: String,
     labels: &'a mut usize,
     scopes: Vec<Scope>,
-    /// The mask of the lanes that are here, if they know of each other.
+    /// The mask of the current lanes, if they know each other.
     pub(super) group: Option<String>,
-    /// Number of registers with masks.
+    /// The number of mask registers.
     pub(super) groups: usize,
     /// The label of the only return.
     pub(super) end: Option<usize>,
@@ -67,7 +68,7 @@ impl<'a> Writer<'a> {
             let _ = writeln!(self.text, "\tbra.uni{}", &line[3..]);
             return;
         }
-        // Writing to a string can't fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.text, "\t{line}");
     }
 
@@ -80,7 +81,7 @@ impl<'a> Writer<'a> {
         *self.labels
     }
 
-    /// A register for a mask.
+    /// A new register for a mask.
     fn mask(&mut self) -> String {
         self.groups += 1;
         format!("%g{}", self.groups - 1)
@@ -94,18 +95,18 @@ impl<'a> Writer<'a> {
         self.scopes.pop();
     }
 
-    /// Number of scopes around.
+    /// The number of enclosing scopes.
     pub(super) fn depth(&self) -> usize {
         self.scopes.len()
     }
 
-    /// The votes that a lane owes if it leaves so many scopes; `None` if it may not leave them.
+    /// The votes that a lane owes if it leaves `scopes` scopes; `None` if it may not leave them.
     pub(super) fn owed(&self, scopes: usize) -> Option<Vec<String>> {
         let left = self.scopes.iter().rev().take(scopes);
         left.clone().all(|scope| !scope.barred).then(|| left.filter_map(|scope| scope.owed.clone()).collect())
     }
 
-    /// Goes to the label whose number `%t0` holds.
+    /// Jumps to the label whose number is in `%t0`.
     fn table(&mut self, labels: &[usize]) {
         let table = self.fresh();
         let list: Vec<String> = labels.iter().map(|label| format!("L{label}")).collect();
@@ -119,7 +120,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A body for the lanes of a mask, where a lane that leaves owes a vote.
+    /// A body for the lanes of a mask, in which a lane that leaves owes a vote.
     fn body(&mut self, nodes: &[Node], group: Option<String>, owed: Option<String>) {
         let around = std::mem::replace(&mut self.group, group);
         self.push(owed);
@@ -128,11 +129,12 @@ impl<'a> Writer<'a> {
         self.group = around;
     }
 
-    /// The votes at the end of a construct with these bodies: that of the lanes that reach the end, and that of the lanes that
-    /// do not. `None` if all reach it, or if the lanes do not know each other.
+    /// The votes at the end of a construct with these bodies: that of the lanes that reach the end,
+    /// and that of the lanes that do not. `None` if all reach the end, or if the lanes do not know
+    /// each other.
     fn gather(&self, bodies: &[&Vec<Node>], loops: usize) -> Option<(String, String)> {
         let group = self.group.as_ref()?;
-        // A kernel's `ret` is an `exit`.
+        // In a kernel, `ret` is an `exit`.
         let leave = bodies.iter().any(|body| leaves(body, loops)) && !self.scopes_end();
         leave.then(|| {
             let vote = |who: &str, to: &str| format!("vote.sync.ballot.b32 {to}, {who}, {group};");
@@ -140,7 +142,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Whether no construct around has a place that a lane could leave for.
+    /// Whether no enclosing construct has a place that a lane could leave for.
     fn scopes_end(&self) -> bool {
         self.function.is_none() && !self.scopes.iter().any(|scope| scope.turn.is_some())
     }
@@ -151,7 +153,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Masks of those for whom a condition holds, and of the others.
+    /// The masks of the lanes for which a condition holds, and of the others.
     fn tell(&mut self, grouping: Grouping, condition: &str) -> (Option<String>, Option<String>) {
         match (grouping, self.group.clone()) {
             (Grouping::Told, Some(group)) => {
@@ -164,7 +166,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Turns the mask of some of those who are here into that of the others.
+    /// Replaces the mask of some of the current lanes by that of the others.
     fn others(&mut self, grouping: Grouping, mask: Option<&String>) {
         if let (Grouping::Told, Some(mask), Some(group)) = (grouping, mask, self.group.clone()) {
             self.line(&format!("not.b32 {mask}, {mask};"));
@@ -181,7 +183,8 @@ impl<'a> Writer<'a> {
         text.lines().for_each(|line| self.line(line));
     }
 
-    /// Leaves under a guard: the lanes that stay compute their mask, the lanes that go cast the votes that they owe.
+    /// Leaves under a guard: the remaining lanes compute their mask, and the leaving lanes cast the
+    /// votes that they owe.
     pub(super) fn leave(
         &mut self,
         guard: &str,
@@ -209,7 +212,7 @@ impl<'a> Writer<'a> {
         let turns = self.scopes.iter().enumerate().rev().filter(|(_, scope)| scope.turn.is_some());
         let Some((at, scope)) = turns.clone().nth(departure.levels) else { return };
         let Some((end, next)) = scope.turn else { return };
-        // The lanes that stay in such a loop count on all others.
+        // The remaining lanes of such a loop rely on all other lanes.
         if scope.same && !departure.uniform {
             return;
         }
@@ -362,12 +365,12 @@ impl<'a> Writer<'a> {
             Node::Meet { grouping, number, condition, before, beats, calls, after, middle } => {
                 let Some(mask) = self.group.clone() else { return };
                 let [first, second] = before;
-                let [behind, last] = after;
+                let [between, last] = after;
                 let (other, end) = (self.fresh(), self.fresh());
-                // The place is passed by all of these, so its mask may not change on the way.
+                // All of these lanes pass the place, so its mask may not change on the way.
                 let all = self.mask();
                 self.line(&format!("mov.b32 {all}, {mask};"));
-                let gather = self.gather(&[first, &calls[0], second, &calls[1], behind, last, middle], 0);
+                let gather = self.gather(&[first, &calls[0], second, &calls[1], between, last, middle], 0);
                 let owed = gather.as_ref().map(|(_, owed)| owed.clone());
                 self.line(&format!("mov.pred %s{number}, {condition};"));
                 let (here, there) = self.tell(*grouping, condition);
@@ -376,7 +379,7 @@ impl<'a> Writer<'a> {
                 self.line(&format!("@!%s{number} bra L{other};"));
                 self.body(first, here.clone(), Some(part.clone()));
                 self.meet(&beats[0], &calls[0], &all);
-                self.body(behind, here, None);
+                self.body(between, here, None);
                 if middle.is_empty() {
                     self.line(&format!("bra L{end};"));
                 }
@@ -409,7 +412,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// One of two places: what the lanes do together, or a call of a function that does it.
+    /// One of two places: the operation of the lanes together, or a call of a function that
+    /// executes it.
     fn meet(&mut self, beat: &Beat, calls: &[Node], mask: &str) {
         let [Node::Call(call)] = calls else { return self.beat(beat, mask) };
         let group = self.group.replace(mask.to_string());
@@ -420,7 +424,7 @@ impl<'a> Writer<'a> {
     /// Between two places: the lanes that were at the first one skip the second.
     fn meet_in_middle(&mut self, number: usize, middle: &[Node], end: usize) {
         let around = self.group.take();
-        // No lane may leave here: some would owe the operation and some would not.
+        // No lane may leave here, because some would owe the operation and some would not.
         self.scopes.push(Scope { owed: None, turn: None, same: false, barred: true });
         self.nodes(middle);
         self.pop();
@@ -438,7 +442,7 @@ impl<'a> Writer<'a> {
         self.line(&format!("mov.u32 %c{counter}, 0;"));
         self.line(&format!("and.b32 %b{counter}, {bound}, 3;"));
         let around = self.group.clone();
-        // Those who are still in the loop, and those who are still in the turn.
+        // The lanes that are still in the loop, and those that are still in the iteration.
         let masks = match (grouping, &around) {
             (Grouping::Told, Some(group)) => {
                 let (turning, here) = (self.mask(), self.mask());
@@ -529,7 +533,7 @@ impl<'a> Writer<'a> {
         let bodies: Vec<&Vec<Node>> = blocks.iter().map(|block| &block.body).collect();
         let gather = self.gather(&bodies, 1);
         let around = self.group.take();
-        // Where each block has a beat, all take as many steps.
+        // If each block has a beat, all lanes take the same number of steps.
         let beats = around.is_some() && blocks.iter().all(|block| block.beat.is_some());
         self.scopes.push(Scope {
             owed: gather.as_ref().map(|(_, owed)| owed.clone()),

@@ -39,7 +39,7 @@ impl Matcher<'_> {
         Failure { check_line: directive.line, message, input_line }
     }
 
-    /// Finds every label from front to back, before anything else is looked at.
+    /// Finds every label from front to back, before other checks are matched.
     fn find_labels(&mut self, directives: &[Directive]) -> Result<Vec<Range<usize>>, Failure> {
         let mut cuts = Vec::new();
         for directive in directives.iter().filter(|d| d.kind == Kind::Label) {
@@ -123,7 +123,8 @@ impl Matcher<'_> {
         self.check_absent(&nots, self.position..end)
     }
 
-    /// Matches neighbouring `CHECK-DAG` lines without overlap; the range from the first to the last match.
+    /// Matches neighbouring `CHECK-DAG` lines without overlap. Returns the range from the first to
+    /// the last match.
     fn check_group(&mut self, group: &[Directive], end: usize) -> Result<Range<usize>, Failure> {
         let mut taken: Vec<Range<usize>> = Vec::new();
         for directive in group {
@@ -153,7 +154,7 @@ impl Matcher<'_> {
         Ok(())
     }
 
-    /// The line after the one that the last match ended in, without its line feed.
+    /// The line after the one in which the last match ended, without its line feed.
     fn next_line(&self, end: usize) -> Range<usize> {
         let start = self.text[self.position..end].find('\n').map_or(end, |n| self.position + n + 1);
         let stop = self.text[start..end].find('\n').map_or(end, |n| start + n);

@@ -1,9 +1,10 @@
-//! LLVM's FileCheck, as far as these tests use it: `CHECK`, `CHECK-NEXT`, `CHECK-SAME`, `CHECK-NOT`,
-//! `CHECK-DAG`, `CHECK-LABEL`, `CHECK-EMPTY`, `CHECK-COUNT-<n>`, `{{regex}}`, `[[VAR:regex]]`, `[[VAR]]`.
+//! LLVM's FileCheck, as far as these tests use it: `CHECK`, `CHECK-NEXT`, `CHECK-SAME`,
+//! `CHECK-NOT`, `CHECK-DAG`, `CHECK-LABEL`, `CHECK-EMPTY`, `CHECK-COUNT-<n>`, `{{regex}}`,
+//! `[[VAR:regex]]`, `[[VAR]]`.
 //!
-//! Runs of blanks count as one. A check line is compiled to one regular expression; the input is scanned
-//! once from front to back, except that `CHECK-DAG` lines which stand together match in any order and
-//! `CHECK-LABEL` lines cut the input into parts first.
+//! Runs of blanks count as one. A check line is compiled to one regular expression. The input is
+//! scanned once from front to back, with two exceptions: adjacent `CHECK-DAG` lines match in any
+//! order, and `CHECK-LABEL` lines divide the input into parts first.
 
 mod matcher;
 mod pattern;
@@ -11,12 +12,12 @@ mod pattern;
 pub use matcher::check;
 pub use pattern::{Directive, Kind, parse};
 
-/// Why an input does not satisfy its check lines.
+/// The reason why an input does not satisfy its check lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The line of the check file, from 1.
     pub check_line: usize,
-    /// What was expected there.
+    /// The expected text.
     pub message: String,
     /// The line of the input where the search began, from 1.
     pub input_line: usize,

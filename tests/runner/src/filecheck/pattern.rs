@@ -1,10 +1,10 @@
-//! Check lines: recognised in the check file and compiled to regular expressions.
+//! Check lines: recognized in the check file and compiled to regular expressions.
 
 use std::collections::BTreeMap;
 
 use regex::Regex;
 
-/// What a check line asks for.
+/// The kind of a check line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Somewhere after the last match.
@@ -17,31 +17,31 @@ pub enum Kind {
     Not,
     /// Somewhere after the last match, in any order among its neighbours.
     Dag,
-    /// A cut: found before all others, and the others stay between two cuts.
+    /// A cut: found before all others, which must match between two cuts.
     Label,
     /// The line after the last match is empty.
     Empty,
-    /// That many times, one after the other.
+    /// This number of times, one after the other.
     Count(usize),
 }
 
 /// A piece of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
-    /// Text that stands for itself.
+    /// Literal text.
     Literal(String),
     /// A regular expression.
     Regex(String),
-    /// A regular expression whose match the variable keeps.
+    /// A regular expression whose match is stored in the variable.
     Define(String, String),
-    /// What the variable kept.
+    /// The value of the variable.
     Use(String),
 }
 
 /// A check line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directive {
-    /// What it asks for.
+    /// Its kind.
     pub kind: Kind,
     /// Its line in the check file, from 1.
     pub line: usize,
@@ -51,7 +51,7 @@ pub struct Directive {
 }
 
 impl Directive {
-    /// The regular expression, given what the variables hold.
+    /// The regular expression, given the values of the variables.
     pub(super) fn regex(&self, variables: &BTreeMap<String, String>) -> Result<Regex, String> {
         let mut source = String::from("(?m)");
         let mut defined: Vec<&str> = Vec::new();
@@ -84,7 +84,7 @@ impl Directive {
     }
 }
 
-/// One blank for each run of blanks, none at the ends of a line.
+/// Replaces each run of blanks by one blank, and removes those at the ends of a line.
 pub(super) fn squeeze(line: &str) -> String {
     line.split([' ', '\t']).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
@@ -111,8 +111,8 @@ pub fn parse(file: &str, prefixes: &[&str]) -> Result<Vec<Directive>, String> {
     Ok(directives)
 }
 
-/// The check on a line, if there is one. What looks like one but isn't is an error, lest a misspelled check
-/// pass for good.
+/// The check on a line, if there is one. A line that looks like a check but is not one is an error,
+/// so that a misspelled check cannot pass.
 fn directive<'a>(line: &'a str, prefix: &str) -> Result<Option<(Kind, &'a str)>, String> {
     let is_word = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     let Some((start, _)) = line.match_indices(prefix).find(|(at, _)| !line[..*at].ends_with(is_word)) else {
@@ -147,7 +147,7 @@ fn pieces(text: &str) -> Result<Vec<Piece>, String> {
             pieces.push(Piece::Literal(rest.to_string()));
             break;
         };
-        // Of `[[[R]]]` the outer brackets stand for themselves.
+        // In `[[[R]]]` the outer brackets are literal.
         while rest[start..].starts_with("[[[") {
             start += 1;
         }
@@ -169,14 +169,15 @@ fn pieces(text: &str) -> Result<Vec<Piece>, String> {
     Ok(pieces)
 }
 
-/// Where a regular expression ends: at the last `}}` of a row of braces, the first of which may end a count.
+/// The end of a regular expression: the last `}}` of a row of braces, the first of which may end a
+/// count.
 fn end_of_regex(body: &str) -> Option<usize> {
     let end = body.find("}}")?;
     let braces = body[end..].chars().take_while(|&c| c == '}').count();
     Some(end + braces - 2)
 }
 
-/// Where a variable ends: at the first `]]` that lies in no character class.
+/// The end of a variable: the first `]]` outside a character class.
 fn end_of_variable(body: &str) -> Option<usize> {
     let (mut in_class, mut escaped) = (false, false);
     for (at, c) in body.char_indices() {
@@ -195,5 +196,5 @@ fn end_of_variable(body: &str) -> Option<usize> {
 fn variable(name: &str) -> Result<String, String> {
     let ok = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if ok { Ok(name.to_string()) } else { Err(format!("`{name}` is no variable name")) }
+    if ok { Ok(name.to_string()) } else { Err(format!("`{name}` is not a variable name")) }
 }

@@ -1,4 +1,4 @@
-//! The table of scalar updates: operations, their types, what they compute, and operands for them.
+//! The table of scalar updates: operations, their types and effects, and operands for them.
 
 use ptxc_machine::Arch;
 use ptxc_semantics::{BF16, F16, F32, F64, IntType, Mode, float, int, packed};
@@ -6,7 +6,7 @@ use ptxc_semantics::{BF16, F16, F32, F64, IntType, Mode, float, int, packed};
 /// The type of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ty {
-    /// As PTX writes it.
+    /// Its name in PTX.
     pub name: &'static str,
     /// Its size.
     pub bits: u32,
@@ -26,7 +26,7 @@ impl Ty {
 /// A form of `red` or `atom`, without memory, order and scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// Whether it is `atom`, which gives the old content.
+    /// Whether it is `atom`, which returns the old content.
     pub gives_old: bool,
     /// The operation, without `.noftz`.
     pub op: &'static str,
@@ -75,7 +75,7 @@ const OPERATIONS: &[(&str, &[Ty])] = &[
     ("cas", COMPARED),
 ];
 
-/// Every form that PTX has for an architecture.
+/// Every form of PTX on an architecture.
 pub fn forms(arch: Arch) -> Vec<Form> {
     let exists = |ty: &Ty| arch == Arch::Sm90 || !(ty.name.starts_with("bf") || ty.bits == 128);
     let typed = OPERATIONS.iter().flat_map(|&(op, types)| types.iter().map(move |&ty| (op, ty)));
@@ -87,12 +87,12 @@ pub fn forms(arch: Arch) -> Vec<Form> {
 }
 
 impl Form {
-    /// Whether it stores an operand as it is.
+    /// Whether it stores an operand unchanged.
     pub fn is_swap(&self) -> bool {
         matches!(self.op, "exch" | "cas")
     }
 
-    /// Modifiers behind the memory.
+    /// Modifiers after the memory.
     pub fn modifiers(&self) -> String {
         let exact = if self.ty.is_float() && !self.ty.name.ends_with("32") && !self.ty.name.ends_with("64") {
             ".noftz"
@@ -102,7 +102,7 @@ impl Form {
         format!("{}{exact}.{}", self.op, self.ty.name)
     }
 
-    /// What the update leaves of the old content.
+    /// The new content of a location, from the old content.
     pub fn apply(&self, old: u128, a: u128, b: u128) -> u128 {
         if self.is_swap() {
             return match self.op {
@@ -132,9 +132,9 @@ impl Form {
         new.into()
     }
 
-    /// An operand or initial content from random bits. Floats are small integers, whose sums are exact; numbers that are
-    /// compared, and limits of counters, are small, so that they are met. A counter without a result has one limit, lest
-    /// the order matter.
+    /// An operand or initial content from random bits. Floats are small integers, whose sums are
+    /// exact. Numbers that are compared and limits of counters are small, so that matches occur. A
+    /// counter without a result has one limit, so that the order does not matter.
     pub fn operand(&self, random: u128) -> u128 {
         let small = (random >> 7) as usize % 4;
         let half = |ones: &[u128; 4]| ones[small] | ones[(random >> 11) as usize % 4] << 16;

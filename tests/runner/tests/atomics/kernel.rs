@@ -1,4 +1,5 @@
-//! A kernel in which many threads update few locations by one form, and the check of what they saw.
+//! A kernel in which many threads update few locations with one form, and the check of the values
+//! that they read.
 
 use std::path::PathBuf;
 
@@ -15,10 +16,10 @@ use crate::order;
 
 /// Threads of the only CTA.
 const THREADS: usize = 80;
-/// Locations in global memory, and as many in shared memory.
+/// Locations in global memory; shared memory has the same number.
 const CELLS: usize = 8;
 
-/// Where the locations are and how the instruction names them.
+/// The memory of the locations, and the space that the instruction names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Global,
@@ -34,7 +35,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// Those of an architecture.
+    /// The places of an architecture.
     pub fn all(arch: Arch) -> Vec<Place> {
         use Place::*;
         let mut all = vec![Global, Shared, GenericGlobal, GenericShared, GenericMixed, GenericLocal];
@@ -68,7 +69,7 @@ pub struct Run {
     pub place: Place,
 }
 
-/// What the threads do: for each its location and its two operands; and the initial contents.
+/// The work of the threads: the location and the two operands of each, and the initial contents.
 struct Work {
     cells: Vec<usize>,
     operands: Vec<[u128; 2]>,
@@ -76,7 +77,8 @@ struct Work {
 }
 
 impl Run {
-    /// `k(cells, operands, places, old)`: shared memory begins as the second half of `cells` and is copied back to it.
+    /// `k(cells, operands, places, old)`: shared memory begins as the second half of `cells` and is
+    /// copied back to it.
     fn text(&self) -> String {
         let Run { arch, form, place } = self;
         let bytes = form.ty.bits / 8;
@@ -197,7 +199,7 @@ impl Run {
         )
     }
 
-    /// Random work on few locations, or on one; in local memory on one a thread.
+    /// Random work on few locations, or on one; in local memory on one per thread.
     fn work(&self, spread: usize) -> Work {
         let mut state = 0x9e37_79b9_7f4a_7c15_u128 + spread as u128;
         let mut random = move || {
@@ -239,7 +241,7 @@ impl Run {
         }
     }
 
-    /// Whether an order of the updates explains what a run left.
+    /// Whether an order of the updates explains the results of a run.
     fn judge(&self, work: &Work, report: &ptxc_sim::Report) -> Result<(), String> {
         let bytes = self.form.ty.bits as usize / 8;
         let read = |content: &[u8], n: usize| {
@@ -268,7 +270,8 @@ impl Run {
         Ok(())
     }
 
-    /// Compiles the kernel and runs it: as built and as legalized on one engine, as SASS on the other.
+    /// Compiles the kernel and runs it: as built and as legalized on the SSA engine, as SASS on the
+    /// other.
     pub fn check(&self) -> Result<(), String> {
         let Run { arch, form, place } = self;
         let fail = |what: String| format!("{arch} {place:?} {} {}: {what}", form.modifiers(), form.gives_old);
@@ -291,7 +294,7 @@ impl Run {
                     let report = report.map_err(|error| fail(format!("{who}: {error}")))?;
                     self.judge(&work, &report).map_err(|why| fail(format!("{who} at -O{opt}: {why}")))
                 };
-                // What is built and simplified is the same for every architecture.
+                // The built and simplified form is the same for every architecture.
                 if let (true, Some(func)) = (*arch == Arch::Sm90, &built(&db, func).value) {
                     judge("as built", run_ssa(&case, func, &[], &simulator))?;
                 }

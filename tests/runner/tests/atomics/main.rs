@@ -1,8 +1,10 @@
-//! Every scalar `red` and `atom`, in every memory that it may name, on every architecture: many threads update few
-//! locations, in both engines, and what they saw must come from updates that happened one after another.
+//! Every scalar `red` and `atom`, in every memory that it may name, on every architecture. Many
+//! threads update few locations on both engines, and the values that they read must come from
+//! updates in some sequential order.
 //!
-//! The forms are a [table](forms), the kernels are [made from it](kernel), and [order] tells whether there is an order
-//! of the updates that explains what every thread saw and what is left in memory.
+//! The forms are a [table](forms), the kernels are [made from it](kernel), and [order] decides
+//! whether an order of the updates explains the values that every thread read and the final content
+//! of memory.
 
 mod forms;
 mod kernel;
@@ -14,8 +16,9 @@ use rayon::prelude::*;
 use forms::{Form, forms};
 use kernel::{Place, Run};
 
-/// Of the forms and memories of an architecture, every so-manieth is run. Each architecture begins with another one, so that
-/// all are run on some. With `PTXC_EVERY_ATOMIC` in the environment all run on all.
+/// One out of this many combinations of form and memory is run on each architecture. Each
+/// architecture starts with another one, so that every combination runs on some. With
+/// `PTXC_EVERY_ATOMIC` in the environment all run on all.
 const STRIDE: usize = 4;
 
 fn check(filter: impl Fn(&Form) -> bool + Sync) {

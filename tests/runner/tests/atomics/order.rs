@@ -1,12 +1,14 @@
 //! Whether updates of one location can have happened one after another.
 //!
-//! An update is an edge from the content that it saw to the content that it left. There is an order if and only if the
-//! edges form a trail that begins with the initial content and ends with the final one, each edge once: an Eulerian
-//! trail, which exists where as many edges enter each content as leave it, but for the two ends, and all are connected.
+//! An update is an edge from the content that it read to the content that it left. There is an
+//! order if and only if the edges form an Eulerian trail: it begins with the initial content, ends
+//! with the final one, and uses each edge once. Such a trail exists if as many edges enter each
+//! content as leave it, except for the two ends, and all are connected.
 
 use std::collections::BTreeMap;
 
-/// Says why no order of the updates, pairs of old and new content, leads from the initial content to the final one.
+/// The reason why no order of the updates (pairs of old and new content) leads from the initial
+/// content to the final one.
 pub fn explain(initial: u128, last: u128, updates: &[(u128, u128)]) -> Result<(), String> {
     let mut balance: BTreeMap<u128, i64> = BTreeMap::new();
     let mut neighbours: BTreeMap<u128, Vec<u128>> = BTreeMap::new();
@@ -20,7 +22,7 @@ pub fn explain(initial: u128, last: u128, updates: &[(u128, u128)]) -> Result<()
     if let Some((content, surplus)) = balance.iter().find(|(_, surplus)| **surplus != 0) {
         return Err(format!("{content:#x} was seen {surplus} times more than it was there"));
     }
-    // In a balanced graph what is connected can be reached.
+    // In a balanced graph, connected contents are reachable.
     let mut reached = vec![initial];
     let mut waiting = vec![initial];
     while let Some(content) = waiting.pop() {

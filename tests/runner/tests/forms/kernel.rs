@@ -1,11 +1,11 @@
-//! A kernel around an instruction: operands from memory, the instruction in several settings, results to
-//! memory.
+//! A kernel around an instruction: operands from memory, the instruction in several settings,
+//! results to memory.
 //!
-//! Thread `t` finds operand `k` at `in + 64 t + 8 k`, and the guard in the first byte behind them; result `r`
-//! goes to `out + 128 t + 8 r`. The
-//! settings: registers alone; a constant as the last source; a constant as the first; under a guard, where the
-//! destination keeps its old value in the other threads. Carries come from an addition in front, and show in
-//! one behind.
+//! Thread `t` has operand `k` at `in + 64 t + 8 k`, and the guard in the first byte after the
+//! operands; result `r` goes to `out + 128 t + 8 r`. The settings are: only registers; a constant
+//! as the last source; a constant as the first source; and under a guard, where the destination
+//! keeps its old value in the other threads. Carries come from an addition before the instruction,
+//! and an addition after it shows the carry out.
 
 use std::fmt::Write;
 
@@ -15,17 +15,17 @@ use ptxc_ptx::check::types::{Class, Scalar};
 
 /// Threads of the launch.
 pub const THREADS: u32 = 64;
-/// Bytes of a thread's operands.
+/// Bytes of operands per thread.
 pub const IN_BYTES: u32 = 64;
-/// Bytes of a thread's results.
+/// Bytes of results per thread.
 pub const OUT_BYTES: u32 = 128;
-/// The place of the guard among the operands.
+/// The index of the guard among the operands.
 pub const GUARD: usize = 7;
 
-/// What an operand is in one instance of the instruction.
+/// The kind of an operand in one instance of the instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
-    /// The operand of that number in memory.
+    /// The operand with this number in memory.
     Memory(usize),
     /// A constant.
     Constant(u64),
@@ -36,9 +36,9 @@ pub enum Bound {
 pub struct Instance {
     /// The sources in order.
     pub sources: Vec<(Scalar, Bound)>,
-    /// The results in order: type, and number of the place where it is.
+    /// The results in order: their type, and the number of their place.
     pub results: Vec<(Scalar, usize)>,
-    /// Whether it stands under the guard.
+    /// Whether it is under the guard.
     pub guarded: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct Kernel {
     pub instances: Vec<Instance>,
 }
 
-/// Which source is a constant.
+/// The source that is a constant.
 #[derive(Clone, Copy, PartialEq)]
 enum Setting {
     Registers,
@@ -81,7 +81,7 @@ impl Writer<'_> {
         name
     }
 
-    /// A register with operand number `place`.
+    /// Loads operand number `place` into a register.
     fn load(&mut self, ty: Scalar, place: usize) -> String {
         let name = self.register(ty);
         let offset = 8 * place;
@@ -109,7 +109,8 @@ impl Writer<'_> {
         place
     }
 
-    /// A constant of the type, up to a number if there is one, as bits and as it is written; none where PTX takes none.
+    /// A constant of the type, at most `greatest` if that is given, as bits and as text; `None` if
+    /// PTX accepts no constant.
     fn constant(&mut self, ty: Scalar, greatest: Option<u64>) -> Option<(u64, String)> {
         if let Some(greatest) = greatest {
             let value = self.random.below(greatest as usize + 1) as u64;
@@ -214,7 +215,7 @@ impl Writer<'_> {
         let takes_carry = matches!(parts[0], "addc" | "subc" | "madc");
         let gives_carry = parts.contains(&"cc");
         if takes_carry {
-            // The least bit of the operand behind the last becomes the carry.
+            // The least significant bit of the operand after the last one becomes the carry.
             self.line("ld.global.u32 %word, [%in+40];");
             self.line("and.b32 %word, %word, 1;");
             self.line("add.cc.u32 %word, %word, 0xffffffff;");

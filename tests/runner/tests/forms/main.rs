@@ -1,16 +1,16 @@
-//! Every form of every scalar and warp instruction, in a kernel of its own: does it lower, and does it compute
-//! what it should?
+//! Every form of every scalar and warp instruction, in a kernel of its own: it must lower and
+//! compute the right results.
 //!
-//! The checker's instruction table says which forms there are. Each becomes a small kernel that is compiled,
-//! and run three times on edge cases and random numbers: the SSA form as built, the simplified one, the SASS.
-//! All leave the same bytes, and those that `ptxc-semantics` says where it defines the instruction as a
-//! whole.
+//! The checker's instruction table defines the forms. Each becomes a small kernel that is compiled
+//! and run three times on edge cases and random numbers: the SSA form as built, the simplified SSA
+//! form, and the SASS. All must leave the same bytes, and those that `ptxc-semantics` computes if
+//! it defines the instruction as a whole.
 //!
-//! A form that ends in `E0900` has to match a line of `unlowered.txt`, and no form that lowers may match one:
-//! the list says exactly what is missing. Where `ORACLE` names the folder of ptxas, it must accept every
-//! kernel.
-//!
-//! `PTXC_FORMS=shf` tries only opcodes that contain the word, and prints the SASS of what disagrees.
+//! A form that ends in `E0900` must match a line of `unlowered.txt`, and a form that lowers must
+//! not match any: the list is exact. If `ORACLE` names the folder of ptxas, it must accept every
+//! kernel. the list says exactly what is missing. Where `ORACLE` names the folder of ptxas, it must
+//! accept every kernel. `PTXC_FORMS=shf` tries only opcodes that contain the word, and prints the
+//! SASS of forms that disagree.
 
 mod kernel;
 mod reference;
@@ -34,7 +34,7 @@ use kernel::{Bound, GUARD, IN_BYTES, Kernel, OUT_BYTES, THREADS};
 /// Opcodes that may end in `E0900`: `*` stands for any text.
 const UNLOWERED: &str = include_str!("unlowered.txt");
 
-/// What became of a form.
+/// The verdict on a form.
 enum Verdict {
     /// Everything agrees.
     Agrees,
@@ -44,7 +44,7 @@ enum Verdict {
     Wrong(String),
 }
 
-/// The content of the operands: what troubles arithmetic, of all widths.
+/// The content of the operands: values of all widths that are difficult for arithmetic.
 fn operands(random: &mut Random) -> Vec<u8> {
     let singles: [u32; 22] = [
         0,
@@ -91,7 +91,7 @@ fn operands(random: &mut Random) -> Vec<u8> {
 fn case(input: &[u8]) -> Case {
     let hex = |bytes: &[u8]| {
         bytes.iter().fold(String::new(), |mut text, byte| {
-            // Writing to a string can't fail.
+            // Writing to a string cannot fail.
             let _ = write!(text, "{byte:02x}");
             text
         })
@@ -109,14 +109,14 @@ fn case(input: &[u8]) -> Case {
     Case::parse(&text, Path::new("")).expect("the case is well-formed")
 }
 
-/// Little-endian bits at a place.
+/// The little-endian bits at an offset.
 fn bits_at(bytes: &[u8], at: usize, bits: u32) -> u64 {
     let bytes = &bytes[at..at + 8];
     let value = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
     value & (u64::MAX >> (64 - bits))
 }
 
-/// Where the results differ from what `ptxc-semantics` says.
+/// The differences between the results and those of `ptxc-semantics`.
 fn unexpected(sample: &Sample, kernel: &Kernel, input: &[u8], output: &[u8]) -> Option<String> {
     let parts = sample.parts();
     for instance in &kernel.instances {
@@ -146,7 +146,7 @@ fn unexpected(sample: &Sample, kernel: &Kernel, input: &[u8], output: &[u8]) -> 
     None
 }
 
-/// Where two executions leave different results. Which NaN a float is does not count.
+/// The differences between two executions. All NaNs of a float are equal.
 fn difference(kernel: &Kernel, input: &[u8], expected: &[u8], got: &[u8]) -> Option<String> {
     let results: Vec<_> = kernel.instances.iter().flat_map(|instance| &instance.results).collect();
     for thread in 0..THREADS as usize {
@@ -166,7 +166,7 @@ fn difference(kernel: &Kernel, input: &[u8], expected: &[u8], got: &[u8]) -> Opt
     None
 }
 
-/// One NaN for all.
+/// The same value for all NaNs.
 fn canonical(ty: &str, bits: u64) -> u64 {
     let format = match ty {
         "f32" => ptxc_semantics::F32,
@@ -232,7 +232,7 @@ fn verdict(sample: &Sample, kernel: &Kernel, input: &[u8]) -> Verdict {
     }
 }
 
-/// Whether a text is what a pattern with `*` describes.
+/// Whether a text matches a pattern with `*`.
 fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else { return false };
@@ -240,7 +240,7 @@ fn matches(pattern: &str, text: &str) -> bool {
     for part in parts {
         if let Some(before) = last.replace(part) {
             match rest.split_once(before) {
-                Some((_, behind)) => rest = behind,
+                Some((_, after)) => rest = after,
                 None => return false,
             }
         }
@@ -251,13 +251,13 @@ fn matches(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// `ptxas`, if it is at hand.
+/// `ptxas`, if it is available.
 fn ptxas() -> Option<PathBuf> {
     let program = PathBuf::from(std::env::var_os("ORACLE")?).join("ptxas");
     program.is_file().then_some(program)
 }
 
-/// What ptxas says about kernels, joined into one file; none if it takes them all.
+/// ptxas's messages about kernels, joined into one file; `None` if it accepts them all.
 fn refused(ptxas: &Path, kernels: &[Kernel]) -> Option<String> {
     let mut text = String::new();
     for (index, kernel) in kernels.iter().enumerate() {
@@ -328,7 +328,7 @@ fn every_form_lowers_and_computes_what_it_should_or_is_listed() {
             unused.map(|(pattern, _)| format!("`{pattern}` is listed, but nothing of that name fails")),
         );
     }
-    // The harness hides what `println!` writes.
+    // Prints to standard error directly, because the test harness hides the output of `println!`.
     let _ = writeln!(std::io::stderr(), "{} forms, {unlowered} of them do not lower", samples.len());
     assert!(wrong.is_empty(), "{} problems\n{}", wrong.len(), wrong.join("\n"));
 }

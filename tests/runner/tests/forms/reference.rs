@@ -1,11 +1,13 @@
-//! What an instruction computes, straight from `ptxc-semantics`, for the instructions that are defined there
-//! as a whole. The compiler makes many of them of simpler operations, which both engines would compute alike.
+//! The results of an instruction, directly from `ptxc-semantics`, for the instructions that are
+//! defined there as a whole. The compiler builds many of them from simpler operations, and both
+//! engines would share an error in that.
 
 use ptxc_semantics::bits::{self, Limit, PrmtMode};
 use ptxc_semantics::int::{self, IntCmp};
 use ptxc_semantics::{IntType, U32};
 
-/// The result of the instruction with these modifiers on these sources; none where there is no reference.
+/// The result of the instruction with these modifiers on these sources; `None` if there is no
+/// reference.
 pub fn expected(parts: &[&str], sources: &[u64], carry: bool) -> Option<Vec<u64>> {
     let has = |name: &str| parts.contains(&name);
     let ty = parts.iter().rev().find_map(|part| integer(part))?;
@@ -87,7 +89,7 @@ pub fn expected(parts: &[&str], sources: &[u64], carry: bool) -> Option<Vec<u64>
             if has("sat") {
                 return one(int::sub_sat(ty, sources[0], sources[1]));
             }
-            // The carry flag is set where nothing is borrowed.
+            // The carry flag is set if there is no borrow.
             let (sum, carry) =
                 int::add_carry(ty, sources[0], !sources[1] & ty.mask(), parts[0] == "sub" || carry);
             Some(if has("cc") { vec![sum, carry.into()] } else { vec![sum] })
@@ -136,7 +138,7 @@ fn compared(parts: &[&str], ty: IntType, sources: &[u64]) -> Option<Vec<u64>> {
     Some(vec![if join(holds) { yes } else { 0 }])
 }
 
-/// The integer that a modifier names; untyped bits are without sign.
+/// The integer type that a modifier names; untyped bits are unsigned.
 fn integer(part: &str) -> Option<IntType> {
     let (kind, bits) = part.split_at_checked(1)?;
     let bits: u32 = bits.parse().ok().filter(|bits| matches!(bits, 8 | 16 | 32 | 64))?;

@@ -6,7 +6,7 @@ use crate::doubles::ROUNDINGS;
 use crate::kernel::Instruction;
 use crate::operands::{Random, float_triples, random_cases};
 
-/// The least significand of 53 bits.
+/// The smallest significand of 53 bits.
 const LEAST: u64 = 1 << 52;
 
 fn check(body: &str, operands: &[[u64; 3]], reference: impl Fn([u64; 3]) -> u64) {
@@ -20,12 +20,12 @@ fn double(random: &mut Random, significand: u64) -> u64 {
 
 /// The inverse of an odd number modulo 2^64.
 fn inverse(odd: u64) -> u64 {
-    // Each step doubles the number of right bits; there are three to begin with.
+    // Each step doubles the number of correct bits, which is three at the start.
     (0..5).fold(odd, |x, _| x.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(x))))
 }
 
-/// Dividends and divisors whose quotients are as close as can be to numbers and to the middle between two:
-/// `a 2^n = b m + k` for a small `k` and a quotient `m` of 53 or 54 bits.
+/// Dividends and divisors whose quotients are as close as possible to numbers and to midpoints
+/// between two numbers: `a 2^n = b m + k` for a small `k` and a quotient `m` of 53 or 54 bits.
 fn hard_quotients() -> Vec<[u64; 3]> {
     let mut random = Random(13);
     let mut pairs = Vec::new();
@@ -52,7 +52,7 @@ fn hard_quotients() -> Vec<[u64; 3]> {
     pairs
 }
 
-/// The same with quotients that are subnormal or next to it.
+/// The same with quotients that are subnormal or nearly subnormal.
 fn small_quotients() -> Vec<[u64; 3]> {
     let mut random = Random(17);
     let mut scaled = |[a, b, _]: [u64; 3]| {
@@ -85,7 +85,7 @@ fn reciprocals() {
     }
 }
 
-/// Squares of numbers and of midpoints between two, cut or rounded up to 53 bits.
+/// Squares of numbers and of midpoints between two numbers, truncated or rounded up to 53 bits.
 fn hard_radicands() -> Vec<[u64; 3]> {
     let mut random = Random(19);
     let mut radicands = Vec::new();

@@ -1,4 +1,4 @@
-//! Double precision that the machine has instructions for.
+//! Double-precision operations that the machine has instructions for.
 
 use ptxc_semantics::float::{self, FloatCmp, NanRule};
 use ptxc_semantics::{F16, F32, F64, Format, IntType, Mode, Rounding, convert};
@@ -92,7 +92,7 @@ fn classes() {
         ("infinite", Format::is_infinite),
         ("number", |format, a| !format.is_nan(a)),
         ("notanumber", Format::is_nan),
-        // Zeros count among them.
+        // Zeros are among them.
         ("normal", |format, a| format.is_finite(a) && !format.is_subnormal(a)),
         ("subnormal", Format::is_subnormal),
     ];
@@ -164,7 +164,7 @@ fn to_and_from_integers() {
                 if bits > 16 {
                     instruction.check(&doubles, reference);
                 } else {
-                    // Of a NaN PTX says nothing for 16 bits.
+                    // PTX does not define the 16-bit result for a NaN.
                     let numbers: Vec<_> = doubles.iter().copied().filter(|a| !F64.is_nan(a[0])).collect();
                     instruction.check(&numbers, reference);
                 }

@@ -18,7 +18,8 @@ fn modes() -> impl Iterator<Item = (String, Mode)> {
     })
 }
 
-/// Operands for division whose quotients are close to what has to be decided: representable, or half way between.
+/// Operands for division whose quotients are close to a rounding boundary: a representable number,
+/// or a midpoint.
 fn close_quotients() -> Vec<[u64; 3]> {
     let mut random = Random(11);
     let mut significand = || f64::from(random.bits() as u32 >> 8 | 1 << 23);
@@ -53,7 +54,7 @@ fn reciprocals() {
 #[test]
 fn roots() {
     let mut operands = float_triples(F32);
-    // Squares, and what is next to them.
+    // Squares, and their neighbours.
     operands.extend(close_quotients().iter().map(|&[_, b, _]| {
         let square = float::mul(F32, b & !0xfff, b & !0xfff, Mode::IEEE);
         [square + b % 3 - 1; 3]

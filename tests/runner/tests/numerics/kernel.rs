@@ -11,8 +11,8 @@ use ptxc_sim::{Case, Report, run_sass, run_ssa};
 
 /// An instruction under test.
 pub struct Instruction<'a> {
-    /// PTX: `%a`, `%b` and `%c` are operands, `%d` is the result; `%p` is a predicate, `%x` and `%y` are 64-bit
-    /// registers.
+    /// PTX code: `%a`, `%b` and `%c` are operands, `%d` is the result; `%p` is a predicate, `%x`
+    /// and `%y` are 64-bit registers.
     pub body: &'a str,
     /// Bits of an operand, 16, 32 or 64.
     pub from: u32,
@@ -23,7 +23,8 @@ pub struct Instruction<'a> {
 /// Threads in a CTA of a launch.
 pub const THREADS: u32 = 128;
 
-/// The launch of `k(in, out)` by that many threads, a multiple of [`THREADS`], on the input and zeroed bytes of output.
+/// The launch of `k(in, out)` with `threads` threads, a multiple of [`THREADS`], on the input and
+/// zeroed bytes of output.
 pub fn launch(threads: u32, input: Vec<u8>, output_bytes: usize) -> Case {
     let buffer = |name: &str, init: Vec<u8>| {
         let (elem, tolerance) = (Elem::U8, Tolerance::Exact);
@@ -76,12 +77,12 @@ impl Instruction<'_> {
         )
     }
 
-    /// Applies the instruction to operands and compares with the reference to the bit.
+    /// Applies the instruction to operands and compares the results with the reference, bit by bit.
     pub fn check(&self, operands: &[[u64; 3]], reference: impl Fn([u64; 3]) -> u64) {
         self.check_with(operands, reference, |a, b| a == b);
     }
 
-    /// The same for results that are floats: one NaN is as good as another.
+    /// The same for float results: all NaNs are equal.
     pub fn check_floats(&self, format: Format, operands: &[[u64; 3]], reference: impl Fn([u64; 3]) -> u64) {
         self.check_with(operands, reference, |a, b| a == b || format.is_nan(a) && format.is_nan(b));
     }

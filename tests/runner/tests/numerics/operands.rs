@@ -1,8 +1,8 @@
-//! Operands: the edges of a type, and random ones of all magnitudes.
+//! Operands: the edge cases of a type, and random ones of all magnitudes.
 
 use ptxc_semantics::Format;
 
-/// A small generator, so that a failure repeats.
+/// A small generator, so that a failure can be repeated.
 pub struct Random(pub u64);
 
 impl Random {
@@ -23,7 +23,7 @@ impl Random {
     }
 }
 
-/// How many random operands a test takes.
+/// The number of random operands of a test.
 pub fn random_cases() -> usize {
     std::env::var("PTXC_NUMERICS_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(2000)
 }

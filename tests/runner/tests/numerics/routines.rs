@@ -1,4 +1,5 @@
-//! The runtime routines as functions, on operands of all kinds and not only those that the fast paths leave to them.
+//! The runtime routines as functions, on operands of all kinds, not only on those that the fast
+//! paths leave to them.
 
 use ptxc_ir::text::parse_function;
 use ptxc_semantics::{F32, F64, Format, Mode, float};
@@ -8,7 +9,7 @@ use crate::doubles::ROUNDINGS;
 use crate::kernel::{THREADS, launch};
 use crate::operands::float_triples;
 
-/// The number of a rounding mode as routines take it: its place in [`ROUNDINGS`].
+/// The number of a rounding mode in the interface of routines: its index in [`ROUNDINGS`].
 fn check(
     routine: &str,
     format: Format,
