@@ -1,6 +1,6 @@
-//! What can be said of a module outside of its functions: version, target, address size, variables.
+//! The findings in a module outside its functions: version, target, address size, variables.
 //!
-//! It is found anew for every report: these items are short, and nothing waits for it.
+//! They are recomputed for every report: these items are short, and no other query depends on them.
 
 use indexmap::IndexMap;
 use ptxc_ptx::check::codes::{
@@ -27,7 +27,7 @@ use crate::render::Located;
 /// The first target whose code has addresses of 64 bits only.
 const WIDE_ADDRESSES: u32 = 90;
 
-/// Every finding in a file that is in no function.
+/// Every finding in a file that is not in a function.
 pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     let (items, header) = (items(db, file), header(db, file));
     let mut found = Vec::new();
@@ -48,7 +48,7 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     let (mut constants, mut contents) = (Constants::default(), Contents::default());
     let mut declared: IndexMap<Name, Span> = IndexMap::new();
     for (item, &offset) in items.others.iter().zip(offsets) {
-        // Each character may be an item of its own.
+        // Each character may be an item of its own, so the number of findings is bounded here.
         if found.len() > MOST_FINDINGS {
             break;
         }
@@ -100,7 +100,7 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     found
 }
 
-/// Bytes of a module's constants at most: the size of a constant bank.
+/// The most bytes of constants in a module: the size of a constant bank.
 const CONSTANT_BANK: u64 = 1 << 16;
 
 /// The constants of a module, which share a bank.
@@ -110,7 +110,7 @@ struct Constants {
 }
 
 impl Constants {
-    /// Takes in a constant; the first with which the bank overflows is an error.
+    /// Adds a constant; the first one that overflows the bank is an error.
     fn add(&mut self, name: &Name, variable: &Variable, span: Span) -> Option<Located> {
         let fits = self.bytes <= CONSTANT_BANK;
         self.bytes = self.bytes.next_multiple_of(variable.align.max(1).into()) + u64::from(variable.size);
@@ -126,17 +126,17 @@ impl Constants {
     }
 }
 
-/// Bytes of content that the file of a module's machine code can have at most.
+/// The most bytes of content that the machine code of a module can have.
 const MOST_CONTENT: u64 = 1 << 28;
 
-/// The content of the variables of a module, which its machine code takes with it.
+/// The content of a module's variables, which becomes part of its machine code.
 #[derive(Default)]
 struct Contents {
     bytes: u64,
 }
 
 impl Contents {
-    /// Takes in a variable with an initialiser; the first that is too much is an error.
+    /// Adds a variable with an initialiser; the first one that exceeds the limit is an error.
     fn add(&mut self, name: &Name, variable: &Variable, span: Span) -> Option<Located> {
         if !matches!(variable.content, Ok(Some(_))) {
             return None;
@@ -156,7 +156,7 @@ impl Contents {
     }
 }
 
-/// What is wrong with the place or the type of a declaration between functions.
+/// The error in the place or the type of a declaration between functions.
 fn misplaced(declaration: &Declaration, parsed: &Parsed<Option<Item>>, offset: u32) -> Option<Located> {
     let specifiers = &declaration.specifiers;
     let name = &declaration.declarators.first()?.name;
@@ -172,7 +172,7 @@ fn misplaced(declaration: &Declaration, parsed: &Parsed<Option<Item>>, offset: u
     misplaces_predicate(specifiers).then(|| at(predicate_storage(name.id, &name.name)))
 }
 
-/// What is wrong with the variables of a declaration.
+/// The errors in the variables of a declaration.
 fn variable_findings(
     declaration: &Declaration,
     parsed: &Parsed<Option<Item>>,
@@ -228,7 +228,7 @@ fn variable_findings(
     }
 }
 
-/// A version that PTX does not have, or not yet.
+/// A version that PTX does not have, or does not have yet.
 fn unknown_version(version: PtxVersion, span: Span) -> Option<Located> {
     if version.is_known() {
         return None;
@@ -241,14 +241,14 @@ fn unknown_version(version: PtxVersion, span: Span) -> Option<Located> {
     Some(error(UNKNOWN_VERSION, format!("there is no PTX {version}"), span).help(help))
 }
 
-/// A name in `.target` that PTX does not have, or not in that version.
+/// A name in `.target` that PTX does not have, or does not have in that version.
 fn misplaced_target(name: &str, version: PtxVersion, span: Span) -> Option<Located> {
     if targets::OPTIONS.contains(&name) {
         return None;
     }
     let target = PtxTarget::parse(name);
     let (code, message, help) = match target.map(|target| (target, targets::first_version(target))) {
-        // What no version is, has no targets.
+        // An unknown version has no targets.
         Some((_, Some(needed))) if version >= needed || !version.is_known() => return None,
         Some((target, Some(needed))) => (
             TARGET_BEFORE_VERSION,

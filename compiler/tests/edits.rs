@@ -1,10 +1,10 @@
-//! A file that was edited is the same to the queries as one that has had its text from the start.
+//! To the queries, an edited file equals a file that has had the same text from the start.
 
 use proptest::prelude::*;
 use ptxc_compiler::items::{Func, items};
 use ptxc_compiler::{Database, File, SourceFile};
 
-/// What the queries see of a function.
+/// The state of a function as queries see it.
 fn seen(db: &Database, func: Func) -> (String, String, bool, u32, u32) {
     let (name, text) = (func.name(db).to_string(), func.text(db).to_string());
     (format!("{:?} {name}", func.kind(db)), text, func.has_body(db), func.index(db), func.offset(db))

@@ -33,8 +33,8 @@ pub fn rematerialize(func: &mut Function, context: &mut Context<'_>) -> Result<(
     Ok(())
 }
 
-/// Aggregates all updates that a warp makes at one address if the settings ask for it; from level 1 on the ones that
-/// would otherwise be loops.
+/// Aggregates all updates that a warp makes at one address if the settings ask for it; from level 1
+/// on the ones that would otherwise be loops.
 pub fn aggregate_atomics(func: &mut Function, context: &mut Context<'_>) -> Result<(), Halt> {
     if context.settings.aggregate {
         rules::aggregate_atomics(func, context.settings.arch);
