@@ -31,7 +31,7 @@ fn file_of(kernels: usize) -> String {
 
 fn compiled(text: &str) -> Session {
     let mut session = Session::new("k.ptx", text, Settings::default());
-    session.update().expect("nobody stops it");
+    session.update().expect("no other thread stops it");
     session
 }
 
@@ -51,7 +51,8 @@ fn edit(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("split", kernels), |bencher| {
             bencher.iter(|| ptxc_syntax::items::split(black_box(&text)));
         });
-        let factor = text.len() / 2 + text[text.len() / 2..].find("; // the").expect("a factor precedes it") - 3;
+        let factor =
+            text.len() / 2 + text[text.len() / 2..].find("; // the").expect("a factor precedes it") - 3;
         let mut number = 0;
         let mut digits = move || {
             number += 1;
@@ -61,7 +62,7 @@ fn edit(criterion: &mut Criterion) {
             let mut session = compiled(&text);
             bencher.iter(|| {
                 session.edit(factor..factor + 3, &digits());
-                session.update().expect("nobody stops it")
+                session.update().expect("no other thread stops it")
             });
         });
         group.bench_function(BenchmarkId::new("a comment", kernels), |bencher| {
@@ -69,7 +70,7 @@ fn edit(criterion: &mut Criterion) {
             let comment = factor + 8;
             bencher.iter(|| {
                 session.edit(comment..comment + 3, &digits());
-                session.update().expect("nobody stops it")
+                session.update().expect("no other thread stops it")
             });
         });
     }

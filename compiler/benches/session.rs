@@ -70,7 +70,7 @@ fn loops(instructions: usize) -> String {
 
 fn compiled(text: &str) -> Session {
     let mut session = Session::new("k.ptx", text, Settings::default());
-    session.update().expect("nobody stops it");
+    session.update().expect("no other thread stops it");
     session
 }
 
@@ -139,7 +139,7 @@ fn main() {
                 session.replace(&other);
             }
         }
-        session.update().expect("nobody stops it");
+        session.update().expect("no other thread stops it");
         if [100, 1000, 2500, 5000, 10_000].contains(&edit) {
             println!("| {edit} | {:.1} MiB |", resident());
         }
