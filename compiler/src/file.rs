@@ -115,11 +115,11 @@ impl File {
     /// Updates the inputs to match the new items.
     fn take_over(&mut self, db: &mut Database, done: &Resplit, text: &str) -> Change {
         let new = self.list[done.new.clone()].to_vec();
-        let functions_in_front = self.list[..done.new.start].iter().filter(is_function).count();
-        let functions_gone = done.old.iter().filter(is_function).count();
-        let functions = functions_in_front..functions_in_front + functions_gone;
+        let functions_before = self.list[..done.new.start].iter().filter(is_function).count();
+        let functions_removed = done.old.iter().filter(is_function).count();
+        let functions = functions_before..functions_before + functions_removed;
         let others = done.new.start - functions.start
-            ..done.new.start - functions.start + done.old.len() - functions_gone;
+            ..done.new.start - functions.start + done.old.len() - functions_removed;
 
         let mut change = Change::default();
         let old_functions = items(db, self.source).functions[functions.clone()].to_vec();

@@ -232,7 +232,7 @@ fn each_split_instruction_has_one_note_and_only_edited_functions_are_noted_again
 }
 
 #[test]
-fn aggregation_is_part_of_what_decides_the_code() {
+fn aggregation_is_a_setting_of_the_code() {
     let kernel = ".visible .entry k(.param .u64 p)\n{\n\t.reg .b64 %rd<2>;\n\tld.param.u64 %rd1, [p];\n\
                   \tred.global.add.u32 [%rd1], 1;\n\tret;\n}\n";
     let mut session = Session::new(&file_of(&[kernel.to_string()]));

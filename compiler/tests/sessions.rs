@@ -62,7 +62,7 @@ proptest! {
 }
 
 #[test]
-fn an_update_names_what_it_compiled_and_what_came_out_otherwise() {
+fn an_update_names_the_compiled_and_the_changed_kernels() {
     let text = format!("{HEADER}{}{}", kernel("a", BODIES[0]), kernel("b", BODIES[1]));
     let mut session = Session::new("k.ptx", text.as_str(), Settings::default());
     session.count_queries();

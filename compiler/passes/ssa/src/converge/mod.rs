@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_with_a_divergent_exit_opens_in_front_of_it() {
+    fn a_region_opens_before_a_loop_with_a_divergent_exit() {
         let text = "func @f entry {\nblock0:\n    v0 = sreg.b32 tid.x\n    jump block1(v0)\nblock1(v1: b32):\n    \
             v2 = const.b32 0xffffffff\n    v3 = iadd.b32 v1, v2\n    v4 = const.b32 0x0\n    v5 = icmp.ne.b32 v3, v4\n    \
             brif v5, block1(v3), block2\nblock2:\n    fence.sc.cta\n    exit\n}\n";

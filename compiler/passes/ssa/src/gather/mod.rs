@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | the warp runs together | all of them | itself, without its mask |
 //! | the same | `warpsync` | `warp_fence`: memory keeps its order, no lane waits |
-//! | it may not, sm_90 | an operation that does not [pair](`pairs`) | a `warpsync` of its mask before it, once for each block and mask |
+//! | it may not, sm_90 | an operation that does not [pair](pairs) | a `warpsync` of its mask before it, once for each block and mask |
 //! | the same | an operation that pairs | the two ways below; lanes meet in a `WARPSYNC.COLLECTIVE` |
 //! | it may not, before sm_90 | all of them | the two ways below; lanes meet in a routine that is called |
 //! | it may not | a barrier with `.aligned` | `warpsync` before it |

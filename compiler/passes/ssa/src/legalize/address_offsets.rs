@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_inside_a_sum_comes_out() {
+    fn a_constant_inside_a_sum_moves_out() {
         let mut b = Build::new();
         let base = b.value(Op::Param { offset: 0 }, Type::B64, &[]);
         let index = b.value(Op::Param { offset: 8 }, Type::B64, &[]);

@@ -120,7 +120,7 @@ mod tests {
     use crate::legalize::emitter::tests::Build;
 
     #[test]
-    fn what_is_used_whole_stays_whole() {
+    fn values_used_whole_stay_whole() {
         let mut b = Build::new();
         let x = b.value(Op::Param { offset: 0 }, Type::B32, &[]);
         let wide = b.value(Op::Zext, Type::B64, &[x]);

@@ -121,7 +121,7 @@ mod tests {
     use crate::legalize::emitter::tests::Build;
 
     #[test]
-    fn only_what_the_target_lacks_is_rewritten() {
+    fn only_operations_that_the_target_lacks_are_rewritten() {
         let cases = [
             (Op::Fadd(FloatMode::RN), Type::BF16x2, &Arch::ALL[..4]),
             (Op::Fmin { ftz: false, nan: false, xorsign: false }, Type::BF16x2, &Arch::ALL[..1]),

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_loaded_is_extended_already() {
+    fn loaded_values_are_already_extended() {
         for (elem, cond, extensions) in [
             (MemType::B8, IntCond::Ult, 0),
             (MemType::B8, IntCond::Slt, 0),

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_once_a_warp_is_sound() {
+    fn operations_once_a_warp_are_sound() {
         for name in names().filter(|name| is_once_a_warp(name)) {
             let func = routine(name).unwrap();
             assert_eq!((func.name.as_str(), verify(&func, Level::Built)), (name, Ok(())), "{name}");

@@ -177,7 +177,7 @@ mod tests {
     use crate::simplify::testing::{check, check_unchanged};
 
     #[test]
-    fn a_counter_for_nobody() {
+    fn a_counter_without_users() {
         check(
             dce,
             "block0:\n v0 = const.b32 0x1\n v1 = undef.pred\n jump block1(v0, v0)\n\

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_hardware_decides_stays() {
+    fn operations_that_the_hardware_decides_stay() {
         let b32 = |bits| (Type::B32, bits);
         assert_eq!(evaluate(&Op::Udiv, Type::B32, &[b32(1), b32(0)]), None);
         assert_eq!(

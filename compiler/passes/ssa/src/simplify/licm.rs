@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dear_or_convergent_stays() {
+    fn expensive_and_convergent_operations_stay() {
         check_unchanged(
             licm,
             "block0:\n v0 = param.b32 +0\n v1 = undef.pred\n v6 = param.b64 +0\n jump block1\n\

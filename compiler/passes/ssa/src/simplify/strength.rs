@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cheap_or_changes_stays() {
+    fn cheap_and_variant_products_stay() {
         check_unchanged(strength, &kernel("v6 = const.b64 0x8\n v3 = imul.b64 v2, v6"));
         check_unchanged(strength, &kernel("v3 = imul.b64 v2, v2"));
         check_unchanged(strength, &kernel("v6 = load.global.b64 [v0]\n v3 = imul.b64 v2, v6"));

@@ -62,7 +62,7 @@ impl fmt::Display for Apart {
 impl std::error::Error for Apart {}
 
 /// Warp operations without a mask, which legalization makes: any lanes may execute them together.
-pub fn for_anybody(func: &Function) -> EntitySet<Inst> {
+pub fn for_any_lanes(func: &Function) -> EntitySet<Inst> {
     let mut found = EntitySet::new();
     for &block in &func.layout {
         let insts = func.blocks[block].insts.iter().copied();
@@ -71,21 +71,21 @@ pub fn for_anybody(func: &Function) -> EntitySet<Inst> {
     found
 }
 
-/// Checks a function; `for_anybody` contains the operations that need only the lanes that are
+/// Checks a function; `for_any_lanes` contains the operations that need only the lanes that are
 /// there.
 pub fn check(
     func: &Function,
     uniformity: &Uniformity,
-    for_anybody: &EntitySet<Inst>,
+    for_any_lanes: &EntitySet<Inst>,
 ) -> Result<(), Vec<Apart>> {
-    check_in(func, uniformity, for_anybody, &Analyses::default())
+    check_in(func, uniformity, for_any_lanes, &Analyses::default())
 }
 
 /// Does the same with cached analyses of the function's graph.
 pub fn check_in(
     func: &Function,
     uniformity: &Uniformity,
-    for_anybody: &EntitySet<Inst>,
+    for_any_lanes: &EntitySet<Inst>,
     known: &Analyses,
 ) -> Result<(), Vec<Apart>> {
     if func.kind == FunctionKind::Device && warp::is_warp_routine(&func.name) {
@@ -93,7 +93,7 @@ pub fn check_in(
     }
     let is_concerned = |inst: &Inst| {
         let op = &func.insts[*inst].op;
-        is_of_warp(op) && !for_anybody.contains(*inst) || may_wait(func, *inst)
+        is_of_warp(op) && !for_any_lanes.contains(*inst) || may_wait(func, *inst)
     };
     let concerned = |&&block: &&Block| func.blocks[block].insts.iter().any(is_concerned);
     let blocks: Vec<Block> = func.layout.iter().filter(concerned).copied().collect();
@@ -117,7 +117,7 @@ pub fn check_in(
         let mut gathered = tested.contains(block);
         together.walk(func, uniformity, block, |inst, state| {
             let op = func.insts[inst].op;
-            if is_of_warp(&op) && !for_anybody.contains(inst) && !gathered && !is_sound(func, state) {
+            if is_of_warp(&op) && !for_any_lanes.contains(inst) && !gathered && !is_sound(func, state) {
                 errors.push(Apart { block, inst, op: op.mnemonic().to_string(), why: Why::Apart });
             }
             if waits(inst) && may_block(state) {
@@ -217,9 +217,9 @@ fn own_masks(func: &Function) -> EntitySet<Value> {
         }
     }
     let edges = || func.layout.iter().flat_map(|&block| func.edges(block));
-    let handed = || edges().flat_map(|edge| func.blocks[edge.block].params.iter().zip(&edge.args));
-    other.extend(handed().filter(|&(_, &arg)| !own.contains(arg)).map(|(&param, _)| param));
-    own.extend(handed().map(|(&param, _)| param).filter(|&param| !other.contains(param)).collect::<Vec<_>>());
+    let passed = || edges().flat_map(|edge| func.blocks[edge.block].params.iter().zip(&edge.args));
+    other.extend(passed().filter(|&(_, &arg)| !own.contains(arg)).map(|(&param, _)| param));
+    own.extend(passed().map(|(&param, _)| param).filter(|&param| !other.contains(param)).collect::<Vec<_>>());
     own
 }
 

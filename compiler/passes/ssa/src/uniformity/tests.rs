@@ -63,7 +63,7 @@ fn a_uniform_branch_joins_evenly() {
 }
 
 #[test]
-fn what_leaves_a_divergent_loop() {
+fn values_that_leave_a_divergent_loop() {
     let found = analyse(
         " jump block1(v1)\nblock1(v5: b32):\n v6 = iadd.b32 v5, v1\n v7 = icmp.slt.b32 v6, v0\n\
          brif v7, block1(v6), block2(v6)\nblock2(v8: b32):\n v9 = iadd.b32 v6, v1\n exit",
