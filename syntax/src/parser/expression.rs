@@ -164,7 +164,7 @@ impl Parser<'_> {
                 return Ok((Expr::WarpSize, 1));
             }
             let reported = self.error_here(codes::SYMBOL_IN_EXPRESSION, "expected a constant");
-            self.help("a symbol stands first, with the constant behind it: `symbol+4`");
+            self.help("write the symbol first, then the constant: `symbol+4`");
             return Err(reported);
         }
         Err(self.error_here(codes::EXPECTED_EXPRESSION, "expected a constant"))

@@ -103,7 +103,7 @@ impl Parser<'_> {
         while self.token.kind == TokenKind::Dotted {
             let word = &self.text()[1..];
             let Some(kind) = DirectiveKind::ALL.into_iter().find(|kind| kind.spelling() == word) else {
-                let message = format!("`.{word}` is no directive of a function");
+                let message = format!("`.{word}` is not a directive of a function");
                 return Err(self.report(codes::UNKNOWN_DIRECTIVE, self.token.span, message));
             };
             let id = self.open();
@@ -134,7 +134,7 @@ impl Parser<'_> {
         self.close(id);
         if values.len() < least || values.len() > most {
             let message =
-                format!("`.{}` takes {least} to {most} numbers, not {}", kind.spelling(), values.len());
+                format!("`.{}` expects {least} to {most} numbers, found {}", kind.spelling(), values.len());
             self.report(codes::DIRECTIVE_ARGUMENTS, self.spans.get(id), message);
             values.truncate(most);
         }

@@ -94,7 +94,7 @@ impl Parser<'_> {
 
     fn unknown_item(&mut self) -> super::cursor::Reported {
         if self.token.kind == TokenKind::Dotted {
-            let message = format!("{} is no directive of a module", self.describe());
+            let message = format!("{} is not a directive of a module", self.describe());
             return self.report(codes::UNKNOWN_DIRECTIVE, self.token.span, message);
         }
         if self.at(b'}') {
@@ -144,7 +144,7 @@ impl Parser<'_> {
         match bits {
             32 | 64 => Ok(Item::AddressSize(AddressSize { id, bits: bits as u32 })),
             _ => {
-                let message = format!("addresses have 32 or 64 bits, not {bits}");
+                let message = format!("expected an address size of 32 or 64 bits, found {bits}");
                 Err(self.report(codes::MALFORMED_HEADER, span, message))
             }
         }
