@@ -86,7 +86,7 @@ pub fn finding(db: &dyn Db, file: SourceFile, options: Options, error: &CubinErr
     let place = place.or_else(|| Some((*items(db, file).functions.first()?, NodeId(0))));
     let diagnostic = |node| match error {
         CubinError::Unsupported(what) => Diagnostic::unsupported(node, format!("{what} in a cubin")),
-        other => Diagnostic::unsupported(node, "the machine code of this").note(other.to_string()),
+        other => Diagnostic::unsupported(node, "the encoding of this code").note(other.to_string()),
     };
     match place {
         Some((func, node)) => locate(db, func, &diagnostic(node)),

@@ -69,7 +69,10 @@ fn other_prototype(db: &dyn Db, func: Func, first: Func) -> Option<Located> {
             _ => format!("{} {what}{}", sizes.len(), if sizes.len() == 1 { "" } else { "s" }),
         };
         if here != there {
-            let message = format!("`{}` is declared with other {what}s than before", func.name(db));
+            let message = format!(
+                "`{}` is declared with {what}s that differ from its first declaration",
+                func.name(db)
+            );
             let (here, there) = (label(&here), label(&there));
             return Some(located(db, PROTOTYPES_DIFFER, message, (func, &here), (first, &there)));
         }

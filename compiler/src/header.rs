@@ -24,7 +24,7 @@ use crate::module::header;
 use crate::output::{MOST_FINDINGS, locate_in, syntax_error};
 use crate::render::Located;
 
-/// The first target whose code has addresses of 64 bits only.
+/// The first target with 64-bit addresses only.
 const WIDE_ADDRESSES: u32 = 90;
 
 /// Every finding in a file that is not in a function.
@@ -60,28 +60,32 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
                 found.extend(unknown_version(PtxVersion(version.major, version.minor), whole));
                 if first.is_some_and(|first| first < offset) {
                     found.push(
-                        error(MALFORMED_HEADER, "`.version` is the first directive of a file", whole)
+                        error(MALFORMED_HEADER, "`.version` must be the first directive of a file", whole)
                             .help("move it to the top"),
                     );
                 }
             }
             Some(Item::AddressSize(_)) if target.is_none_or(|target| offset < target) => {
                 found.push(
-                    error(MALFORMED_HEADER, "`.address_size` comes behind `.target`", whole)
-                        .help("the order is `.version`, `.target`, `.address_size`"),
+                    error(MALFORMED_HEADER, "`.address_size` must follow `.target`", whole)
+                        .help("write `.version`, `.target` and `.address_size` in this order"),
                 );
             }
             Some(Item::AddressSize(_)) if body.is_some_and(|body| body < offset) => {
                 found.push(
-                    error(MALFORMED_HEADER, "`.address_size` is a part of the header", whole)
-                        .help("move it behind `.target`"),
+                    error(
+                        MALFORMED_HEADER,
+                        "`.address_size` must precede all variables and functions",
+                        whole,
+                    )
+                    .help("move it after `.target`"),
                 );
             }
             Some(Item::Target(target)) => found.extend(target.names.iter().filter_map(|name| {
                 misplaced_target(&name.name, header.version, parsed.spans.get(name.id).shifted(offset))
             })),
             Some(Item::AddressSize(size)) if size.bits == 32 && header.target.number >= WIDE_ADDRESSES => {
-                let message = format!("code for {} has addresses of 64 bits", header.target);
+                let message = format!("code for {} needs 64-bit addresses", header.target);
                 found.push(error(NARROW_ADDRESSES, message, whole).help("write `.address_size 64`"));
             }
             Some(Item::Declaration(declaration)) => {
@@ -117,11 +121,11 @@ impl Constants {
         if !fits || self.bytes <= CONSTANT_BANK {
             return None;
         }
-        let message = format!("with `{name}` the constants of this module take {} bytes", self.bytes);
+        let message = format!("with `{name}`, the constants of this module take {} bytes", self.bytes);
         Some(
             error(BAD_SIZE, message, span)
-                .label(format!("there is room for {CONSTANT_BANK}"))
-                .help("large tables are `.global`"),
+                .label(format!("a module has room for {CONSTANT_BANK}"))
+                .help("declare large tables as `.global`"),
         )
     }
 }
@@ -147,11 +151,11 @@ impl Contents {
             return None;
         }
         let message =
-            format!("with `{name}` the initialised variables of this module take {} bytes", self.bytes);
+            format!("with `{name}`, the initialised variables of this module take {} bytes", self.bytes);
         Some(
             error(BAD_SIZE, message, span)
-                .label(format!("there is room for {MOST_CONTENT}"))
-                .help("leave the initialiser out, and fill the variable by a copy or a kernel"),
+                .label(format!("a module has room for {MOST_CONTENT}"))
+                .help("remove the initialiser, and fill the variable with a copy or a kernel"),
         )
     }
 }
@@ -162,9 +166,10 @@ fn misplaced(declaration: &Declaration, parsed: &Parsed<Option<Item>>, offset: u
     let name = &declaration.declarators.first()?.name;
     let at = |finding| locate_in(&parsed.spans, offset, &finding);
     if matches!(specifiers.space, Space::Reg | Space::Local | Space::Param) {
-        let message = format!("`{}` in `.{}` is in no function", name.name, specifiers.space.spelling());
+        let message =
+            format!("`{}` in `.{}` is declared outside a function", name.name, specifiers.space.spelling());
         let finding =
-            Diagnostic::error(OUTSIDE_A_FUNCTION, name.id, message).label("belongs to no thread").help(
+            Diagnostic::error(OUTSIDE_A_FUNCTION, name.id, message).label("no thread owns it").help(
                 "declare it in each function that uses it, or as a `.global` variable that all threads share",
             );
         return Some(at(finding));
@@ -198,7 +203,7 @@ fn variable_findings(
             continue;
         }
         let Some(variable) = variable else {
-            let message = format!("the size of `{name}` is no constant that fits");
+            let message = format!("the size of `{name}` is not a valid constant");
             found.push(error(BAD_SIZE, message, span).label("not a positive constant, or too large"));
             continue;
         };
@@ -210,7 +215,7 @@ fn variable_findings(
             found.push(
                 error(BAD_SIZE, message, span)
                     .label("an array of no elements")
-                    .help("an array whose size the launch gives is declared `.extern .shared`"),
+                    .help("declare an array whose size the launch sets as `.extern .shared`"),
             );
         }
         if let Some(&first) = declared.get(&name) {
@@ -235,10 +240,10 @@ fn unknown_version(version: PtxVersion, span: Span) -> Option<Located> {
     }
     let newest = PtxVersion::NEWEST;
     let help = match version > newest {
-        true => format!("the newest one known here is `.version {newest}`"),
-        false => format!("a version is such as `.version 8.0`; the newest known here is {newest}"),
+        true => format!("write at most `.version {newest}`, the newest version that ptxc knows"),
+        false => format!("write a version such as `.version 8.0`; ptxc knows versions up to {newest}"),
     };
-    Some(error(UNKNOWN_VERSION, format!("there is no PTX {version}"), span).help(help))
+    Some(error(UNKNOWN_VERSION, format!("unknown PTX version {version}"), span).help(help))
 }
 
 /// A name in `.target` that PTX does not have, or does not have in that version.
@@ -258,8 +263,8 @@ fn misplaced_target(name: &str, version: PtxVersion, span: Span) -> Option<Locat
         found => {
             let nearest = found.map(|(target, _)| targets::nearest(target.number).to_string());
             let help = nearest
-                .map_or("a target is such as `sm_90`".into(), |near| format!("did you mean `{near}`?"));
-            (UNKNOWN_TARGET, format!("there is no target `{name}`"), help)
+                .map_or("write a target such as `sm_90`".into(), |near| format!("did you mean `{near}`?"));
+            (UNKNOWN_TARGET, format!("unknown target `{name}`"), help)
         }
     };
     Some(error(code, message, span).help(help))

@@ -160,7 +160,9 @@ pub fn unsupported_target(db: &dyn Db, file: SourceFile, options: Options) -> Op
         primary: (Span::new(start, start + length), String::new()),
         secondary: Vec::new(),
         notes: Vec::new(),
-        help: Some(format!("--arch {arch} compiles for {arch}, and says which instructions need more")),
+        help: Some(format!(
+            "use --arch {arch} to compile for {arch}; it reports the instructions that need a newer architecture"
+        )),
     })
 }
 

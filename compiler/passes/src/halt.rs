@@ -36,8 +36,8 @@ pub(crate) fn contradiction(
 ) -> Halt {
     let list: Vec<String> = errors.into_iter().take(3).map(|error| error.to_string()).collect();
     let diagnostic =
-        Diagnostic::error(code, NodeId(0), format!("{pass} left wrong code: {}", list.join("; ")));
-    vec![diagnostic.note("this is an error in ptxc, not in the kernel; nothing was written")]
+        Diagnostic::error(code, NodeId(0), format!("{pass} produced wrong code: {}", list.join("; ")));
+    vec![diagnostic.note("this is a bug in ptxc, not in the kernel; no output was written")]
 }
 
 /// A heuristic broke a dependence in a scheduling pass.

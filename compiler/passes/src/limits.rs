@@ -37,7 +37,7 @@ pub fn check(func: &Function, most: usize) -> Result<(), Vec<Diagnostic>> {
     match excess.iter().find(|(count, most, _)| count > most) {
         None => Ok(()),
         Some((count, most, what)) => {
-            let message = format!("a function of {count} {what}, with more than {most} of them,");
+            let message = format!("a function of {count} {what} (more than {most})");
             Err(vec![Diagnostic::unsupported(NodeId(0), message)])
         }
     }
@@ -58,9 +58,6 @@ mod tests {
         };
         assert_eq!(check(&of(99), 100), Ok(()));
         let found = check(&of(100), 100).expect_err("it is too large");
-        assert_eq!(
-            found[0].message,
-            "a function of 101 instructions, with more than 100 of them, is not supported yet"
-        );
+        assert_eq!(found[0].message, "a function of 101 instructions (more than 100) is not supported yet");
     }
 }

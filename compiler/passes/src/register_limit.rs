@@ -67,11 +67,11 @@ pub(crate) fn too_few(error: &AllocError, mir: &Mir<VReg>, arch: Arch, max_regs:
     let finding = Diagnostic::error(TOO_FEW_REGISTERS, node, error.to_string());
     if file != RegFile::Gpr {
         let note = format!(
-            "a warp has {} registers {}, whatever the options are",
+            "a warp has {} {} registers, independent of the options",
             file.count_on(arch),
             file.prefix()
         );
-        return finding.note(note).help("make the function, or its code under one divergent branch, smaller");
+        return finding.note(note).help("shorten the function, or its code under one divergent branch");
     }
     let within = |&(limit, _): &(u32, &str)| limit.max(LEAST).min(most(arch)) <= max_regs;
     let tightest =
@@ -83,8 +83,8 @@ pub(crate) fn too_few(error: &AllocError, mir: &Mir<VReg>, arch: Arch, max_regs:
             finding.note(note).help(format!("lower `{directive}`, or `.minnctapersm` if it has one"))
         }
         None if max_regs >= most(arch) => finding
-            .note(format!("a thread has {} registers at most", most(arch)))
-            .help("make the function smaller, or pass less to the functions that it calls"),
+            .note(format!("a thread has at most {} registers", most(arch)))
+            .help("shorten the function, or pass fewer values to the functions that it calls"),
         None if mir.header.kind == FunctionKind::Device => {
             finding.help("allow more with --max-regs, or by the directives of the kernels that call it")
         }

@@ -1,4 +1,4 @@
-//! The regions: where diverged lanes meet again, and where the region that lets them meet opens.
+//! The regions: their joins, where diverged lanes meet again, and their anchors, where they open.
 //!
 //! In: the control flow, and the divergent branches. Out: the regions that are worth a barrier,
 //! outer ones before those inside them.
