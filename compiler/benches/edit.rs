@@ -1,6 +1,7 @@
-//! How long it takes to be up to date again after an edit, and what that depends on.
+//! The time to bring results up to date after an edit, and the properties of the file that affect
+//! it.
 //!
-//! `cargo bench -p ptxc-compiler --bench edit`; `docs/performance.md` says what to expect.
+//! `cargo bench -p ptxc-compiler --bench edit`; `docs/performance.md` gives expected figures.
 
 use std::fmt::Write;
 use std::hint::black_box;
@@ -30,11 +31,12 @@ fn file_of(kernels: usize) -> String {
 
 fn compiled(text: &str) -> Session {
     let mut session = Session::new("k.ptx", text, Settings::default());
-    session.update().expect("nobody stops it");
+    session.update().expect("no other thread stops it");
     session
 }
 
-/// All of a file for the first time; after an edit in one of its kernels; after one in a comment; its splitting alone.
+/// Times the first compilation of a file, an edit in one of its kernels, an edit in a comment, and
+/// splitting alone.
 fn edit(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("edit");
     group.sample_size(10);
@@ -49,7 +51,8 @@ fn edit(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("split", kernels), |bencher| {
             bencher.iter(|| ptxc_syntax::items::split(black_box(&text)));
         });
-        let factor = text.len() / 2 + text[text.len() / 2..].find("; // the").expect("one is in front") - 3;
+        let factor =
+            text.len() / 2 + text[text.len() / 2..].find("; // the").expect("a factor precedes it") - 3;
         let mut number = 0;
         let mut digits = move || {
             number += 1;
@@ -59,7 +62,7 @@ fn edit(criterion: &mut Criterion) {
             let mut session = compiled(&text);
             bencher.iter(|| {
                 session.edit(factor..factor + 3, &digits());
-                session.update().expect("nobody stops it")
+                session.update().expect("no other thread stops it")
             });
         });
         group.bench_function(BenchmarkId::new("a comment", kernels), |bencher| {
@@ -67,7 +70,7 @@ fn edit(criterion: &mut Criterion) {
             let comment = factor + 8;
             bencher.iter(|| {
                 session.edit(comment..comment + 3, &digits());
-                session.update().expect("nobody stops it")
+                session.update().expect("no other thread stops it")
             });
         });
     }

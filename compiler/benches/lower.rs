@@ -1,6 +1,6 @@
-//! How long lowering takes: stage by stage for kernels of several shapes and sizes.
+//! The time of lowering, stage by stage, for kernels of several shapes and sizes.
 //!
-//! `cargo bench -p ptxc-compiler --bench lower`; `docs/performance.md` says what to expect.
+//! `cargo bench -p ptxc-compiler --bench lower`; `docs/performance.md` gives expected figures.
 
 use std::fmt;
 use std::hint::black_box;
@@ -16,7 +16,8 @@ use ptxc_sass::text::Style;
 
 const HEADER: &str = ".version 9.0\n.target sm_90\n.address_size 64\n";
 
-/// A kernel around a body that may use `%r5`, the thread's number, and `%rd6`, the address of its element.
+/// A kernel around a body that may use `%r5` (the thread's number) and `%rd6` (the address of its
+/// element).
 fn kernel(name: &str, predicates: usize, body: &str) -> String {
     format!(
         ".visible .entry {name}(.param .u64 data, .param .u32 count)\n{{\n\
@@ -29,7 +30,7 @@ fn kernel(name: &str, predicates: usize, body: &str) -> String {
     )
 }
 
-/// One element a thread: about twenty instructions.
+/// One element for each thread: about twenty instructions.
 fn small(name: &str, factor: u32) -> String {
     let body = format!(
         "\tld.global.u32 %r6, [%rd6];\n\tmul.lo.s32 %r7, %r6, {factor};\n\tst.global.u32 [%rd6], %r7;\n"
@@ -69,7 +70,7 @@ fn branches(instructions: usize) -> String {
     kernel("branches", count, &body)
 }
 
-/// Loops, each around the next, `depth` deep, one nest after another.
+/// Loops nested `depth` deep, one nest after another.
 fn loops(instructions: usize, depth: usize) -> String {
     let nests = instructions / (5 * depth);
     let mut body = String::from("\tld.global.u32 %r6, [%rd6];\n");
@@ -113,7 +114,7 @@ fn through(form: Form, span: Span, observer: &mut dyn Observer) -> Form {
     run(form, span, &mut Context::new(&CodeSettings::default()), observer).expect("the kernel compiles")
 }
 
-/// Each stage of the pipeline alone, on the product of the one before it.
+/// Each stage of the pipeline alone, on the product of the previous stage.
 fn stages(criterion: &mut Criterion) {
     let inputs = [
         ("small/20", 20, small("small", 7)),
@@ -170,7 +171,7 @@ impl Observer for Stopwatch {
     }
 }
 
-/// The passes that take the most time, each within the whole; then the text.
+/// The slowest passes, each timed within a whole compilation; then the text.
 fn passes(criterion: &mut Criterion) {
     let instructions = 10_000;
     let mut group = criterion.benchmark_group("passes");
@@ -231,7 +232,7 @@ fn growth(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A file's SASS, from nothing.
+/// The SASS of a file, compiled with an empty database.
 fn lowered(text: &str) -> String {
     let db = Database::default();
     let file = SourceFile::new(&db, "k.ptx".into(), text.into());

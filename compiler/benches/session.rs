@@ -1,14 +1,15 @@
-//! What a session owes to who works with it for long: how soon an update ends that is stopped, and what memory ten thousand
-//! edits leave.
+//! The properties of a session that matter over a long time: how soon a stopped update ends, and
+//! how much memory ten thousand edits leave.
 //!
-//! `cargo bench -p ptxc-compiler --bench session` prints a table in Markdown; `docs/performance.md` says what to expect.
+//! `cargo bench -p ptxc-compiler --bench session` prints a table in Markdown; `docs/performance.md`
+//! gives expected figures.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use ptxc_compiler::{Session, Settings};
 
-/// As in the program: what an update that is stopped leaves behind is released by it, too.
+/// The program uses this allocator, too: it also releases the memory that a stopped update leaves.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -48,7 +49,7 @@ fn branches(instructions: usize) -> String {
     kernel("branches", count, &body)
 }
 
-/// Loops, each around the next, twenty deep.
+/// Loops nested twenty deep.
 fn loops(instructions: usize) -> String {
     let nests = instructions / 80;
     let mut body = String::new();
@@ -69,11 +70,12 @@ fn loops(instructions: usize) -> String {
 
 fn compiled(text: &str) -> Session {
     let mut session = Session::new("k.ptx", text, Settings::default());
-    session.update().expect("nobody stops it");
+    session.update().expect("no other thread stops it");
     session
 }
 
-/// Stops an update at many moments; how long it went on at most, and how often it was stopped.
+/// Stops an update at many moments; returns how long it went on at most, and how often it was
+/// stopped.
 fn stop(text: &str, moments: u32) -> (Duration, u32, Duration) {
     let start = Instant::now();
     compiled(text);
@@ -124,7 +126,7 @@ fn main() {
     let mut session = compiled(&text);
     println!("\n| edits in a file of 100 kernels | memory |\n|---:|---:|\n| 0 | {:.1} MiB |", resident());
     for edit in 1..=10_000 {
-        // Constants, names of kernels, comments and whole kernels come and go.
+        // Edits add and remove constants, names of kernels, comments and whole kernels.
         let text = session.text();
         let from = text.len() * (edit % 97) / 97;
         let from = from + text[from..].find("1000").unwrap_or(0);
@@ -137,7 +139,7 @@ fn main() {
                 session.replace(&other);
             }
         }
-        session.update().expect("nobody stops it");
+        session.update().expect("no other thread stops it");
         if [100, 1000, 2500, 5000, 10_000].contains(&edit) {
             println!("| {edit} | {:.1} MiB |", resident());
         }

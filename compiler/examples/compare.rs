@@ -1,11 +1,12 @@
-//! Heuristics over a folder of PTX: cycles of each against the first, by kernel, and the geometric mean.
+//! Compares heuristics over a folder of PTX: cycles of each relative to the first, by kernel, and
+//! the geometric mean.
 //! `cargo run --release -p ptxc-compiler --example compare [FOLDER [HEURISTIC…]]`.
 
 use std::path::Path;
 
 use ptxc_compiler::{Settings, compile};
 
-/// The cycles and registers of each kernel in a folder that can be compiled, with a heuristic.
+/// The cycles and registers of each kernel in a folder that compiles, with a heuristic.
 fn figures(folder: &Path, heuristic: &str) -> Vec<(String, u64, u32)> {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();

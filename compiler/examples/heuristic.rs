@@ -1,10 +1,10 @@
-//! A scheduling heuristic of one's own beside a built-in one:
+//! A custom scheduling heuristic beside a built-in one:
 //! `cargo run -p ptxc-compiler --example heuristic [FILE.ptx]`.
 
 use ptxc_compiler::codegen::schedule::{Cycle, Heuristic, Node, Region, heuristic_by_name};
 use ptxc_compiler::{Settings, compile_with};
 
-/// Prefers what unlocks the most, then what has waited longest.
+/// Prefers the instruction that unlocks the most others, then the one that has waited longest.
 struct MostSuccessors;
 
 impl Heuristic for MostSuccessors {

@@ -1,7 +1,7 @@
-//! What functions call: device functions of the module, and routines.
+//! The calls of a function: device functions of the module, and runtime routines.
 //!
-//! A routine's code depends on its name and on the settings, not on who calls it, so that it is compiled once for
-//! all kernels, edits and files.
+//! A routine's code depends only on its name and on the settings, not on its callers, so it is
+//! compiled once for all kernels, edits and files.
 
 #![allow(missing_docs, reason = "salsa generates methods that carry no documentation")]
 
@@ -27,21 +27,23 @@ use crate::meetings::elsewhere;
 use crate::module::{ModuleName, ast, definition, module_variables};
 use crate::stages::{Stage, built, mir, settings, ssa};
 
-/// The functions that a driver provides, which a module declares without a body.
+/// The functions that a driver provides and that a module declares without a body.
 pub const SYSTEM_FUNCTIONS: &[&str] = &["vprintf", "__assertfail"];
 
-/// So many device functions may be called by one function, directly or not. The code of each is compiled while that of its
-/// callers waits for it, and becomes part of the code of all kernels that call it.
+/// The most device functions that one function may call, directly or not. The compiler holds the
+/// code of each until the code of its callers is ready, and that code becomes part of every kernel
+/// that calls it.
 const MOST_CALLEES: usize = 1000;
 
-/// The device functions of the module that a function calls or whose addresses it may come by, directly or not, each
-/// once, in the order in which they are found. A function that calls itself is among them.
+/// The device functions of the module that a function calls or whose addresses it may obtain,
+/// directly or not, each once, in the order in which they are found. A function that calls itself
+/// is among them.
 #[salsa::tracked(returns(ref))]
 pub fn device_callees(db: &dyn Db, func: Func) -> Vec<Func> {
     let mut found: IndexSet<Func> = IndexSet::new();
     found.extend(direct_callees(db, func));
     let mut next = 0;
-    // Behind the limit there is nothing to be compiled.
+    // Above the limit nothing is compiled, so the search stops there.
     while let Some(&callee) = found.get_index(next).filter(|_| found.len() <= MOST_CALLEES) {
         found.extend(direct_callees(db, callee));
         next += 1;
@@ -57,26 +59,28 @@ fn direct_callees(db: &dyn Db, func: Func) -> Vec<Func> {
     names.filter_map(|callee| named_callee(db, func.file(db), &callee.name)).collect()
 }
 
-/// The device function of a name.
+/// The device function of that name.
 pub(crate) fn named_callee(db: &dyn Db, file: SourceFile, name: &str) -> Option<Func> {
     let func = definition(db, file, ModuleName::new(db, Name::from(name)))?;
     (func.kind(db) == ItemKind::Func).then_some(func)
 }
 
-/// Whether a lane in a function, and not in what it calls, may wait for lanes that did not call it together with that lane.
+/// Whether a lane in a function itself (not in its callees) may wait for lanes that did not call
+/// the function together with that lane.
 #[salsa::tracked(returns(copy))]
 fn waits_itself(db: &dyn Db, func: Func) -> bool {
     built(db, func).value.as_ref().is_none_or(has_waits)
 }
 
-/// Whether a function calls what an address names.
+/// Whether a function makes an indirect call.
 #[salsa::tracked(returns(copy))]
 pub(crate) fn calls_by_address(db: &dyn Db, func: Func) -> bool {
     let is_indirect = |inst: &ir::InstData| matches!(inst.op, ir::Op::CallIndirect(_));
     built(db, func).value.as_ref().is_none_or(|built| built.insts.values().any(is_indirect))
 }
 
-/// Whether no lane in a function, or in what that calls, may wait for lanes that did not call it together with that lane.
+/// Whether no lane in a function or in its callees may wait for lanes that did not call the
+/// function together with that lane.
 #[salsa::tracked(returns(copy))]
 fn is_independent(db: &dyn Db, func: Func) -> bool {
     let inner = device_callees(db, func);
@@ -103,7 +107,7 @@ fn held_by_variables(db: &dyn Db, file: SourceFile) -> Vec<Func> {
     addresses.filter_map(|address| named_callee(db, file, &address.symbol)).collect()
 }
 
-/// The same of every function whose address the module takes.
+/// Whether every function whose address the module takes is independent in this sense.
 #[salsa::tracked(returns(copy))]
 fn pointers_are_independent(db: &dyn Db, file: SourceFile) -> bool {
     pointed_to(db, file).iter().all(|&func| {
@@ -112,7 +116,8 @@ fn pointers_are_independent(db: &dyn Db, file: SourceFile) -> bool {
     })
 }
 
-/// The device functions whose addresses a function takes, or has in variables of its own.
+/// The device functions whose addresses a function takes, or whose addresses its own variables
+/// hold.
 #[salsa::tracked(returns(ref))]
 fn addresses_taken(db: &dyn Db, func: Func) -> Vec<Func> {
     let Some(built) = &built(db, func).value else { return Vec::new() };
@@ -125,14 +130,16 @@ fn addresses_taken(db: &dyn Db, func: Func) -> Vec<Func> {
     taken.chain(held).filter_map(|name| named_callee(db, func.file(db), name)).collect()
 }
 
-/// Whether lanes that call a function together return together: what its callers know of its code before they have any.
+/// Whether lanes that call a function together return together. Callers know this before the
+/// function has code.
 #[salsa::tracked(returns(copy))]
 fn returns_together(db: &dyn Db, func: Func, options: Options) -> bool {
     mir(db, func, options).value.as_ref().is_some_and(|mir| mir.header.returns_together)
 }
 
-/// Writes into a function what is known of the lanes that call its callees, and where else lanes may wait. Of functions that
-/// call it in turn no more is known than whether they wait.
+/// Writes into a function the facts about the lanes that call its callees, and the other places
+/// where lanes may wait. For a callee that calls the function in turn, the only fact is whether its
+/// lanes wait.
 pub fn fill_lanes(db: &dyn Db, owner: Func, function: &mut ir::Function, options: Options) {
     let file = owner.file(db);
     if device_callees(db, owner).len() > MOST_CALLEES {
@@ -165,7 +172,7 @@ pub fn ssa_callees(db: &dyn Db, func: Func, options: Options) -> Option<Vec<ir::
     device_callees(db, func).iter().map(|&callee| ssa(db, callee, options).value.clone()).collect()
 }
 
-/// A runtime routine, and what decides its code.
+/// A runtime routine, and the settings that decide its code.
 #[salsa::interned(debug)]
 pub struct Routine<'db> {
     /// Its symbol.
@@ -174,13 +181,13 @@ pub struct Routine<'db> {
     /// The architecture.
     #[returns(copy)]
     pub arch: Arch,
-    /// How much to optimise.
+    /// The optimization level.
     #[returns(copy)]
     pub opt: u8,
     /// The scheduling heuristic.
     #[returns(ref)]
     pub heuristic: String,
-    /// The most general registers.
+    /// The most general registers that the routine may use.
     #[returns(copy)]
     pub max_regs: u32,
     /// Whether every instruction waits for everything.
@@ -197,10 +204,11 @@ impl<'db> Routine<'db> {
     fn settings(self, db: &'db dyn Db) -> CodeSettings {
         CodeSettings {
             arch: self.arch(db),
-            // Only a kernel says what it runs on.
+            // Only a kernel says which targets it runs on.
             accelerated: false,
             opt: self.opt(db),
-            // A routine says itself which products and sums are fused, and has no atomics to aggregate.
+            // A routine says itself which products and sums are fused, and it has no atomics to
+            // aggregate.
             fmad: false,
             aggregate: false,
             heuristic: self.heuristic(db).clone(),
@@ -210,8 +218,9 @@ impl<'db> Routine<'db> {
     }
 }
 
-/// The code of a runtime routine, the same for all kernels that are compiled alike: in this database or, as it comes with
-/// the compiler and depends on nothing else, in any other of the process.
+/// The code of a runtime routine. All kernels that are compiled with the same settings share it. A
+/// routine comes with the compiler and depends on nothing else, so all databases of the process
+/// share it too.
 #[salsa::tracked(returns(ref))]
 pub fn routine_code<'db>(db: &'db dyn Db, routine: Routine<'db>) -> Arc<Stage<Arc<FuncCode>>> {
     let symbol = routine.symbol(db);
@@ -227,15 +236,16 @@ pub fn routine_code<'db>(db: &'db dyn Db, routine: Routine<'db>) -> Arc<Stage<Ar
     Stage::of(code.map(|code| finished::keep(symbol, settings, Arc::new(code.into_program()))))
 }
 
-/// Routines that this process has compiled. A routine comes with the compiler, and so is as constant as a table; which of them
-/// are here changes nothing but the time that it takes.
+/// Routines that this process has compiled. A routine comes with the compiler, so its code is as
+/// constant as a table; keeping it here changes only the compile time.
 mod finished {
     use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
     use ptxc_codegen::func_code::FuncCode;
     use ptxc_passes::CodeSettings;
 
-    /// So many are kept: a file is compiled in few ways, but there are as many heuristics as seeds.
+    /// The most routines to keep: a file is compiled in few ways, but there are as many heuristics
+    /// as seeds.
     const MOST: usize = 64;
 
     static CODE: Mutex<Vec<(String, CodeSettings, Arc<FuncCode>)>> = Mutex::new(Vec::new());
@@ -277,7 +287,7 @@ fn routines(db: &dyn Db, mir: &Mir<VReg>, settings: &CodeSettings) -> Result<Cal
     Ok(found)
 }
 
-/// The code of a device function by itself, with so many general registers at most.
+/// The code of a device function by itself, with at most this many general registers.
 #[salsa::tracked(returns(ref))]
 pub fn device_code(db: &dyn Db, func: Func, options: Options, max_regs: u32) -> Arc<Stage<Arc<FuncCode>>> {
     let Some(mir) = &mir(db, func, options).value else { return Stage::of(Err(Vec::new())) };
@@ -288,17 +298,17 @@ pub fn device_code(db: &dyn Db, func: Func, options: Options, max_regs: u32) -> 
     Stage::of(code.map_err(|halt| name_unsupported(ast(db, func), halt)))
 }
 
-/// What callers must know of a device function's code.
+/// The facts that callers must know about a device function's code.
 #[salsa::tracked(returns(copy))]
 fn device_summary(db: &dyn Db, func: Func, options: Options, max_regs: u32) -> Option<Summary> {
     device_code(db, func, options, max_regs).value.as_ref().and_then(|code| code.summary)
 }
 
-/// The code of a function by itself: of the device functions that it calls it depends on their summaries alone. Of those that
-/// call it in turn nothing is known.
+/// The code of a function by itself. It depends only on the summaries of the device functions that
+/// it calls. Nothing is known about callees that call the function in turn.
 ///
 /// # Errors
-/// What went wrong in it, or in a routine.
+/// The errors in it or in a routine.
 pub fn own_code(
     db: &dyn Db,
     owner: Func,
@@ -333,11 +343,12 @@ fn too_many_callees() -> Vec<Diagnostic> {
     vec![Diagnostic::unsupported(NodeId(0), what)]
 }
 
-/// The code of what machine IR calls, and of what that calls in turn: routines and device functions. Those that call
-/// the function itself are left out of a device function's callees: their code would have to be there before its own.
+/// The code of the functions that machine IR calls, directly or not: routines and device functions.
+/// The callees of a device function do not include those that call it in turn, because their code
+/// would have to exist before its own.
 ///
 /// # Errors
-/// What went wrong in one of them; nothing where their own diagnostics say so.
+/// The errors in one of them; an empty list if their own diagnostics report the errors.
 pub fn callees(
     db: &dyn Db,
     owner: Func,
@@ -373,7 +384,7 @@ pub fn callees(
             device_code(db, func, options, settings.max_regs)
         };
         let Some(code) = &stage.value else {
-            // Nodes are those of the function at hand.
+            // Nodes belong to the function that is being compiled.
             let found = stage.diagnostics.iter().cloned();
             let moved = found.map(|mut finding| {
                 finding.primary.node = NodeId(0);

@@ -23,7 +23,7 @@ use crate::render::Located;
 use crate::settings::Settings;
 use crate::stages::{code_settings, mir};
 
-/// What a PTX text compiles to. It prints as SASS.
+/// The result of compiling a PTX text. It prints as SASS.
 #[derive(Debug)]
 pub struct Compiled {
     /// The kernels, in the order of the text.
@@ -49,7 +49,7 @@ pub struct Compiled {
 /// ```
 ///
 /// # Errors
-/// Every finding, if one of them is an error.
+/// All findings, if one of them is an error.
 pub fn compile(text: &str, settings: Settings) -> Result<Compiled, Vec<Located>> {
     let (db, file, options) = opened(text, settings);
     let warnings = free_of_errors(diagnostics(&db, file, options))?;
@@ -57,11 +57,11 @@ pub fn compile(text: &str, settings: Settings) -> Result<Compiled, Vec<Located>>
     Ok(Compiled { kernels, warnings, db, file, options })
 }
 
-/// Compiles a PTX text with a heuristic of one's own; the one that the settings name does nothing. What the kernels call
-/// is scheduled by the built-in one.
+/// Compiles a PTX text with a caller-supplied heuristic, which replaces the one that the settings
+/// name. The built-in heuristic schedules the functions that the kernels call.
 ///
 /// # Errors
-/// As [`compile`]; and an order that breaks a dependence.
+/// As [`compile`]; also an order that breaks a dependence.
 pub fn compile_with(
     text: &str,
     settings: Settings,
@@ -74,7 +74,7 @@ pub fn compile_with(
     for func in defined_kernels(&db, file) {
         match scheduled(&db, func, options, heuristic) {
             Ok(code) => kernels.extend(code),
-            // What it calls has no code, for a reason that is said where that stands.
+            // A callee has no code, and its own diagnostics say why.
             Err(halt) if halt.is_empty() => return Err(diagnostics(&db, file, options)),
             Err(halt) => found.extend(halt.iter().map(|diagnostic| locate(&db, func, diagnostic))),
         }
@@ -83,10 +83,11 @@ pub fn compile_with(
     Ok(Compiled { kernels, warnings, db, file, options })
 }
 
-/// Compiles a function that was [built](ir::Builder) or read, not parsed from PTX: all passes behind the first one.
+/// Compiles a function that was [built](ir::Builder) or read, not parsed from PTX: runs all passes
+/// after the first one.
 ///
 /// # Errors
-/// What the passes say; there is no text that it could be about.
+/// The diagnostics of the passes, without places in a text.
 pub fn compile_ir(
     function: ir::Function,
     arch: Arch,
@@ -103,7 +104,7 @@ impl Compiled {
     /// The kernels as a cubin, which the driver loads.
     ///
     /// # Errors
-    /// What a cubin can't hold.
+    /// Anything that a cubin can't hold.
     pub fn cubin(&self) -> Result<Vec<u8>, CubinError> {
         let kernels: Vec<(Func, &FuncCode)> =
             defined_kernels(&self.db, self.file).zip(&self.kernels).collect();
@@ -133,7 +134,7 @@ fn free_of_errors(found: Vec<Located>) -> Result<Vec<Located>, Vec<Located>> {
     }
 }
 
-/// A kernel's code by a heuristic; `None` if an earlier stage has said why there is none.
+/// A kernel's code by a heuristic; `None` if an earlier stage has reported why there is none.
 fn scheduled(
     db: &Database,
     func: Func,

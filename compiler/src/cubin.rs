@@ -1,8 +1,9 @@
 //! A file as a cubin: its kernels as bits, and the source lines that they come from.
 //!
-//! A kernel's instructions know the nodes of the syntax trees that they come from, their own function's or a callee's. The line
-//! of a node is that of the `.loc` in front of it; `.file` gives the name of the source file. What a runtime routine does
-//! belongs to the line of the call.
+//! A kernel's instructions know the nodes of the syntax trees that they come from: those of their
+//! own function or of a callee. The line of a node is that of the `.loc` before it; `.file` gives
+//! the name of the source file. The instructions of a runtime routine belong to the line of the
+//! call.
 
 #![allow(missing_docs, reason = "salsa generates methods that carry no documentation")]
 
@@ -27,7 +28,8 @@ use crate::render::Located;
 use crate::stages::arch;
 use crate::variables::{bindings, unnamed};
 
-/// The bytes of a file's cubin, with all its kernels. Kernels with errors are missing from it, so look at
+/// The bytes of a file's cubin, with all its kernels. Kernels with errors are missing from it, so
+/// check
 /// [`diagnostics`](crate::diagnostics) first.
 #[salsa::tracked(returns(ref))]
 pub fn cubin(db: &dyn Db, file: SourceFile, options: Options) -> Arc<Result<Vec<u8>, CubinError>> {
@@ -39,7 +41,7 @@ pub fn cubin(db: &dyn Db, file: SourceFile, options: Options) -> Arc<Result<Vec<
 /// The bytes of a cubin with some of a file's kernels.
 ///
 /// # Errors
-/// What a cubin can't hold.
+/// Anything that a cubin can't hold.
 pub fn cubin_of(
     db: &dyn Db,
     file: SourceFile,
@@ -66,7 +68,7 @@ pub fn cubin_of(
     write(&assemble(&sources, module)?)
 }
 
-/// The error as a finding, where the instruction comes from that it is about.
+/// The error as a finding, at the place of the instruction that it is about.
 pub fn finding(db: &dyn Db, file: SourceFile, options: Options, error: &CubinError) -> Located {
     let mut place = None;
     if let CubinError::Code { function, offset, .. } = error {
@@ -84,7 +86,7 @@ pub fn finding(db: &dyn Db, file: SourceFile, options: Options, error: &CubinErr
     let place = place.or_else(|| Some((*items(db, file).functions.first()?, NodeId(0))));
     let diagnostic = |node| match error {
         CubinError::Unsupported(what) => Diagnostic::unsupported(node, format!("{what} in a cubin")),
-        other => Diagnostic::unsupported(node, "the machine code of this").note(other.to_string()),
+        other => Diagnostic::unsupported(node, "the encoding of this code").note(other.to_string()),
     };
     match place {
         Some((func, node)) => locate(db, func, &diagnostic(node)),
@@ -136,7 +138,8 @@ fn source_files(db: &dyn Db, file: SourceFile) -> SourceFiles {
     files
 }
 
-/// The functions whose code a program has, and the index of the first instruction of each; `None` is a routine.
+/// The functions that the code of a program belongs to, each with the index of its first
+/// instruction; `None` is a routine.
 fn owners(db: &dyn Db, func: Func, program: &Program) -> Vec<(u32, Option<Func>)> {
     let mut owners = vec![(0, Some(func))];
     for function in program.functions.iter().skip(1) {
@@ -148,7 +151,7 @@ fn owners(db: &dyn Db, func: Func, program: &Program) -> Vec<(u32, Option<Func>)
     owners
 }
 
-/// The source lines of a program's instructions; an entry where the line changes.
+/// The source lines of a program's instructions, with an entry at each change of the line.
 fn lines(db: &dyn Db, func: Func, program: &Program, files: &SourceFiles) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     let owners = owners(db, func, program);
@@ -167,7 +170,7 @@ fn lines(db: &dyn Db, func: Func, program: &Program, files: &SourceFiles) -> Vec
     lines
 }
 
-/// The file and line of each statement of a function that has a `.loc` in front.
+/// The file and line of each statement of a function that follows a `.loc`.
 fn lines_of_nodes(db: &dyn Db, func: Func, files: &SourceFiles) -> FxHashMap<u32, (u32, u32)> {
     let mut of_nodes = FxHashMap::default();
     let mut current = None;

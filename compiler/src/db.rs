@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use salsa::{Event, EventKind};
 
-/// What queries see of the database.
+/// The view that queries have of the database.
 #[salsa::db]
 pub trait Db: salsa::Database {}
 
-/// The incremental compiler's memory: files, options, and every result that still holds.
+/// The memory of the incremental compiler: files, options, and all results that are still valid.
 ///
 /// A clone shares all of it; clones on several threads compile functions in parallel.
 #[salsa::db]
@@ -42,7 +42,7 @@ impl fmt::Debug for Database {
 }
 
 impl Database {
-    /// Starts to note which queries run.
+    /// Starts a log of the queries that run.
     pub fn start_log(&self) {
         *self.log.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Vec::new());
     }

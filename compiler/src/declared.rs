@@ -1,4 +1,5 @@
-//! Functions that a module declares more than once: a single one is the definition, and all have the same parameters and results.
+//! Functions that a module declares more than once: only one of them is the definition, and all
+//! have the same parameters and results.
 
 use indexmap::IndexMap;
 use indexmap::map::Entry;
@@ -15,7 +16,7 @@ use crate::items::{Func, items};
 use crate::module::{is_damaged, parsed};
 use crate::render::Located;
 
-/// What is wrong with functions of one name.
+/// The errors in functions that share a name.
 pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     let mut found = Vec::new();
     let mut declared: IndexMap<&Name, Func> = IndexMap::new();
@@ -44,7 +45,8 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     found
 }
 
-/// A declaration whose parameters or results are not those of the first one. Their types may differ, but not their sizes.
+/// An error if a declaration's parameters or results differ from those of the first declaration.
+/// Their types may differ, but not their sizes.
 fn other_prototype(db: &dyn Db, func: Func, first: Func) -> Option<Located> {
     if is_damaged(db, func) || is_damaged(db, first) {
         return None;
@@ -67,7 +69,10 @@ fn other_prototype(db: &dyn Db, func: Func, first: Func) -> Option<Located> {
             _ => format!("{} {what}{}", sizes.len(), if sizes.len() == 1 { "" } else { "s" }),
         };
         if here != there {
-            let message = format!("`{}` is declared with other {what}s than before", func.name(db));
+            let message = format!(
+                "`{}` is declared with {what}s that differ from its first declaration",
+                func.name(db)
+            );
             let (here, there) = (label(&here), label(&there));
             return Some(located(db, PROTOTYPES_DIFFER, message, (func, &here), (first, &there)));
         }
@@ -75,7 +80,7 @@ fn other_prototype(db: &dyn Db, func: Func, first: Func) -> Option<Located> {
     None
 }
 
-/// An error at the name of a function, with another function that matters.
+/// An error at the name of a function, with a second function as context.
 fn located(db: &dyn Db, code: Code, message: String, here: (Func, &str), there: (Func, &str)) -> Located {
     let name_of = |func: Func| -> Span {
         let parsed = parsed(db, func);

@@ -1,8 +1,10 @@
 //! Kernels as graphs for Graphviz.
 //!
-//! In: a finished kernel. Out: two digraphs, one behind the other. The first is the flow of control: a box a
-//! block with its instructions, edges by how control goes. The second is what instructions depend on: a cluster a block, edges
-//! with the kind, the registers, and what keeps the two apart. What comes from other blocks is not in it.
+//! In: a finished kernel. Out: two digraphs, one after the other. The first is the control flow:
+//! one box for each block with its instructions, and an edge for each way that control takes. The
+//! second shows the dependences: one cluster for each block, and edges labelled with the kind, the
+//! registers, and the reason for the distance between the two instructions. Dependences on other
+//! blocks are left out.
 //!
 //! ```text
 //! digraph "saxpy: control flow" {
@@ -36,13 +38,13 @@ pub fn write(out: &mut dyn Write, code: &FuncCode) -> io::Result<()> {
     dependence_graph(out, program, &blocks, &lines, &edges)
 }
 
-/// What is shown of each instruction: its offset and its text.
+/// The label of each instruction: its offset and its text.
 fn lines(program: &Program) -> Vec<String> {
     let mut relocations = program.relocations.iter().peekable();
     let line = |(index, coded): (usize, _)| {
         let mut text = format!("{:04x}  ", index as u32 * Program::INST_BYTES);
         let loaded = relocations.next_if(|one| one.inst as usize == index);
-        // Writing to a string fails only if a formatter does, and these do not.
+        // Writing to a string fails only if a formatter fails, and these formatters do not.
         let written = write_loaded(&mut text, coded, program, loaded);
         debug_assert!(written.is_ok());
         text
@@ -131,7 +133,7 @@ fn dependence_graph(
     writeln!(out, "}}")
 }
 
-/// A text as it stands between quotes.
+/// A text as it is written between quotes.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

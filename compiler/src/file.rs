@@ -1,4 +1,4 @@
-//! A file that is edited.
+//! A file that can be edited.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -13,11 +13,11 @@ use crate::db::Database;
 use crate::input::SourceFile;
 use crate::items::{Func, Places, PlainItem, items};
 
-/// A PTX file and the items of its text, which an edit changes no more than it must.
+/// A PTX file and the items of its text. An edit changes as few items as possible.
 ///
-/// After an edit the text is split again around it. Items in front of it and behind it keep their identity, and so do
-/// functions inside of it that have the same kind and name as before. Where only spaces and comments changed, nothing is
-/// parsed.
+/// After an edit the text is split again around the edited part. Items before and after that part
+/// keep their identity, and so do functions inside it that have the same kind and name as before.
+/// If only spaces and comments changed, nothing is parsed.
 ///
 /// ```
 /// use ptxc_compiler::{Database, File};
@@ -34,27 +34,27 @@ pub struct File {
     source: SourceFile,
     /// The items of the text, functions and others, in order.
     list: Vec<ItemText>,
-    /// Functions that are gone, to be used again: the database never forgets an input.
+    /// Removed functions, kept for reuse: the database never forgets an input.
     spare: Vec<Func>,
 }
 
 /// What an edit changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// The kernels with other tokens than before. Nothing else depends on what is in them.
+    /// The kernels whose tokens changed. Nothing else depends on their contents.
     pub kernels: Vec<Func>,
-    /// Whether more than these changed, so that every function may depend on it: a device function, a variable, the
-    /// header, a kernel's parameters, what functions there are.
+    /// Whether anything else changed, so that every function may depend on it: a device function, a
+    /// variable, the header, a kernel's parameters, the set of functions.
     pub all: bool,
 }
 
 impl Change {
-    /// Whether nothing but spaces, comments and places changed.
+    /// Whether only spaces, comments and places changed.
     pub fn is_layout(&self) -> bool {
         self.kernels.is_empty() && !self.all
     }
 
-    /// Adds what a later edit changed.
+    /// Adds the changes of a later edit.
     pub(crate) fn and(&mut self, later: Change) {
         self.all |= later.all;
         self.kernels.extend(later.kernels);
@@ -70,13 +70,13 @@ impl File {
         File { source, list, spare: Vec::new() }
     }
 
-    /// What the queries know it by.
+    /// The input by which queries know the file.
     pub fn source(&self) -> SourceFile {
         self.source
     }
 
-    /// Replaces some bytes of the text. Waits until nobody else works with the database, whose queries on other threads it
-    /// stops.
+    /// Replaces some bytes of the text. It cancels the queries that other threads run and waits
+    /// until no other thread uses the database.
     ///
     /// # Panics
     /// If the range is not in the text or cuts a character.
@@ -95,7 +95,8 @@ impl File {
         change
     }
 
-    /// Gives the file another text: an [edit](Self::edit) of what is between the common start and the common end.
+    /// Gives the file another text: an [edit](Self::edit) of the part between the common start and
+    /// the common end.
     pub fn replace(&mut self, db: &mut Database, text: &str) -> Change {
         let old = self.source.text(db);
         let shorter = old.len().min(text.len());
@@ -111,14 +112,14 @@ impl File {
         self.edit(db, start..old.len() - end, &text[start..text.len() - end])
     }
 
-    /// Brings the inputs in line with the new items.
+    /// Updates the inputs to match the new items.
     fn take_over(&mut self, db: &mut Database, done: &Resplit, text: &str) -> Change {
         let new = self.list[done.new.clone()].to_vec();
-        let functions_in_front = self.list[..done.new.start].iter().filter(is_function).count();
-        let functions_gone = done.old.iter().filter(is_function).count();
-        let functions = functions_in_front..functions_in_front + functions_gone;
+        let functions_before = self.list[..done.new.start].iter().filter(is_function).count();
+        let functions_removed = done.old.iter().filter(is_function).count();
+        let functions = functions_before..functions_before + functions_removed;
         let others = done.new.start - functions.start
-            ..done.new.start - functions.start + done.old.len() - functions_gone;
+            ..done.new.start - functions.start + done.old.len() - functions_removed;
 
         let mut change = Change::default();
         let old_functions = items(db, self.source).functions[functions.clone()].to_vec();
@@ -142,7 +143,8 @@ impl File {
         change
     }
 
-    /// The functions of some items: of those that were there, the ones with the same kind and name; new ones for the rest.
+    /// The functions of some items. An item with the kind and name of an old function reuses that
+    /// function; every other item gets a new one.
     fn functions_of(
         &mut self,
         db: &mut Database,
@@ -191,7 +193,8 @@ impl File {
     }
 }
 
-/// Gives a function another text; whether its tokens changed, and whether others see what changed.
+/// Gives a function another text; returns whether its tokens changed, and whether other functions
+/// can see the change.
 fn update(db: &mut Database, func: Func, item: &ItemText, text: &str) -> Updated {
     let new = &text[item.span.range()];
     if **func.text(db) == *new {
@@ -208,12 +211,12 @@ fn update(db: &mut Database, func: Func, item: &ItemText, text: &str) -> Updated
         func.set_has_body(db).to(item.has_body);
         return Updated { tokens: true, outside: true };
     }
-    // What others see of a kernel is in front of its body.
+    // Other functions see only the part of a kernel before its body.
     let head = &new[..(item.head.end - item.head.start) as usize];
     Updated { tokens: true, outside: item.kind != ItemKind::Entry || !same_head(&code, head) }
 }
 
-/// What came of a function's new text.
+/// The effects of a function's new text.
 #[derive(Clone, Copy, Default)]
 struct Updated {
     tokens: bool,
@@ -233,12 +236,12 @@ fn is_function(item: &&ItemText) -> bool {
     matches!(item.kind, ItemKind::Entry | ItemKind::Func)
 }
 
-/// Whether a function's text begins with a head, up to its layout.
+/// Whether a function's text begins with a head, ignoring layout.
 fn same_head(code: &str, head: &str) -> bool {
     split(code).first().is_some_and(|old| same_but_layout(&code[old.head.range()], head))
 }
 
-/// How many pairs from the start on are equal.
+/// The number of equal pairs from the start.
 fn common<'a>(pairs: impl Iterator<Item = (&'a u8, &'a u8)>) -> usize {
     pairs.take_while(|(one, other)| one == other).count()
 }

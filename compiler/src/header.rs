@@ -1,6 +1,6 @@
-//! What can be said of a module outside of its functions: version, target, address size, variables.
+//! The findings in a module outside its functions: version, target, address size, variables.
 //!
-//! It is found anew for every report: these items are short, and nothing waits for it.
+//! They are recomputed for every report: these items are short, and no other query depends on them.
 
 use indexmap::IndexMap;
 use ptxc_ptx::check::codes::{
@@ -24,10 +24,10 @@ use crate::module::header;
 use crate::output::{MOST_FINDINGS, locate_in, syntax_error};
 use crate::render::Located;
 
-/// The first target whose code has addresses of 64 bits only.
+/// The first target with 64-bit addresses only.
 const WIDE_ADDRESSES: u32 = 90;
 
-/// Every finding in a file that is in no function.
+/// Every finding in a file that is not in a function.
 pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     let (items, header) = (items(db, file), header(db, file));
     let mut found = Vec::new();
@@ -48,7 +48,7 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     let (mut constants, mut contents) = (Constants::default(), Contents::default());
     let mut declared: IndexMap<Name, Span> = IndexMap::new();
     for (item, &offset) in items.others.iter().zip(offsets) {
-        // Each character may be an item of its own.
+        // Each character may be an item of its own, so the number of findings is bounded here.
         if found.len() > MOST_FINDINGS {
             break;
         }
@@ -60,28 +60,32 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
                 found.extend(unknown_version(PtxVersion(version.major, version.minor), whole));
                 if first.is_some_and(|first| first < offset) {
                     found.push(
-                        error(MALFORMED_HEADER, "`.version` is the first directive of a file", whole)
+                        error(MALFORMED_HEADER, "`.version` must be the first directive of a file", whole)
                             .help("move it to the top"),
                     );
                 }
             }
             Some(Item::AddressSize(_)) if target.is_none_or(|target| offset < target) => {
                 found.push(
-                    error(MALFORMED_HEADER, "`.address_size` comes behind `.target`", whole)
-                        .help("the order is `.version`, `.target`, `.address_size`"),
+                    error(MALFORMED_HEADER, "`.address_size` must follow `.target`", whole)
+                        .help("write `.version`, `.target` and `.address_size` in this order"),
                 );
             }
             Some(Item::AddressSize(_)) if body.is_some_and(|body| body < offset) => {
                 found.push(
-                    error(MALFORMED_HEADER, "`.address_size` is a part of the header", whole)
-                        .help("move it behind `.target`"),
+                    error(
+                        MALFORMED_HEADER,
+                        "`.address_size` must precede all variables and functions",
+                        whole,
+                    )
+                    .help("move it after `.target`"),
                 );
             }
             Some(Item::Target(target)) => found.extend(target.names.iter().filter_map(|name| {
                 misplaced_target(&name.name, header.version, parsed.spans.get(name.id).shifted(offset))
             })),
             Some(Item::AddressSize(size)) if size.bits == 32 && header.target.number >= WIDE_ADDRESSES => {
-                let message = format!("code for {} has addresses of 64 bits", header.target);
+                let message = format!("code for {} needs 64-bit addresses", header.target);
                 found.push(error(NARROW_ADDRESSES, message, whole).help("write `.address_size 64`"));
             }
             Some(Item::Declaration(declaration)) => {
@@ -100,7 +104,7 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     found
 }
 
-/// Bytes of a module's constants at most: the size of a constant bank.
+/// The most bytes of constants in a module: the size of a constant bank.
 const CONSTANT_BANK: u64 = 1 << 16;
 
 /// The constants of a module, which share a bank.
@@ -110,33 +114,33 @@ struct Constants {
 }
 
 impl Constants {
-    /// Takes in a constant; the first with which the bank overflows is an error.
+    /// Adds a constant; the first one that overflows the bank is an error.
     fn add(&mut self, name: &Name, variable: &Variable, span: Span) -> Option<Located> {
         let fits = self.bytes <= CONSTANT_BANK;
         self.bytes = self.bytes.next_multiple_of(variable.align.max(1).into()) + u64::from(variable.size);
         if !fits || self.bytes <= CONSTANT_BANK {
             return None;
         }
-        let message = format!("with `{name}` the constants of this module take {} bytes", self.bytes);
+        let message = format!("with `{name}`, the constants of this module take {} bytes", self.bytes);
         Some(
             error(BAD_SIZE, message, span)
-                .label(format!("there is room for {CONSTANT_BANK}"))
-                .help("large tables are `.global`"),
+                .label(format!("a module has room for {CONSTANT_BANK}"))
+                .help("declare large tables as `.global`"),
         )
     }
 }
 
-/// Bytes of content that the file of a module's machine code can have at most.
+/// The most bytes of content that the machine code of a module can have.
 const MOST_CONTENT: u64 = 1 << 28;
 
-/// The content of the variables of a module, which its machine code takes with it.
+/// The content of a module's variables, which becomes part of its machine code.
 #[derive(Default)]
 struct Contents {
     bytes: u64,
 }
 
 impl Contents {
-    /// Takes in a variable with an initialiser; the first that is too much is an error.
+    /// Adds a variable with an initialiser; the first one that exceeds the limit is an error.
     fn add(&mut self, name: &Name, variable: &Variable, span: Span) -> Option<Located> {
         if !matches!(variable.content, Ok(Some(_))) {
             return None;
@@ -147,24 +151,25 @@ impl Contents {
             return None;
         }
         let message =
-            format!("with `{name}` the initialised variables of this module take {} bytes", self.bytes);
+            format!("with `{name}`, the initialised variables of this module take {} bytes", self.bytes);
         Some(
             error(BAD_SIZE, message, span)
-                .label(format!("there is room for {MOST_CONTENT}"))
-                .help("leave the initialiser out, and fill the variable by a copy or a kernel"),
+                .label(format!("a module has room for {MOST_CONTENT}"))
+                .help("remove the initialiser, and fill the variable with a copy or a kernel"),
         )
     }
 }
 
-/// What is wrong with the place or the type of a declaration between functions.
+/// The error in the place or the type of a declaration between functions.
 fn misplaced(declaration: &Declaration, parsed: &Parsed<Option<Item>>, offset: u32) -> Option<Located> {
     let specifiers = &declaration.specifiers;
     let name = &declaration.declarators.first()?.name;
     let at = |finding| locate_in(&parsed.spans, offset, &finding);
     if matches!(specifiers.space, Space::Reg | Space::Local | Space::Param) {
-        let message = format!("`{}` in `.{}` is in no function", name.name, specifiers.space.spelling());
+        let message =
+            format!("`{}` in `.{}` is declared outside a function", name.name, specifiers.space.spelling());
         let finding =
-            Diagnostic::error(OUTSIDE_A_FUNCTION, name.id, message).label("belongs to no thread").help(
+            Diagnostic::error(OUTSIDE_A_FUNCTION, name.id, message).label("no thread owns it").help(
                 "declare it in each function that uses it, or as a `.global` variable that all threads share",
             );
         return Some(at(finding));
@@ -172,7 +177,7 @@ fn misplaced(declaration: &Declaration, parsed: &Parsed<Option<Item>>, offset: u
     misplaces_predicate(specifiers).then(|| at(predicate_storage(name.id, &name.name)))
 }
 
-/// What is wrong with the variables of a declaration.
+/// The errors in the variables of a declaration.
 fn variable_findings(
     declaration: &Declaration,
     parsed: &Parsed<Option<Item>>,
@@ -198,7 +203,7 @@ fn variable_findings(
             continue;
         }
         let Some(variable) = variable else {
-            let message = format!("the size of `{name}` is no constant that fits");
+            let message = format!("the size of `{name}` is not a valid constant");
             found.push(error(BAD_SIZE, message, span).label("not a positive constant, or too large"));
             continue;
         };
@@ -210,7 +215,7 @@ fn variable_findings(
             found.push(
                 error(BAD_SIZE, message, span)
                     .label("an array of no elements")
-                    .help("an array whose size the launch gives is declared `.extern .shared`"),
+                    .help("declare an array whose size the launch sets as `.extern .shared`"),
             );
         }
         if let Some(&first) = declared.get(&name) {
@@ -228,27 +233,27 @@ fn variable_findings(
     }
 }
 
-/// A version that PTX does not have, or not yet.
+/// A version that PTX does not have, or does not have yet.
 fn unknown_version(version: PtxVersion, span: Span) -> Option<Located> {
     if version.is_known() {
         return None;
     }
     let newest = PtxVersion::NEWEST;
     let help = match version > newest {
-        true => format!("the newest one known here is `.version {newest}`"),
-        false => format!("a version is such as `.version 8.0`; the newest known here is {newest}"),
+        true => format!("write at most `.version {newest}`, the newest version that ptxc knows"),
+        false => format!("write a version such as `.version 8.0`; ptxc knows versions up to {newest}"),
     };
-    Some(error(UNKNOWN_VERSION, format!("there is no PTX {version}"), span).help(help))
+    Some(error(UNKNOWN_VERSION, format!("unknown PTX version {version}"), span).help(help))
 }
 
-/// A name in `.target` that PTX does not have, or not in that version.
+/// A name in `.target` that PTX does not have, or does not have in that version.
 fn misplaced_target(name: &str, version: PtxVersion, span: Span) -> Option<Located> {
     if targets::OPTIONS.contains(&name) {
         return None;
     }
     let target = PtxTarget::parse(name);
     let (code, message, help) = match target.map(|target| (target, targets::first_version(target))) {
-        // What no version is, has no targets.
+        // An unknown version has no targets.
         Some((_, Some(needed))) if version >= needed || !version.is_known() => return None,
         Some((target, Some(needed))) => (
             TARGET_BEFORE_VERSION,
@@ -258,8 +263,8 @@ fn misplaced_target(name: &str, version: PtxVersion, span: Span) -> Option<Locat
         found => {
             let nearest = found.map(|(target, _)| targets::nearest(target.number).to_string());
             let help = nearest
-                .map_or("a target is such as `sm_90`".into(), |near| format!("did you mean `{near}`?"));
-            (UNKNOWN_TARGET, format!("there is no target `{name}`"), help)
+                .map_or("write a target such as `sm_90`".into(), |near| format!("did you mean `{near}`?"));
+            (UNKNOWN_TARGET, format!("unknown target `{name}`"), help)
         }
     };
     Some(error(code, message, span).help(help))

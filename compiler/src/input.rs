@@ -12,18 +12,18 @@ use crate::db::Db;
 use crate::items::{Func, Items, Places, PlainItem};
 use crate::settings::Settings;
 
-/// A PTX file. [`File`](crate::File) is one that can be edited.
+/// A PTX file. A [`File`](crate::File) is one that can be edited.
 #[salsa::input(constructor = unread, debug)]
 pub struct SourceFile {
     /// Its name in diagnostics.
     #[returns(ref)]
     pub path: String,
-    /// What is in it: set once, as soon as there are functions that know the file.
+    /// Its contents. They are set once, as soon as functions exist that know the file.
     #[returns(ref)]
     known: OnceLock<Contents>,
 }
 
-/// What is in a file.
+/// The contents of a file.
 #[salsa::input(debug)]
 pub struct Contents {
     /// Its text.
@@ -66,7 +66,7 @@ impl SourceFile {
         file
     }
 
-    /// What is in it.
+    /// The contents of the file.
     pub(crate) fn contents(self, db: &dyn Db) -> Contents {
         *self.known(db).get_or_init(|| Contents::new(db, String::new(), Items::default(), Places::default()))
     }
@@ -77,14 +77,14 @@ impl SourceFile {
     }
 }
 
-/// The options that decide what code comes out. Each is a field of its own, so that a stage runs again
-/// only if one that it reads has changed.
+/// The options that decide the code. Each is a separate field, so a stage runs again only if an
+/// option that it reads has changed.
 #[salsa::input(debug)]
 pub struct Options {
-    /// The architecture; `None` is what the file's `.target` says.
+    /// The architecture; `None` uses the file's `.target`.
     #[returns(copy)]
     pub arch: Option<Arch>,
-    /// How much to optimise, 0 to 3.
+    /// The optimization level, 0 to 3.
     #[returns(copy)]
     pub opt: u8,
     /// Whether a product and a sum without rounding modifiers are fused.
@@ -93,17 +93,17 @@ pub struct Options {
     /// The name of the scheduling heuristic.
     #[returns(ref)]
     pub heuristic: String,
-    /// The most general registers a thread, 16 to 255.
+    /// The most general registers of a thread, 16 to 255.
     #[returns(copy)]
     pub max_regs: u32,
     /// Whether every instruction waits for everything.
     #[returns(copy)]
     pub serial: bool,
-    /// Whether what ptxas refuses is an error, though it could be compiled.
+    /// Whether PTX that ptxas rejects is an error even if it could be compiled.
     #[default]
     #[returns(copy)]
     pub strict: bool,
-    /// Whether updates that a warp does at one address are aggregated.
+    /// Whether updates that a warp makes at one address are aggregated.
     #[default]
     #[returns(copy)]
     pub aggregate: bool,
@@ -118,7 +118,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// What the command line does when it is told nothing.
+    /// The defaults of the command line.
     pub fn defaults(db: &dyn crate::db::Db) -> Options {
         Settings::default().options(db)
     }

@@ -1,7 +1,8 @@
-//! The items of a file, each an input of its own, which keeps an edit in one of them from the others.
+//! The items of a file. Each is a separate input, so an edit in one item does not affect the
+//! others.
 //!
-//! A function's text, its place and its tokens are separate fields: what reads the tokens does not run again when
-//! the function moves or when a comment in it changes.
+//! A function's text, its place and its tokens are separate fields: a query that reads the tokens
+//! does not run again when the function moves or when a comment in it changes.
 
 #![allow(missing_docs, reason = "salsa generates methods that carry no documentation")]
 
@@ -28,8 +29,8 @@ pub struct Func {
     /// Its text.
     #[returns(ref)]
     pub text: Arc<str>,
-    /// Its text when a token of it last changed: the same but for spaces, line breaks and comments. The same
-    /// allocation as `text` if nothing of these changed since.
+    /// Its text at the last change of a token: it differs from `text` at most in spaces, line
+    /// breaks and comments. It is the same allocation as `text` if none of these has changed since.
     #[returns(ref)]
     pub code: Arc<str>,
     /// Whether it has a body.
@@ -41,14 +42,14 @@ pub struct Func {
 }
 
 impl Func {
-    /// The offset of its text in the file, in bytes. What asks for it runs again after every edit in front of it;
-    /// only diagnostics do.
+    /// The offset of its text in the file, in bytes. A query that asks for it runs again after
+    /// every edit before the function, so only diagnostics ask.
     pub fn offset(self, db: &dyn Db) -> u32 {
         places(db, self.file(db)).functions.get(self.index(db) as usize).copied().unwrap_or(0)
     }
 }
 
-/// An item that is no function, without its place.
+/// An item that is not a function, without its place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PlainItem {
     /// What it is.

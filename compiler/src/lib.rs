@@ -1,9 +1,10 @@
 //! The incremental compiler from PTX to SASS.
 //!
-//! Everything on this page is all that most users need; each example runs. The crates below are part of it as
-//! [`syntax`], [`ir`], [`passes`], [`ptx`], [`ssa`], [`codegen`], [`machine`], [`sass`] and [`object`].
+//! This page covers what most users need; each example runs. The crates of the pipeline are
+//! re-exported as [`syntax`], [`ir`], [`passes`], [`ptx`], [`ssa`], [`codegen`], [`machine`],
+//! [`sass`] and [`object`].
 //!
-//! # Compile a string, and walk what comes out
+//! # Compile a string and walk the result
 //!
 //! ```
 //! use ptxc_compiler::sass::blocks::{blocks, static_cycles};
@@ -34,9 +35,9 @@
 //! println!("{} cycles, {} registers", program.static_cycles(), program.resources.registers);
 //! ```
 //!
-//! [`Compiled::cubin`] gives the same as bytes that the driver loads.
+//! [`Compiled::cubin`] gives the same code as bytes that the driver loads.
 //!
-//! # Edit, and compile again what the edit reaches
+//! # Edit a file and recompile the affected functions
 //!
 //! ```
 //! use ptxc_compiler::{Session, Settings};
@@ -82,10 +83,11 @@
 //! assert!(code.program.insts.iter().any(|coded| coded.inst.to_string().starts_with("NANOSLEEP")));
 //! ```
 //!
-//! # Write a heuristic, and compare it with others
+//! # Write a heuristic and compare it with others
 //!
-//! A heuristic [picks](codegen::schedule::Heuristic::pick) the next instruction of those that are ready. [`compile_with`]
-//! schedules by it; whatever it picks, the control codes make the code correct.
+//! A heuristic [picks](codegen::schedule::Heuristic::pick) the next instruction among those that
+//! are ready. [`compile_with`] schedules by it; the control codes make the code correct for every
+//! choice.
 //!
 //! ```
 //! use ptxc_compiler::codegen::schedule::{Cycle, Heuristic, Node, Region};
@@ -108,13 +110,13 @@
 //! assert!(compiled.kernels[0].program.static_cycles() > 0);
 //! ```
 //!
-//! `cargo run -p ptxc-compiler --example heuristic` is the same as a program, and `--example compare FOLDER` compares heuristics over
-//! a folder.
+//! `cargo run -p ptxc-compiler --example heuristic` runs the same heuristic as a program, and
+//! `--example compare FOLDER` compares heuristics over a folder.
 //!
-//! # Beneath
+//! # Query graph
 //!
-//! A [`Database`] holds files, options and everything that was computed from them; [`lower`] and
-//! [`diagnostics`] ask it. See [`items`], [`module`] and [`stages`] for the query graph.
+//! A [`Database`] holds files, options and all results that were computed from them; [`lower`] and
+//! [`diagnostics`] query it. See [`items`], [`module`] and [`stages`] for the query graph.
 
 pub mod callees;
 pub mod compile;

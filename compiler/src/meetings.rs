@@ -1,10 +1,12 @@
-//! Where lanes of one warp may have to meet in different functions.
+//! The operations of different functions at which lanes of one warp may have to meet.
 //!
-//! A `shfl.sync` waits for lanes that execute one of the same kind wherever that stands: in a kernel's other arm, or in a
-//! function which that calls. Device functions are compiled once, so that each must know the kinds of its operations that
-//! others have, of those that a kernel may execute together with it.
+//! A `shfl.sync` waits for lanes that execute an operation of the same kind, wherever that
+//! operation is: in the kernel's other arm, or in a function that the arm calls. A device function
+//! is compiled once, so it must know which of its kinds also occur in the functions that some
+//! kernel may execute together with it.
 //!
-//! In: what each function waits in, and what each kernel may call. Out: for each function the kinds to meet in. A
+//! In: the operations in which each function waits, and the functions that each kernel may call.
+//! Out: for each function the kinds at which its lanes may meet lanes in other functions. A
 //! function is compiled again only if its own list changes.
 
 #![allow(missing_docs, reason = "salsa generates methods that carry no documentation")]
@@ -21,13 +23,14 @@ use crate::input::SourceFile;
 use crate::items::{Func, items};
 use crate::stages::built;
 
-/// The kinds of a function's own operations for which lanes may have to meet, and the number of each.
+/// The kinds of a function's own operations at which lanes may have to meet, with the number of
+/// each.
 #[salsa::tracked(returns(ref))]
 fn own_kinds(db: &dyn Db, func: Func) -> BTreeMap<String, usize> {
     built(db, func).value.as_ref().map(gather::kinds).unwrap_or_default()
 }
 
-/// What a kernel may execute besides its own code, directly or not.
+/// The functions that a kernel may execute besides itself, directly or not.
 #[salsa::tracked(returns(ref))]
 fn executed(db: &dyn Db, kernel: Func) -> IndexSet<Func> {
     let called = device_callees(db, kernel);
@@ -41,8 +44,8 @@ fn executed(db: &dyn Db, kernel: Func) -> IndexSet<Func> {
     found
 }
 
-/// For each function of a file the kinds that it has in common with others which a kernel executes, or with
-/// other activations of itself. Linear in what all kernels execute.
+/// For each function of a file the kinds that it shares with other functions that a kernel
+/// executes, or with other activations of itself. Linear in the functions that all kernels execute.
 #[salsa::tracked(returns(ref))]
 fn common_kinds(db: &dyn Db, file: SourceFile) -> IndexMap<Func, BTreeSet<String>> {
     let mut common: IndexMap<Func, BTreeSet<String>> = IndexMap::new();
@@ -67,11 +70,12 @@ fn common_kinds(db: &dyn Db, file: SourceFile) -> IndexMap<Func, BTreeSet<String
     common
 }
 
-/// The kinds of a function's operations that lanes may execute in other functions meanwhile, or elsewhere in another
-/// activation of the same, in order.
+/// The kinds of a function's operations that lanes may meanwhile execute in other functions, or
+/// elsewhere in another activation of the same function; sorted.
 #[salsa::tracked(returns(ref))]
 pub(crate) fn elsewhere(db: &dyn Db, func: Func) -> Vec<String> {
-    // Most functions wait for nobody, and most kernels call nothing: these need not know their neighbours.
+    // Most functions wait for no other lanes and most kernels call nothing, so these need not look
+    // at other functions.
     let is_alone = func.kind(db) == ItemKind::Entry && executed(db, func).is_empty();
     if is_alone || own_kinds(db, func).is_empty() {
         return Vec::new();

@@ -1,7 +1,7 @@
 //! The module as its functions see it: header, names, signatures.
 //!
-//! These queries are the firewall. They return no positions, and names are asked for one at a time, so
-//! that a function depends on the names that it mentions and on nothing else of its module.
+//! These queries are the firewall between functions. They return no positions, and each query looks
+//! up one name, so a function depends only on the names that it mentions.
 
 #![allow(missing_docs, reason = "salsa generates methods that carry no documentation")]
 
@@ -24,11 +24,11 @@ use crate::items::{Func, items};
 /// The header of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// `.version`; the newest one where the file has none.
+    /// `.version`; the newest one if the file has none.
     pub version: PtxVersion,
-    /// The first `.target` that names an architecture; sm_90 where the file has none.
+    /// The first `.target` that names an architecture; sm_90 if the file has none.
     pub target: PtxTarget,
-    /// `.address_size`; 64 where the file has none.
+    /// `.address_size`; 64 if the file has none.
     pub address_bits: u32,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn module_variables(db: &dyn Db, file: SourceFile) -> IndexMap<Name, 
         let Some(Item::Declaration(declaration)) = parse_item(&item.text, item.kind).value else { continue };
         for (name, variable) in env::variables(&declaration) {
             if let Some(variable) = variable {
-                // A definition may follow a declaration.
+                // A definition may follow a declaration, so the entry is completed.
                 let entry = found.entry(name).or_insert_with(|| variable.clone());
                 if entry.linkage == Some(Linkage::Extern) {
                     *entry = variable;
@@ -110,7 +110,7 @@ pub fn symbol<'db>(db: &'db dyn Db, file: SourceFile, name: ModuleName<'db>) -> 
     module_variables(db, file).get(name.name(db)).cloned()
 }
 
-/// For each function name the first function of that name: by index into the items' functions.
+/// The first function of each name, as an index into the functions of the items.
 #[salsa::tracked(returns(ref))]
 fn function_index(db: &dyn Db, file: SourceFile) -> IndexMap<Name, usize> {
     let mut index = IndexMap::new();
@@ -120,7 +120,7 @@ fn function_index(db: &dyn Db, file: SourceFile) -> IndexMap<Name, usize> {
     index
 }
 
-/// What `.alias` directives let names stand for.
+/// The functions that `.alias` directives define other names for.
 #[salsa::tracked(returns(ref))]
 fn aliases(db: &dyn Db, file: SourceFile) -> IndexMap<Name, Name> {
     let mut found = IndexMap::new();
@@ -142,7 +142,7 @@ pub fn signature<'db>(db: &'db dyn Db, file: SourceFile, name: ModuleName<'db>) 
     Some(env::signature(&parse_signature(func.code(db)).value))
 }
 
-/// For each function name the first definition of that name: by index into the items' functions.
+/// The first definition of each function name, as an index into the functions of the items.
 #[salsa::tracked(returns(ref))]
 fn definition_index(db: &dyn Db, file: SourceFile) -> IndexMap<Name, usize> {
     let mut index = IndexMap::new();
@@ -161,14 +161,15 @@ pub fn definition<'db>(db: &'db dyn Db, file: SourceFile, name: ModuleName<'db>)
     items(db, file).functions.get(position).copied()
 }
 
-/// A function parsed from its [`code`](Func::code): the tree, the errors, and where things stand in that text.
+/// A function parsed from its [`code`](Func::code): the tree, the errors, and the spans in that
+/// text.
 #[salsa::tracked(returns(ref), no_eq)]
 fn tree(db: &dyn Db, func: Func) -> Arc<Parsed<Function>> {
     Arc::new(parse_function(func.code(db)))
 }
 
-/// A function parsed: tree, spans relative to its text, errors. Only what says where something stands asks for it; it is
-/// the parser's work once more if spaces or comments have changed.
+/// A function parsed from its present text: tree, spans relative to the text, errors. Only
+/// diagnostics ask for it. If spaces or comments have changed, the function is parsed again.
 #[salsa::tracked(returns(ref), no_eq)]
 pub fn parsed(db: &dyn Db, func: Func) -> Arc<Parsed<Function>> {
     match Arc::ptr_eq(func.text(db), func.code(db)) {
@@ -177,7 +178,8 @@ pub fn parsed(db: &dyn Db, func: Func) -> Arc<Parsed<Function>> {
     }
 }
 
-/// A function's tree, which has no positions: the same as long as only spaces and comments change.
+/// A function's tree. It has no positions, so it stays the same while only spaces and comments
+/// change.
 pub fn ast(db: &dyn Db, func: Func) -> &Function {
     &tree(db, func).value
 }
@@ -187,13 +189,13 @@ pub fn is_damaged(db: &dyn Db, func: Func) -> bool {
     !tree(db, func).errors.is_empty()
 }
 
-/// The names that a function mentions and that its own declarations may not explain, sorted. A name that calls a function is among
-/// them in any case.
+/// The names that a function mentions and that its own declarations may not explain, sorted. A name
+/// that calls a function is always among them.
 #[salsa::tracked(returns(ref))]
 fn mentioned(db: &dyn Db, func: Func) -> Vec<Name> {
     let function = ast(db, func);
     let body = function.body.as_deref().unwrap_or(&[]);
-    // A large function has tens of thousands of labels, each of which would be a query.
+    // A large function has tens of thousands of labels, and each would be a query.
     let labels: FxHashSet<&Name> = body
         .iter()
         .filter_map(|statement| match &statement.kind {
@@ -201,14 +203,14 @@ fn mentioned(db: &dyn Db, func: Func) -> Vec<Name> {
             _ => None,
         })
         .collect();
-    // So would each parameter be.
+    // Each parameter would be a query, too.
     let is_declared = |parameter: &&Parameter| {
         env::parameter_layout(parameter).is_some() && !misplaces_predicate(&parameter.specifiers)
     };
     let own = function.parameters.iter().chain(&function.returns).filter(is_declared);
     let own: FxHashSet<&Name> = own.map(|parameter| &parameter.name).collect();
     let mut names = Vec::new();
-    // Operands nest as deep as a vector in an address; a list replaces recursion.
+    // Operands nest as deep as a vector in an address; an explicit list replaces recursion.
     let mut rest: Vec<&Operand> = Vec::new();
     let mut add = |name: &Name, is_call: bool| {
         if name.as_bytes().first() != Some(&b'%') && (is_call || !own.contains(name)) {
@@ -266,18 +268,20 @@ fn mentioned(db: &dyn Db, func: Func) -> Vec<Name> {
     names
 }
 
-/// The shared memory of device functions: the same in all kernels that call any, as a function is compiled once.
+/// The shared memory of device functions. It is the same in all kernels that call any of them,
+/// because a function is compiled once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct SharedArea {
     /// The places of the module's variables that device functions mention.
     variables: IndexMap<Name, u32>,
-    /// Where the variables begin that a function declares itself.
+    /// The start of the variables that each function declares itself.
     own: IndexMap<Name, u32>,
-    /// Where all of it ends.
+    /// The end of all these variables.
     end: u32,
 }
 
-/// Places the shared variables of device functions, in the order of the file. Arrays of open size have no place.
+/// Places the shared variables of device functions, in the order of the file. Arrays of open size
+/// have no place.
 #[salsa::tracked(returns(ref))]
 fn shared_area(db: &dyn Db, file: SourceFile) -> Arc<SharedArea> {
     let mut area = SharedArea::default();
@@ -318,7 +322,7 @@ fn shared_area(db: &dyn Db, file: SourceFile) -> Arc<SharedArea> {
     Arc::new(area)
 }
 
-/// What a function sees of its module.
+/// The part of its module that a function can see.
 #[salsa::tracked(returns(ref))]
 pub fn environment(db: &dyn Db, func: Func) -> Arc<ModuleEnv> {
     let file = func.file(db);

@@ -1,4 +1,4 @@
-//! What a file comes to: its diagnostics, and its kernels as SASS text.
+//! The results for a file: its diagnostics, and its kernels as SASS text.
 
 use ptxc_codegen::func_code::FuncCode;
 use ptxc_machine::Arch;
@@ -25,8 +25,8 @@ use crate::stages::{
 };
 use crate::variables::{Missing, missing_targets};
 
-/// Every finding in a file, in the order of their places. Device functions that no kernel calls are not lowered, and
-/// nothing is said of what in them can't be.
+/// Every finding in a file, sorted by place. A device function that no kernel calls is not lowered,
+/// so constructs in it that cannot be lowered are not reported.
 pub fn diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located> {
     let mut found = ssa_findings(db, file, options);
     found.extend(unsupported_target(db, file, options));
@@ -42,7 +42,8 @@ pub fn diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Locat
     sort(found)
 }
 
-/// Every finding in a file that is in none of its functions, or in how they agree.
+/// Every finding in a file that is not in one of its functions, or that concerns how its functions
+/// agree.
 pub(crate) fn module_findings(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located> {
     let mut found = findings_between_functions(db, file);
     found.extend(unsupported_target(db, file, options));
@@ -63,7 +64,7 @@ pub(crate) fn function_findings(db: &dyn Db, func: Func, options: Options) -> Ve
     found
 }
 
-/// What keeps the SSA of a function from becoming code.
+/// The findings that keep the SSA of a function from becoming code.
 fn lowering_findings(db: &dyn Db, func: Func, options: Options) -> Vec<Located> {
     let stages = [&mir(db, func, options).diagnostics, &code(db, func, options).diagnostics];
     if stages.iter().all(|stage| stage.is_empty()) {
@@ -74,7 +75,7 @@ fn lowering_findings(db: &dyn Db, func: Func, options: Options) -> Vec<Located> 
     stages.map(|diagnostic| locate(db, func, diagnostic)).collect()
 }
 
-/// The finding that a file has device functions only: nothing of it would be written.
+/// The finding that a file has only device functions, so that no code would be written for it.
 fn lonely_function(db: &dyn Db, file: SourceFile) -> Option<Located> {
     if defined_kernels(db, file).next().is_some() {
         return None;
@@ -84,12 +85,12 @@ fn lonely_function(db: &dyn Db, file: SourceFile) -> Option<Located> {
     Some(locate(db, *func, &Diagnostic::unsupported(ast(db, *func).id, what)))
 }
 
-/// The findings that keep a file from running as SSA: all but those of the lowering.
+/// All findings except those of the lowering from SSA to code.
 pub fn ssa_diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located> {
     sort(ssa_findings(db, file, options))
 }
 
-/// The nodes of which it is said that the architecture lacks what they need.
+/// The nodes that use a feature that the architecture lacks, as a finding says.
 fn unsuited_nodes(db: &dyn Db, func: Func, options: Options) -> FxHashSet<NodeId> {
     unsuited(db, func, options).iter().map(|finding| finding.primary.node).collect()
 }
@@ -102,10 +103,10 @@ fn ssa_findings(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located>
     found
 }
 
-/// The findings about a function beyond its text, up to its SSA.
+/// The findings about a function from the checks after the parser and the checker, up to its SSA.
 fn ssa_findings_in(db: &dyn Db, func: Func, options: Options) -> Vec<Located> {
-    // Also where the function has no SSA for another reason. What the architecture lacks is not said to
-    // be unsupported as well.
+    // These come first, because they hold even if the function has no SSA for another reason. A
+    // node that the architecture does not suit is not reported as unsupported as well.
     let unsuited = unsuited(db, func, options);
     let nodes: FxHashSet<NodeId> = unsuited.iter().map(|finding| finding.primary.node).collect();
     let mut found: Vec<Located> = unsuited.iter().map(|diagnostic| locate(db, func, diagnostic)).collect();
@@ -125,7 +126,8 @@ fn ssa_findings_in(db: &dyn Db, func: Func, options: Options) -> Vec<Located> {
     found
 }
 
-/// What is split for an architecture in a function that is PTX for a newer one.
+/// The findings about instructions that are split for an architecture, in a function whose PTX is
+/// for a newer one.
 pub fn split_findings<'db>(
     db: &'db dyn Db,
     func: Func,
@@ -140,7 +142,8 @@ pub(crate) fn defined_kernels(db: &dyn Db, file: SourceFile) -> impl Iterator<It
     functions.filter(|func| func.kind(db) == ItemKind::Entry && func.has_body(db))
 }
 
-/// The finding that a file is for a newer architecture than there is code for, unless the options name one.
+/// The finding that there is no code generation for an architecture as new as the file's target,
+/// unless the options name one.
 pub fn unsupported_target(db: &dyn Db, file: SourceFile, options: Options) -> Option<Located> {
     let target = header(db, file).target;
     let arch = arch(db, file, options);
@@ -157,12 +160,14 @@ pub fn unsupported_target(db: &dyn Db, file: SourceFile, options: Options) -> Op
         primary: (Span::new(start, start + length), String::new()),
         secondary: Vec::new(),
         notes: Vec::new(),
-        help: Some(format!("--arch {arch} compiles for {arch}, and says which instructions need more")),
+        help: Some(format!(
+            "use --arch {arch} to compile for {arch}; it reports the instructions that need a newer architecture"
+        )),
     })
 }
 
-/// The syntax errors of a text, in order. Nothing is kept of one function when the next is read, so that this takes little
-/// more memory than the text.
+/// The syntax errors of a text, in order. Each function is dropped before the next one is read, so
+/// this takes little more memory than the text.
 pub fn check_syntax(text: &str) -> Vec<Located> {
     let mut found = Vec::new();
     for item in split(text) {
@@ -172,14 +177,15 @@ pub fn check_syntax(text: &str) -> Vec<Located> {
     found
 }
 
-/// What can be said of a file's text: syntax, names, types, forms.
+/// The findings in a file's text: syntax, names, types, forms.
 pub fn check_text(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     sort(findings(db, file))
 }
 
-/// What can be said of a file without lowering it: its text; what its instructions need that a target
-/// does not have, if one is given that is older than the file's; what is split, or, for the strict, an error; and the
-/// warnings about its barriers and the ways through it. What is correct, but not supported (E0900 to E0904), only [`diagnostics`] say.
+/// The findings in a file that need no lowering. They concern its text; instructions that need more
+/// than a target, if the caller names one that is older than the file's; instructions that are
+/// split (an error in strict mode); its barriers and its control flow. Only [`diagnostics`] reports
+/// code that is correct but unsupported (E0900 to E0904).
 pub fn check(
     db: &dyn Db,
     file: SourceFile,
@@ -203,10 +209,10 @@ pub fn check(
     sort(found)
 }
 
-/// So many findings of a file are listed.
+/// The most findings of a file that are listed.
 pub(crate) const MOST_FINDINGS: usize = 1000;
 
-/// Puts findings in order, and keeps as many as anybody reads.
+/// Sorts findings, and keeps as many as a reader needs.
 pub(crate) fn sort(mut found: Vec<Located>) -> Vec<Located> {
     found.sort_by(|a, b| (a.primary.0, &a.code, &a.message).cmp(&(b.primary.0, &b.code, &b.message)));
     found.dedup();
@@ -235,7 +241,7 @@ fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     found
 }
 
-/// What can be said of a function's text.
+/// The findings in a function's text.
 fn text_findings(db: &dyn Db, func: Func) -> Vec<Located> {
     let mut found = Vec::new();
     if is_damaged(db, func) {
@@ -246,7 +252,7 @@ fn text_findings(db: &dyn Db, func: Func) -> Vec<Located> {
     found
 }
 
-/// What can be said of the text outside of functions, and of functions with the same name.
+/// The findings in the text outside functions, and in functions with the same name.
 fn findings_between_functions(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     let mut found = crate::header::findings(db, file);
     found.extend(crate::declared::findings(db, file));
@@ -273,7 +279,7 @@ pub fn locate(db: &dyn Db, func: Func, diagnostic: &Diagnostic) -> Located {
     locate_in(&parsed(db, func).spans, func.offset(db), diagnostic)
 }
 
-/// The same for an item with these spans that begins here.
+/// Does the same for an item with these spans that begins at this offset.
 pub(crate) fn locate_in(spans: &SpanMap, offset: u32, diagnostic: &Diagnostic) -> Located {
     let span = |node: NodeId| -> Span { spans.get(node).shifted(offset) };
     Located {
@@ -287,14 +293,14 @@ pub(crate) fn locate_in(spans: &SpanMap, offset: u32, diagnostic: &Diagnostic) -
     }
 }
 
-/// The kernels of a file, in order, with their code where they have it. Device functions have none of
-/// their own.
+/// The kernels of a file, in order, with their code if they have it. Device functions have no code
+/// of their own here.
 pub fn kernels(db: &dyn Db, file: SourceFile, options: Options) -> Vec<(Func, Option<&FuncCode>)> {
     defined_kernels(db, file).map(|func| (func, code(db, func, options).value.as_ref())).collect()
 }
 
-/// The SASS text of a file: one kernel after another, then the variables that they name. Kernels with errors are missing from it, so look at
-/// [`diagnostics`] first.
+/// The SASS text of a file: one kernel after another, then the variables that they name. Kernels
+/// with errors are missing from it, so check [`diagnostics`] first.
 pub fn lower(db: &dyn Db, file: SourceFile, options: Options, style: &Style, explain: bool) -> String {
     let mut parts = Vec::new();
     let mut written = Vec::new();
@@ -321,25 +327,25 @@ pub fn program_text(code: &FuncCode, style: &Style, explain: bool) -> String {
     let lines: Option<Vec<String>> =
         explain.then(|| (0..code.program.insts.len()).map(|inst| code.explain.line(inst)).collect());
     let mut text = String::new();
-    // Writing to a string fails only if a formatter does, and these do not.
+    // Writing to a string fails only if a formatter fails, and these formatters do not.
     let written = write_program(&code.program, style, lines.as_deref(), &mut text);
     debug_assert!(written.is_ok());
     text
 }
 
-/// Compiles all kernels of a file on all cores, so that the queries after it find everything done. What
-/// comes out does not depend on it.
+/// Compiles all kernels of a file on all cores, so that later queries find the results ready. The
+/// results do not depend on it.
 pub fn compile_in_parallel(db: &Database, file: SourceFile, options: Options) {
     let count = items(db, file).functions.len();
     if count < 2 {
         return;
     }
-    // Each worker has a clone of the database: a handle on the same storage.
+    // Each worker has a clone of the database: a handle to the same storage.
     let clones: Vec<(usize, Database)> = (0..count).map(|index| (index, db.clone())).collect();
     clones.into_par_iter().for_each(|(index, db)| compile_function(&db, file, options, index));
 }
 
-/// Compiles a function of a file, by its place among them.
+/// Compiles a function of a file, given by its place among the functions.
 pub fn compile_function(db: &dyn Db, file: SourceFile, options: Options, index: usize) {
     if let Some(&func) = items(db, file).functions.get(index) {
         match func.kind(db) {

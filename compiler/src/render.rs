@@ -1,4 +1,4 @@
-//! Diagnostics with their place in a file, for people and for programs.
+//! Diagnostics with their place in a file, human-readable and machine-readable.
 
 use codespan_reporting::diagnostic as codespan;
 use codespan_reporting::files::SimpleFile;
@@ -12,24 +12,26 @@ use ptxc_syntax::Span;
 pub struct Located {
     /// The code, such as `E0107`.
     pub code: String,
-    /// How bad it is.
+    /// How severe it is.
     pub severity: Severity,
     /// One sentence.
     pub message: String,
-    /// The place, in bytes of the file, with what is to be said about it.
+    /// The place, in bytes of the file, with its label.
     pub primary: (Span, String),
-    /// Other places that matter.
+    /// Other relevant places, with their labels.
     pub secondary: Vec<(Span, String)>,
     /// The rule.
     pub notes: Vec<String>,
-    /// What would repair it.
+    /// The fix.
     pub help: Option<String>,
 }
 
-/// A line of more bytes is not shown: nobody can read it, and a thousand findings in a line of a megabyte are a gigabyte.
+/// A line with more bytes than this is not shown: it is unreadable, and a thousand findings in a
+/// line of a megabyte would print a gigabyte.
 const LONG_LINE: usize = 2000;
 
-/// Renders diagnostics of one file as people read them, in the order given; on a terminal that shows colours, with them.
+/// Renders the diagnostics of one file as human-readable text, in the order given; `colored` is for
+/// terminals with colours.
 pub fn human(path: &str, text: &str, diagnostics: &[Located], colored: bool) -> String {
     let file = SimpleFile::new(path, text);
     let config = term::Config::default();
@@ -67,7 +69,7 @@ pub fn human(path: &str, text: &str, diagnostics: &[Located], colored: bool) -> 
         .with_message(&located.message)
         .with_labels(labels)
         .with_notes(notes);
-        // Spans are clipped to the text, so the only error left is one of writing to a string.
+        // Spans are clipped to the text, so the only remaining error is one of writing to a string.
         let rendered = if colored {
             let mut bytes = Ansi::new(Vec::new());
             term::emit_to_write_style(&mut bytes, &config, &file, &diagnostic)
@@ -97,7 +99,7 @@ impl<'a> Lines<'a> {
         Lines { text, starts }
     }
 
-    /// The line and column, both from 1 and the column in characters, of a byte offset.
+    /// The line and column of a byte offset. Both count from 1, and columns count characters.
     pub fn line_column(&self, offset: u32) -> (usize, usize) {
         let mut offset = (offset as usize).min(self.text.len());
         while !self.text.is_char_boundary(offset) {
@@ -108,7 +110,8 @@ impl<'a> Lines<'a> {
         (line, self.text[start..offset].chars().count() + 1)
     }
 
-    /// The length in bytes of the longest line in which a finding has a place that begins or ends there.
+    /// The length in bytes of the longest line that holds the start or the end of a place of a
+    /// finding.
     fn longest_of(&self, located: &Located) -> usize {
         let spans = std::iter::once(located.primary.0).chain(located.secondary.iter().map(|(span, _)| *span));
         let places = spans.flat_map(|span| [span.start, span.end]);
@@ -119,7 +122,7 @@ impl<'a> Lines<'a> {
         places.map(length).max().unwrap_or(0)
     }
 
-    /// A finding as people read it, without the text that it is about.
+    /// A human-readable finding without the text that it is about.
     fn without_snippet(&self, path: &str, located: &Located) -> String {
         let severity = match located.severity {
             Severity::Error => "error",

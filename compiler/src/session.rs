@@ -1,4 +1,4 @@
-//! A file under work: compiled, edited, compiled again.
+//! A file that is compiled, edited, and compiled again.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,10 +21,11 @@ use crate::render::Located;
 use crate::settings::Settings;
 use crate::stages::{Stage, code};
 
-/// A PTX file, how it is compiled, and what has come out of it.
+/// A PTX file, its settings, and the results of compiling it.
 ///
-/// [`edit`](Self::edit) the text as often as you like, then [`update`](Self::update): what is compiled again is what the edits
-/// reach. Where they stay within the bodies of kernels, the cost of an update does not depend on how many others there are.
+/// [`edit`](Self::edit) the text any number of times, then [`update`](Self::update): only functions
+/// that the edits affect are compiled again. If the edits stay within the bodies of kernels, the
+/// cost of an update does not depend on the number of other kernels.
 ///
 /// ```
 /// use ptxc_compiler::{Session, Settings};
@@ -44,22 +45,22 @@ pub struct Session {
     db: Database,
     file: File,
     options: Options,
-    /// What came of the functions when they were last compiled.
+    /// The results of the last compilation of each function.
     known: FxHashMap<Func, Known>,
-    /// How many kernels with a body the file has.
+    /// The number of kernels with a body in the file.
     count: usize,
-    /// Findings outside of functions.
+    /// Findings outside functions.
     between: Vec<Located>,
     stale: Change,
     flag: Arc<AtomicBool>,
 }
 
-/// What came of a function.
+/// The results for a function.
 #[derive(Debug)]
 struct Known {
     code: Arc<Stage<FuncCode>>,
-    /// Whether there is anything to say of it.
-    is_said: bool,
+    /// Whether there are findings in it.
+    has_findings: bool,
 }
 
 /// What an [update](Session::update) did.
@@ -67,11 +68,11 @@ struct Known {
 pub struct Update {
     /// The kernels that were compiled again, in the order of the file.
     pub lowered: Vec<String>,
-    /// Those of them that have other code than before.
+    /// The recompiled kernels whose code changed.
     pub changed: Vec<String>,
-    /// How many kernels with a body the file has.
+    /// The number of kernels with a body in the file.
     pub kernels: usize,
-    /// How often each query ran; empty unless [asked for](Session::count_queries).
+    /// The number of runs of each query; empty unless [counting is on](Session::count_queries).
     pub queries: BTreeMap<String, usize>,
 }
 
@@ -80,14 +81,15 @@ pub struct Update {
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Lets the update that is under way, if any, end with [`Interrupted`]; it does within 50 ms, as a rule at once.
+    /// Makes the update that is in progress, if any, end with [`Interrupted`], usually at once and
+    /// at most 50 ms later.
     pub fn stop(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
 impl Session {
-    /// A file that nothing is known of yet.
+    /// A session for a file that has not been compiled yet.
     pub fn new(path: impl Into<String>, text: impl Into<String>, settings: Settings) -> Session {
         let db = Database::default();
         let file = File::new(&db, path, text);
@@ -109,17 +111,17 @@ impl Session {
         self.source().text(&self.db)
     }
 
-    /// The database, for queries of your own.
+    /// The database, for custom queries.
     pub fn db(&self) -> &Database {
         &self.db
     }
 
-    /// The file, as queries know it.
+    /// The file as an input of queries.
     pub fn source(&self) -> SourceFile {
         self.file.source()
     }
 
-    /// The options, as queries know them.
+    /// The options as an input of queries.
     pub fn options(&self) -> Options {
         self.options
     }
@@ -133,26 +135,27 @@ impl Session {
         self.stale.and(change);
     }
 
-    /// Gives the file another text, as an edit of what differs.
+    /// Gives the file another text, as an edit of the part that differs.
     pub fn replace(&mut self, text: &str) {
         let change = self.file.replace(&mut self.db, text);
         self.stale.and(change);
     }
 
-    /// What stops an update.
+    /// A handle that stops updates.
     pub fn stop(&self) -> Stop {
         Stop(self.flag.clone())
     }
 
-    /// Lets updates count how often each query runs.
+    /// Makes updates count the runs of each query.
     pub fn count_queries(&self) {
         self.db.start_log();
     }
 
-    /// Compiles what the edits since the last update reach: functions at once, on the threads of the current rayon pool.
+    /// Compiles the functions that the edits since the last update affect, in parallel on the
+    /// current rayon pool.
     ///
     /// # Errors
-    /// If it was [stopped](Stop). The next update does what this one has not done.
+    /// If it was [stopped](Stop). The next update does the remaining work.
     pub fn update(&mut self) -> Result<Update, Interrupted> {
         self.flag.store(false, Ordering::Relaxed);
         let (source, options) = (self.source(), self.options);
@@ -203,23 +206,24 @@ impl Session {
         Ok(update)
     }
 
-    /// Every finding of the last update, in the order of their places in the present text.
+    /// Every finding of the last update, sorted by place in the present text.
     pub fn diagnostics(&self) -> Vec<Located> {
         let (source, options) = (self.source(), self.options);
-        // Where something stands may have changed since.
+        // The places may have changed since, so they are computed from the present text.
         let mut found = match self.between.is_empty() {
             true => Vec::new(),
             false => module_findings(&self.db, source, options),
         };
         for func in &items(&self.db, source).functions {
-            if self.known.get(func).is_some_and(|known| known.is_said) {
+            if self.known.get(func).is_some_and(|known| known.has_findings) {
                 found.extend(function_findings(&self.db, *func, options));
             }
         }
         sort(found)
     }
 
-    /// The kernels and their code, in the order of the file; `None` where errors were found.
+    /// The kernels and their code, in the order of the file; the code is `None` if errors were
+    /// found.
     pub fn kernels(&self) -> impl Iterator<Item = (&str, Option<&FuncCode>)> {
         let functions = items(&self.db, self.source()).functions.iter();
         let kernels =
@@ -244,7 +248,7 @@ impl Session {
     }
 }
 
-/// Compiles functions, each on a thread.
+/// Compiles functions in parallel.
 fn compile(
     db: &Database,
     functions: &[Func],
@@ -253,7 +257,7 @@ fn compile(
 ) -> Result<Vec<Known>, Interrupted> {
     let one = |db: &Database, func: Func| {
         let work = || ptxc_interrupt::run(flag, || Known::of(db, func, options));
-        // A thread that waits for what an interrupted one was about to find out unwinds, too.
+        // A thread that waits for the result of an interrupted thread unwinds, too.
         match salsa::Cancelled::catch(work) {
             Ok(known) => known,
             Err(_) if flag.load(Ordering::Relaxed) => Err(Interrupted),
@@ -263,7 +267,7 @@ fn compile(
     match functions {
         [func] => Ok(vec![one(db, *func)?]),
         functions => {
-            // Each worker has a clone of the database: a handle on the same storage.
+            // Each worker has a clone of the database: a handle to the same storage.
             let clones: Vec<(Database, Func)> = functions.iter().map(|&func| (db.clone(), func)).collect();
             clones.into_par_iter().map(|(db, func)| one(&db, func)).collect()
         }
@@ -273,6 +277,6 @@ fn compile(
 impl Known {
     fn of(db: &Database, func: Func, options: Options) -> Known {
         let code = code(db, func, options).clone();
-        Known { code, is_said: !function_findings(db, func, options).is_empty() }
+        Known { code, has_findings: !function_findings(db, func, options).is_empty() }
     }
 }

@@ -1,4 +1,4 @@
-//! What decides the code that comes out, as plain values.
+//! The settings that decide the code, as plain values.
 
 use ptxc_machine::Arch;
 use ptxc_object::cubin::Abi;
@@ -6,24 +6,25 @@ use ptxc_object::cubin::Abi;
 use crate::db::Db;
 use crate::input::Options;
 
-/// How to compile. The default is what the command line does when it is told nothing.
+/// The settings of a compilation. The defaults are those of the command line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Settings {
-    /// The architecture; `None` is what the file's `.target` says.
+    /// The architecture; `None` uses the file's `.target`.
     pub arch: Option<Arch>,
-    /// How much to optimise, 0 to 3.
+    /// The optimization level, 0 to 3.
     pub opt: u8,
     /// Whether a product and a sum without rounding modifiers are fused.
     pub fmad: bool,
-    /// The name of the scheduling heuristic, one of [`HEURISTICS`](ptxc_codegen::schedule::HEURISTICS).
+    /// The name of the scheduling heuristic, one of
+    /// [`HEURISTICS`](ptxc_codegen::schedule::HEURISTICS).
     pub heuristic: String,
-    /// The most general registers a thread, 16 to 255.
+    /// The most general registers of a thread, 16 to 255.
     pub max_regs: u32,
     /// Whether every instruction waits for everything.
     pub serial: bool,
-    /// Whether what ptxas refuses is an error, though it could be compiled.
+    /// Whether PTX that ptxas rejects is an error even if it could be compiled.
     pub strict: bool,
-    /// Whether updates that a warp does at one address are aggregated.
+    /// Whether updates that a warp makes at one address are aggregated.
     pub aggregate: bool,
     /// Whether a cubin says which source line each instruction comes from.
     pub line_info: bool,

@@ -1,6 +1,7 @@
-//! From a function's tree to its code: one query a stage.
+//! From a function's tree to its code: one query for each stage.
 //!
-//! Each result carries its diagnostics. A stage after a failed one has nothing to do and adds nothing.
+//! Each result carries its diagnostics. A stage after a failed one does nothing and adds no
+//! diagnostics.
 
 use std::sync::Arc;
 
@@ -28,12 +29,12 @@ use crate::input::{Options, SourceFile};
 use crate::items::Func;
 use crate::module::{ast, environment, header, is_damaged};
 
-/// What a stage leaves: its product, unless there are errors, and its diagnostics.
+/// The result of a stage: its product, unless there are errors, and its diagnostics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage<T> {
     /// The product.
     pub value: Option<T>,
-    /// What was found on the way.
+    /// The findings of the stage.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -50,9 +51,9 @@ impl<T> Stage<T> {
     }
 }
 
-/// The architecture that a `.target` is compiled for: the oldest one with code generation that runs code for
-/// the target. What is newer than all of them gets the newest, with a finding (see
-/// [`unsupported_target`](crate::output::unsupported_target)).
+/// The architecture that a `.target` is compiled for: the oldest one with code generation that runs
+/// code for the target. A target that is newer than all of them gets the newest architecture, with
+/// a finding (see [`unsupported_target`](crate::output::unsupported_target)).
 pub fn arch_of_target(number: u32) -> Arch {
     let runs = TARGETS.iter().find(|arch| arch.number() >= number);
     *runs.or(TARGETS.last()).unwrap_or(&Arch::DEFAULT)
@@ -64,24 +65,25 @@ pub fn arch(db: &dyn Db, file: SourceFile, options: Options) -> Arch {
     options.arch(db).unwrap_or_else(|| arch_of_target(header(db, file).target.number))
 }
 
-/// Whether a file's code is for its very architecture alone: its `.target` is that of one architecture (`sm_90a`), and
-/// it is compiled for that one.
+/// Whether a file's code runs only on exactly one architecture: its `.target` is specific to one
+/// (`sm_90a`), and the file is compiled for that one.
 pub fn accelerated(db: &dyn Db, file: SourceFile, options: Options) -> bool {
     let target = header(db, file).target;
     target.kind == TargetKind::Specific && target.number == arch(db, file, options).number()
 }
 
-/// What in a function needs a newer architecture than the one that the options name, or, where they are strict, a
-/// newer target than the file's.
+/// The statements of a function that need a newer architecture than the one that the options name.
+/// In strict mode, also those that need a newer target than the file's.
 pub fn unsuited(db: &dyn Db, func: Func, options: Options) -> Vec<Diagnostic> {
-    // An architecture has the features of its own that `.target sm_90a` gives access to.
+    // An architecture has the same specific features that `.target sm_90a` gives access to.
     let target = |arch: Arch| PtxTarget { number: arch.number(), kind: TargetKind::Specific };
     let strictness = if options.strict(db) { Strictness::Strict } else { Strictness::Splits };
     beyond(db, func, options.arch(db).map(target), strictness)
 }
 
-/// What in a function needs more than a target that is older than the file's own; what needs more than that
-/// one is the checker's business, but for what it lets pass where nobody is strict.
+/// The statements of a function that need more than a target that is older than the file's own. In
+/// strict mode, also those that need more than the file's own target and that the checker accepts
+/// only outside strict mode.
 pub fn beyond(db: &dyn Db, func: Func, target: Option<PtxTarget>, strictness: Strictness) -> Vec<Diagnostic> {
     if is_damaged(db, func) {
         return Vec::new();
@@ -99,7 +101,8 @@ pub fn beyond(db: &dyn Db, func: Func, target: Option<PtxTarget>, strictness: St
     found
 }
 
-/// What is split for an architecture in a function, and into what.
+/// The instructions of a function that are split for an architecture, each with the instructions
+/// that replace it.
 #[salsa::tracked(returns(ref))]
 pub fn splits(db: &dyn Db, func: Func, arch: Arch) -> Vec<Diagnostic> {
     match &built(db, func).value {
@@ -114,33 +117,34 @@ pub fn barrier_warnings(db: &dyn Db, func: Func) -> Vec<Diagnostic> {
     built(db, func).value.as_ref().map_or_else(Vec::new, barriers::warnings)
 }
 
-/// The warnings about the ways through a function: what nothing writes before it is read, what nothing leads to.
+/// The warnings about the control flow of a function: registers that are read before any write, and
+/// unreachable code.
 #[salsa::tracked(returns(ref))]
 pub fn flow_warnings(db: &dyn Db, func: Func) -> Vec<Diagnostic> {
     if has_errors(db, func) { Vec::new() } else { flow::warnings(ast(db, func), checked(db, func)) }
 }
 
-/// Whether a function's text has errors, so that nothing is to be made of it.
+/// Whether a function's text has errors, so that it is not compiled.
 fn has_errors(db: &dyn Db, func: Func) -> bool {
     is_damaged(db, func)
         || checked(db, func).findings.iter().any(|finding| finding.severity == Severity::Error)
 }
 
-/// What is not to be said of a function whose text is damaged.
+/// The errors that are not reported for a function whose text is damaged.
 const UNDECLARED: [Code; 3] = [codes::UNDECLARED_REGISTER, codes::UNDECLARED_SYMBOL, codes::UNDECLARED_LABEL];
 
-/// The findings of the checker in a function, and what else it found out.
+/// The findings of the checker in a function, and the facts that it found.
 #[salsa::tracked(returns(ref))]
 pub fn checked(db: &dyn Db, func: Func) -> Checked {
     let mut found = check::examine(ast(db, func), environment(db, func));
     if is_damaged(db, func) {
-        // Declarations may be among the statements that the parser had to leave out.
+        // The parser may have left out declarations.
         found.findings.retain(|finding| !UNDECLARED.contains(&finding.code));
     }
     found
 }
 
-/// The SSA form as the program was written.
+/// The SSA form of the function as it was written.
 #[salsa::tracked(returns(ref))]
 pub fn built(db: &dyn Db, func: Func) -> Arc<Stage<ir::Function>> {
     if has_errors(db, func) || !func.has_body(db) {
@@ -183,7 +187,8 @@ pub fn ssa(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<ir::Function>
             if !unsuited.is_empty() {
                 return Stage::of(Err(unsuited));
             }
-            // Only the options that these passes read: another heuristic leaves their product valid.
+            // Only the options that these passes read: with another heuristic their product stays
+            // valid.
             let settings = CodeSettings {
                 arch: arch(db, func.file(db), options),
                 opt: options.opt(db),
@@ -214,7 +219,8 @@ pub fn mir(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<Mir<VReg>>> {
     }
 }
 
-/// The settings of a function's passes from machine IR on, with so many general registers at most.
+/// The settings of a function's passes from machine IR on, with at most this many general
+/// registers.
 pub(crate) fn settings(db: &dyn Db, func: Func, options: Options, max_regs: u32) -> CodeSettings {
     CodeSettings {
         arch: arch(db, func.file(db), options),
@@ -227,7 +233,7 @@ pub(crate) fn settings(db: &dyn Db, func: Func, options: Options, max_regs: u32)
     }
 }
 
-/// The same with as many registers as the options and the function's own bounds allow.
+/// The same settings, with as many registers as the options and the function's own bounds allow.
 pub fn code_settings(db: &dyn Db, func: Func, options: Options) -> CodeSettings {
     let max_regs = match &ssa(db, func, options).value {
         Some(ssa) => register_limit(&ssa.bounds, arch(db, func.file(db), options), options.max_regs(db)),
@@ -236,8 +242,8 @@ pub fn code_settings(db: &dyn Db, func: Func, options: Options) -> CodeSettings 
     settings(db, func, options, max_regs)
 }
 
-/// The finished code of a kernel: allocated, scheduled, with control codes, and with what it calls. A device function
-/// has none of its own, but [`device_code`](crate::callees::device_code).
+/// The finished code of a kernel: allocated, scheduled, with control codes and callees. For a
+/// device function see [`device_code`](crate::callees::device_code).
 #[salsa::tracked(returns(ref))]
 pub fn code(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<FuncCode>> {
     if func.kind(db) == ItemKind::Func {
@@ -259,7 +265,7 @@ pub fn code(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<FuncCode>> {
     }
 }
 
-/// A kernel's code before what it calls is put behind it.
+/// A kernel's code before its callees are appended.
 #[salsa::tracked(returns(ref))]
 fn own_code(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<FuncCode>> {
     let Some(mir) = &mir(db, func, options).value else { return Stage::nothing() };

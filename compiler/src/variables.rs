@@ -1,6 +1,8 @@
-//! The variables of a module in its cubin: also those that no kernel names, for which the host may ask by name.
+//! The variables of a module in its cubin, including those that no kernel names: the host may look
+//! them up by name.
 //!
-//! A function's code names variables as its SSA does. Here they come from the declarations alone.
+//! A function's code names variables as its SSA does. The names here come from the declarations
+//! alone.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +25,7 @@ use crate::module::{ModuleName, definition, module_variables, signature};
 use crate::output::{MOST_FINDINGS, locate_in};
 use crate::render::Located;
 
-/// How other files see each variable of a module.
+/// The binding by which other files see each variable of a module.
 pub(crate) fn bindings(db: &dyn Db, file: SourceFile) -> BTreeMap<String, Binding> {
     let binding = |variable: &env::Variable| match variable.linkage {
         None => Binding::Local,
@@ -33,8 +35,8 @@ pub(crate) fn bindings(db: &dyn Db, file: SourceFile) -> BTreeMap<String, Bindin
     module_variables(db, file).iter().map(|(name, variable)| (name.to_string(), binding(variable))).collect()
 }
 
-/// The constant and global variables that none of the kernels names. One that holds the address of a function is not among
-/// them: the code of a function is part of the kernels that name it.
+/// The constant and global variables that no kernel names. A variable that holds the address of a
+/// function is not among them: the code of a function is part of the kernels that name it.
 pub(crate) fn unnamed(db: &dyn Db, file: SourceFile, kernels: &[&FuncCode]) -> Vec<Variable> {
     let all = module_variables(db, file);
     let named = kernels.iter().flat_map(|code| &code.program.variables);
@@ -49,7 +51,8 @@ pub(crate) fn unnamed(db: &dyn Db, file: SourceFile, kernels: &[&FuncCode]) -> V
     rest.filter_map(|(name, variable)| declared(name, variable)).collect()
 }
 
-/// A variable as its declaration describes it. One in global memory needs no place for its address, since no code names it.
+/// A variable as its declaration describes it. A variable in global memory needs no address, since
+/// no code names it.
 fn declared(name: &str, variable: &env::Variable) -> Option<Variable> {
     let (section, place) = match variable.space {
         Space::Const => (Section::Constant, variable.place?),
@@ -60,7 +63,8 @@ fn declared(name: &str, variable: &env::Variable) -> Option<Variable> {
     Some(placed(section, place, name, [variable.size, variable.align], initial))
 }
 
-/// The variables that hold the address of what is no variable of the module, or that of a variable which does.
+/// The variables that hold an address of something that is not a variable of the module, directly
+/// or through the variables that they point to.
 fn pointing_elsewhere(all: &indexmap::IndexMap<Name, env::Variable>) -> FxHashSet<&str> {
     let mut holders: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
     let mut open: Vec<&str> = Vec::new();
@@ -84,7 +88,7 @@ fn pointing_elsewhere(all: &indexmap::IndexMap<Name, env::Variable>) -> FxHashSe
     lost
 }
 
-/// The initialisers with addresses of what the module does not have.
+/// The initialisers with addresses of symbols that the module lacks.
 pub(crate) fn missing_targets(db: &dyn Db, file: SourceFile, what: Missing) -> Vec<Located> {
     let mut lacking: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
     for (name, variable) in module_variables(db, file) {
@@ -101,7 +105,7 @@ pub(crate) fn missing_targets(db: &dyn Db, file: SourceFile, what: Missing) -> V
     if lacking.is_empty() {
         return found;
     }
-    // Only now is it worth while to look where they stand.
+    // Spans are computed only when something is missing.
     for (item, &offset) in items(db, file).others.iter().zip(&places(db, file).others) {
         if item.kind != ItemKind::Variable || found.len() > MOST_FINDINGS {
             continue;
@@ -118,7 +122,7 @@ pub(crate) fn missing_targets(db: &dyn Db, file: SourceFile, what: Missing) -> V
     found
 }
 
-/// What is missing that an address needs.
+/// The part that an address needs and that is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
     /// A declaration.

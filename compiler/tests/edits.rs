@@ -1,10 +1,10 @@
-//! A file that was edited is the same to the queries as one that has had its text from the start.
+//! To the queries, an edited file equals a file that has had the same text from the start.
 
 use proptest::prelude::*;
 use ptxc_compiler::items::{Func, items};
 use ptxc_compiler::{Database, File, SourceFile};
 
-/// What the queries see of a function.
+/// The state of a function as queries see it.
 fn seen(db: &Database, func: Func) -> (String, String, bool, u32, u32) {
     let (name, text) = (func.name(db).to_string(), func.text(db).to_string());
     (format!("{:?} {name}", func.kind(db)), text, func.has_body(db), func.index(db), func.offset(db))
@@ -45,7 +45,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn edits_leave_what_a_new_file_would_have(
+    fn edits_give_the_state_of_a_new_file(
         start in prop::collection::vec(prop::sample::select(PIECES), 0..12),
         edits in prop::collection::vec(
             (any::<prop::sample::Index>(), 0usize..40, prop::collection::vec(prop::sample::select(PIECES), 0..3), any::<bool>()),
@@ -73,7 +73,7 @@ proptest! {
 const TWO: &str = ".version 9.0\n.target sm_90\n.entry a() { ret; }\n.entry b(.param .u32 n) { ret; }\n.func c() { ret; }\n";
 
 #[test]
-fn a_change_names_the_kernels_that_are_not_what_they_were() {
+fn a_change_names_the_changed_kernels() {
     let mut db = Database::default();
     let mut file = File::new(&db, "k.ptx", TWO);
     let mut change = |from: &str, to: &str| {
@@ -93,7 +93,7 @@ fn a_change_names_the_kernels_that_are_not_what_they_were() {
 }
 
 #[test]
-fn functions_that_are_gone_are_used_again() {
+fn removed_functions_are_reused() {
     let mut db = Database::default();
     let mut file = File::new(&db, "k.ptx", TWO);
     let of = |db: &Database, file: &File| items(db, file.source()).functions.clone();

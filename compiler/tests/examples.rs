@@ -1,8 +1,8 @@
-//! The examples do what they say.
+//! The examples run and print the expected output.
 
 use std::process::Command;
 
-/// What an example prints; `cargo test` builds it beside the test.
+/// The output of an example; `cargo test` builds it next to the test.
 fn printed(example: &str, words: &[&str]) -> String {
     let test = std::env::current_exe().expect("the test has a path");
     let folder = test.parent().and_then(|deps| deps.parent()).expect("it is in target/PROFILE/deps");

@@ -1,15 +1,16 @@
-//! The memory that compilation takes grows no faster than the kernel, whatever its shape.
+//! The memory that compilation takes grows no faster than the kernel, for kernels of any shape.
 //!
-//! Each shape is compiled in several sizes. The test counts all bytes that the check and the passes ever ask for, so it
-//! finds a walk over all paths or a table of pairs without a clock. The first sizes are so small that the test fails in
-//! seconds even if memory doubles with each step of a chain.
+//! Each shape is compiled in several sizes. The test counts all bytes that the checks and the
+//! passes ever allocate, so it finds a walk over all paths or a table of pairs without measuring
+//! time. The first sizes are small enough that the test fails within seconds even if memory doubles
+//! with each step of a chain.
 
 use std::fmt::Write;
 
 use ptxc_compiler::{Database, File, Options, diagnostics, lower};
 use ptxc_sass::text::Style;
 
-/// A kernel with `%r`, a thread's number, and `%n`, a parameter.
+/// A kernel with `%r` (the thread's number) and `%n` (a parameter).
 fn kernel(declared: &str, body: &str) -> String {
     format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u32 n)\n{{\n\
@@ -18,7 +19,7 @@ fn kernel(declared: &str, body: &str) -> String {
     )
 }
 
-/// A text for each number below `n`.
+/// The texts for all numbers below `n`, concatenated.
 fn each(n: usize, one: impl Fn(usize) -> String) -> String {
     (0..n).fold(String::new(), |mut all, at| {
         write!(all, "{}", one(at)).expect("a string takes all");
@@ -38,7 +39,7 @@ fn two_chains(n: usize, condition: &str, inside: &str) -> String {
     format!("mov.u32 %t, %n;\n@{condition} bra E;\n{one}bra J;\nE:\n{other}J:\nadd.u32 %s, %s, %t;\n")
 }
 
-/// How many bytes compilation asks for.
+/// The number of bytes that compilation allocates.
 fn bytes(text: &str) -> u64 {
     let asked = allocation_counter::measure(|| {
         let db = Database::default();
@@ -50,7 +51,8 @@ fn bytes(text: &str) -> u64 {
     asked.bytes_total
 }
 
-/// Compiles a shape in sizes up to that one; each may take a quarter more than its share.
+/// Compiles a shape in sizes up to `most`; each may take a quarter more than its proportional
+/// share.
 fn check(most: usize, shape: impl Fn(usize) -> String) {
     let mut before: Option<(usize, u64)> = None;
     for size in [8, 16, 64, 250, 1000].into_iter().filter(|&size| size <= most) {

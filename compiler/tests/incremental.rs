@@ -1,5 +1,5 @@
-//! After an edit only what the edit touches is computed again. Each test counts, from the database's event
-//! log, how often each query ran.
+//! After an edit only the results that the edit affects are computed again. Each test counts, in
+//! the database's event log, how often each query ran.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use ptxc_compiler::{Database, File, Options, SourceFile, diagnostics, lower};
 use ptxc_sass::text::Style;
 use salsa::Setter;
 
-/// From the tree without positions to the code: what "lowering" is.
+/// The queries from the tree without positions to the code, which these tests call lowering.
 const LOWERING: &[&str] = &["flow_warnings", "built", "barrier_warnings", "ssa", "mir", "code"];
 
 fn kernel(name: &str, addend: u32) -> String {
@@ -38,7 +38,7 @@ struct Session {
 }
 
 impl Session {
-    /// Compiles a file, and starts to count.
+    /// Compiles a file, and starts counting.
     fn new(text: &str) -> Session {
         let session = Session::uncompiled(text);
         session.compile();
@@ -58,7 +58,7 @@ impl Session {
         lower(&self.db, self.file.source(), self.options, &Style::default(), false)
     }
 
-    /// Compiles again after an edit; how often each query ran.
+    /// Compiles again after an edit; returns how often each query ran.
     fn edit(&mut self, text: &str) -> BTreeMap<String, usize> {
         self.file.replace(&mut self.db, text);
         self.recompile()
@@ -125,7 +125,7 @@ fn moving_a_kernel_runs_nothing_of_the_lowering() {
 }
 
 #[test]
-fn a_changed_signature_runs_its_callers_again_and_nobody_else() {
+fn a_changed_signature_recompiles_only_its_callers() {
     let callee = |ty: &str| format!(".func callee(.param .{ty} x)\n{{\n\tret;\n}}\n");
     let caller = |name: &str| {
         format!(
@@ -143,7 +143,7 @@ fn a_changed_signature_runs_its_callers_again_and_nobody_else() {
     for stage in ["ssa", "mir", "code"] {
         assert!(of(&counts, stage) <= 3, "{stage}: {counts:?}");
     }
-    // A change in the callee's body concerns nobody else.
+    // A change in the callee's body affects no other function.
     let inner = text("b64").replace("(.param .b64 x)\n{\n", "(.param .b64 x)\n{\n\t.reg .b32 %r<2>;\n");
     let counts = session.edit(&inner);
     assert_eq!(of(&counts, "checked"), 1, "{counts:?}");
@@ -161,7 +161,7 @@ fn another_heuristic_runs_the_last_stage_alone() {
 }
 
 #[test]
-fn threads_do_not_change_what_comes_out() {
+fn threads_do_not_change_the_output() {
     let text = file_of(&hundred());
     let one = Session::new(&text).compile();
     let db = Database::default();
@@ -189,7 +189,7 @@ fn a_routine_is_compiled_once_for_all_kernels_and_edits() {
     assert_eq!((of(&after, "routine_code"), of(&after, "code")), (0, 1), "{after:?}");
 }
 
-/// A kernel that updates a vector, under a target that has no such thing.
+/// A kernel that updates a vector, for a target without that feature.
 fn vector_kernel(name: &str, offset: u32) -> String {
     format!(
         ".visible .entry {name}(.param .u64 p)\n{{\n\t.reg .f32 %f<3>;\n\t.reg .b64 %rd<2>;\n\
@@ -199,7 +199,7 @@ fn vector_kernel(name: &str, offset: u32) -> String {
 }
 
 #[test]
-fn what_is_split_is_said_once_an_instruction_and_again_only_of_what_was_edited() {
+fn each_split_instruction_has_one_note_and_only_edited_functions_are_noted_again() {
     let header = ".version 8.1\n.target sm_80\n.address_size 64\n";
     let text = |kernels: &[String]| format!("{header}\n{}", kernels.join("\n"));
     let mut kernels: Vec<String> = (0..10).map(|n| vector_kernel(&format!("k{n}"), 0)).collect();
@@ -212,7 +212,7 @@ fn what_is_split_is_said_once_an_instruction_and_again_only_of_what_was_edited()
     assert_eq!(before.len(), 10);
     assert!(before.iter().all(|(code, _)| code == "E0119"));
 
-    // The notes move with the text, and are not made anew.
+    // The notes move with the text and are not recomputed.
     let moved = session.edit(&format!("// A comment.\n{}", text(&kernels)));
     assert_eq!(of(&moved, "splits"), 0);
     let comment = "// A comment.\n".len() as u32;
@@ -224,7 +224,7 @@ fn what_is_split_is_said_once_an_instruction_and_again_only_of_what_was_edited()
     assert_eq!(of(&edited, "splits"), 1);
     assert_eq!(notes(&session), before);
 
-    // The strict get errors instead.
+    // In strict mode they are errors instead.
     session.options.set_strict(&mut session.db).to(true);
     let strict = notes(&session);
     assert_eq!(strict.len(), 10);
@@ -232,7 +232,7 @@ fn what_is_split_is_said_once_an_instruction_and_again_only_of_what_was_edited()
 }
 
 #[test]
-fn aggregation_is_part_of_what_decides_the_code() {
+fn aggregation_is_a_setting_of_the_code() {
     let kernel = ".visible .entry k(.param .u64 p)\n{\n\t.reg .b64 %rd<2>;\n\tld.param.u64 %rd1, [p];\n\
                   \tred.global.add.u32 [%rd1], 1;\n\tret;\n}\n";
     let mut session = Session::new(&file_of(&[kernel.to_string()]));
@@ -243,7 +243,8 @@ fn aggregation_is_part_of_what_decides_the_code() {
     assert_ne!(session.compile(), each);
 }
 
-/// Kernels that call a function in one arm of a branch, which decides how lanes meet behind it.
+/// Kernels that call a function in one arm of a branch; the function decides how lanes meet after
+/// the branch.
 fn callers_of(body: &str) -> String {
     let function = format!(
         ".func (.param .b32 r) f(.param .b32 a)\n{{\n\t.reg .b32 %r<4>;\n\t.reg .pred %p<2>;\n\tld.param.b32 %r1, [a];\n\
@@ -265,11 +266,11 @@ fn callers_of(body: &str) -> String {
 fn an_edit_in_a_callee_that_leaves_its_summary_compiles_no_caller() {
     let mut session = Session::new(&callers_of("\tadd.u32 %r1, %r1, 5;\n"));
     let after = session.edit(&callers_of("\tadd.u32 %r1, %r1, 6;\n"));
-    // The callee alone; what calls it is linked again.
+    // Only the callee is compiled again; its callers are linked again.
     assert_eq!((of(&after, "mir"), of(&after, "device_code")), (1, 1), "{after:?}");
     assert_eq!((of(&after, "own_code"), of(&after, "code")), (0, 10), "{after:?}");
 
-    // Its lanes now wait for lanes that may be elsewhere, so that callers bring theirs together in another way.
+    // Its lanes now wait for lanes that may be elsewhere, so callers reconverge in another way.
     let vote = "\tsetp.gt.u32 %p1, %r1, 3;\n\tvote.sync.ballot.b32 %r1, %p1, -1;\n";
     let after = session.edit(&callers_of(vote));
     assert_eq!((of(&after, "mir"), of(&after, "own_code")), (11, 10), "{after:?}");
@@ -292,15 +293,16 @@ fn where_lanes_meet_is_compiled_again_only_if_they_may_meet_elsewhere() {
         callers_of(body) + voting
     };
     let mut session = Session::new(&file(&vote("all")));
-    // The function, and the kernel that executes the same now; the others wait for nobody themselves.
+    // The function, and the kernel that now executes the same operation; the other kernels have no
+    // waits of their own.
     let after = session.edit(&file(&vote("any")));
     assert_eq!((of(&after, "elsewhere"), of(&after, "mir")), (2, 2), "{after:?}");
 
-    // Another vote of the same kind: what each executes in common stays as it is.
+    // Another vote of the same kind: the common kinds of each function stay the same.
     let after = session.edit(&file(&(vote("any") + &vote("any"))));
     assert_eq!((of(&after, "elsewhere"), of(&after, "mir"), of(&after, "own_code")), (1, 1, 0), "{after:?}");
 
-    // Nothing about lanes.
+    // An edit that does not affect lanes.
     let after = session.edit(&file(&(vote("any") + &vote("any") + "\tadd.u32 %r1, %r1, 6;\n")));
     assert_eq!(
         (of(&after, "common_kinds"), of(&after, "mir"), of(&after, "own_code")),

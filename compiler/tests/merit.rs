@@ -20,7 +20,7 @@ fn blocks_weighted_with_their_frequency_sum_to_the_kernel() {
             let list = blocks(program);
             let cycles = static_cycles(program, &list);
             let frequency = |at: u32| program.frequency.get(at as usize).copied().unwrap_or(Program::ONCE);
-            // Blocks of the machine IR that became one may have had other estimates.
+            // Merged blocks of the machine IR may have had different estimates.
             let is_uniform =
                 |block: &Block| block.range().all(|at| frequency(at as u32) == frequency(block.start));
             if !list.iter().all(is_uniform) {

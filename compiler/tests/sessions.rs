@@ -1,4 +1,4 @@
-//! A session says after any edits what a new one says of the same text.
+//! After any edits, the output of a session equals that of a new session for the same text.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -13,7 +13,8 @@ fn kernel(name: &str, body: &str) -> String {
     format!(".entry {name}(.param .u64 p)\n{{\n\t.reg .b32 %r<9>;\n\t.reg .b64 %rd<9>;\n{body}\tret;\n}}\n")
 }
 
-/// Bodies of which each is another case: plain, with a warning, with an error, with a call, without an end, and so on.
+/// Bodies that each cover another case: plain, with a warning, with an error, with a call, without
+/// an end, and so on.
 const BODIES: &[&str] = &[
     "\tld.param.u64 %rd1, [p];\n\tst.global.u32 [%rd1], 7;\n",
     "\tmov.u32 %r1, %tid.x;\n\tmov.u64 %rd2, x;\n\tst.global.u32 [%rd2], %r1;\n",
@@ -61,7 +62,7 @@ proptest! {
 }
 
 #[test]
-fn an_update_names_what_it_compiled_and_what_came_out_otherwise() {
+fn an_update_names_the_compiled_and_the_changed_kernels() {
     let text = format!("{HEADER}{}{}", kernel("a", BODIES[0]), kernel("b", BODIES[1]));
     let mut session = Session::new("k.ptx", text.as_str(), Settings::default());
     session.count_queries();
@@ -74,7 +75,7 @@ fn an_update_names_what_it_compiled_and_what_came_out_otherwise() {
     assert_eq!((update.lowered.join(" "), update.changed.join(" ")), ("a".into(), "a".into()));
     assert_eq!(update.queries["code"], 1);
 
-    // Another name of a register makes the same SSA.
+    // A renamed register gives the same SSA.
     session.replace(&text.replace("], 7", "], 8").replace("%rd2", "%rd3"));
     let update = session.update().unwrap();
     assert_eq!((update.queries["built"], update.lowered.len()), (1, 0), "{update:?}");
@@ -86,7 +87,7 @@ fn an_update_names_what_it_compiled_and_what_came_out_otherwise() {
 }
 
 #[test]
-fn functions_come_out_the_same_on_many_threads_and_on_one() {
+fn many_threads_give_the_same_functions_as_one() {
     let kernels: Vec<String> = (0..40).map(|n| kernel(&format!("k{n}"), BODIES[n % BODIES.len()])).collect();
     let text = format!("{HEADER}.func helper() {{ ret; }}\n{}", kernels.concat());
     let on = |threads: usize| {
@@ -122,7 +123,7 @@ fn an_update_can_be_stopped_and_the_next_one_finishes_it() {
         let update = session.update();
         (update, stopping.join().unwrap().elapsed())
     });
-    // How soon, a benchmark measures; here it is enough that the work was left.
+    // A benchmark measures how soon; this test only checks that the work was abandoned.
     assert_eq!(update, Err(Interrupted), "{waited:?}");
     assert_eq!(session.code("long"), None);
     session.replace(&long_kernel(20));

@@ -1,8 +1,9 @@
-//! More results in uniform registers than there are: in code that lanes execute apart each keeps its register to itself.
+//! More results in uniform registers than exist: in code that lanes execute apart, each result
+//! occupies its register alone.
 
 use ptxc_compiler::{Settings, compile};
 
-/// A result that is spilled to a general register, which is also where the code wants it, needs no copy.
+/// A result that is spilled to the general register where the code wants it needs no copy.
 #[test]
 fn results_that_go_to_general_registers_at_once() {
     for opt in 0..=3 {

@@ -1,8 +1,9 @@
-//! Makes the instruction table of `check` ready: reads the rows in `src/check/instructions/*.txt` and writes them as Rust, so
-//! that a program finds them as data. Reading them when it starts takes a tenth of the time of a small kernel.
+//! Prepares the instruction table of `check`: reads the rows in `src/check/instructions/*.txt` and
+//! writes them as Rust, so that the program has them as data. Reading them at startup would take a
+//! tenth of the time of a small kernel.
 //!
-//! `build_names.rs` writes the enums of instructions and modifiers. What a row means is in `check::table`; the modules here are
-//! those of the crate.
+//! `build_names.rs` writes the enums of instructions and modifiers. `check::table` describes the
+//! rows; the modules here are those of the crate.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -22,7 +23,8 @@ mod check {
     pub mod scalar;
 
     pub mod table {
-        /// The names of instructions and modifiers. This program writes enums from them; the crate has the enums instead.
+        /// The names of instructions and modifiers. The build script writes enums from them; the
+        /// crate has the enums instead.
         pub mod names {
             #[derive(Clone, Copy, Debug, PartialEq, Eq)]
             pub struct Mnemonic(pub &'static str);
@@ -82,27 +84,27 @@ fn generate() -> Result<(), String> {
         println!("cargo::rerun-if-changed={source}");
     }
     let folder = Path::new("src/check/instructions");
-    let said = |path: &Path| {
+    let error_at = |path: &Path| {
         let path = path.display().to_string();
         move |error: std::io::Error| format!("{path}: {error}")
     };
     let mut files = Vec::new();
     for name in FILES {
         let path = folder.join(format!("{name}.txt"));
-        let text = std::fs::read_to_string(&path).map_err(said(&path))?;
+        let text = std::fs::read_to_string(&path).map_err(error_at(&path))?;
         files.push((name, &*text.leak()));
     }
-    let there = std::fs::read_dir(folder).map_err(said(folder))?.count();
+    let there = std::fs::read_dir(folder).map_err(error_at(folder))?.count();
     if there != FILES.len() {
         return Err(format!("{}: {there} files, and {} in `build.rs`", folder.display(), FILES.len()));
     }
     let kinds = Path::new("src/check/table/modifiers.txt");
-    let kinds = std::fs::read_to_string(kinds).map_err(said(kinds))?;
+    let kinds = std::fs::read_to_string(kinds).map_err(error_at(kinds))?;
     let rows = rows(&files)?;
     let out = std::env::var("OUT_DIR").map_err(|error| format!("OUT_DIR: {error}"))?;
     for (name, text) in [("rows.rs", source(&rows)), ("names.rs", names::source(&rows, &kinds)?)] {
         let out = Path::new(&out).join(name);
-        std::fs::write(&out, text).map_err(said(&out))?;
+        std::fs::write(&out, text).map_err(error_at(&out))?;
     }
     Ok(())
 }
@@ -131,10 +133,10 @@ fn source(rows: &[Row]) -> String {
     out
 }
 
-/// Why text can be written without an error.
+/// The reason that writing text can't fail.
 const FITS: &str = "a string takes all";
 
-/// The lists of alternatives so far: most stand in many rows.
+/// The lists of alternatives so far: most occur in many rows.
 #[derive(Default)]
 struct Lists {
     choices: Vec<&'static [Choice]>,

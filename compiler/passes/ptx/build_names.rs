@@ -6,7 +6,7 @@ use std::fmt::Write;
 use crate::FITS;
 use crate::check::table::row::Row;
 
-/// The most groups of a row: the translation has a bit for each modifier.
+/// The most groups of a row: the translation has one bit for each modifier.
 const MOST_GROUPS: usize = 32;
 
 /// The source of the enums for these rows, with the kinds of modifiers of `modifiers.txt`.
@@ -43,14 +43,15 @@ pub fn source(rows: &[Row], kinds: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// The variant for a name: `MbarrierTestWait` for `mbarrier.test_wait`. A name that begins with a digit gets an `X`.
+/// The variant for a name: `MbarrierTestWait` for `mbarrier.test_wait`. A name that begins with a
+/// digit gets an `X`.
 pub fn variant(name: &str) -> String {
     let mut out = String::new();
     for word in name.split(['.', ':', '_']) {
         let mut chars = word.chars();
         let Some(first) = chars.next() else { continue };
         if first.is_ascii_digit() {
-            // Digits after digits would read as one number.
+            // Otherwise two numbers would read as one.
             out.push_str(match out.chars().last() {
                 None => "X",
                 Some(last) if last.is_ascii_digit() => "_",

@@ -10,7 +10,8 @@ use ptxc_syntax::ast;
 use crate::Halt;
 use crate::run::verified_ssa;
 
-/// The SSA form of a function as it was written. `resolved` holds what the check of the same function found about its names.
+/// The SSA form of a function as it was written. `resolved` holds what the check of the same
+/// function found about its names.
 ///
 /// # Errors
 /// Every construct that has no SSA form yet.

@@ -1,4 +1,5 @@
-//! What passes know besides the function itself: settings, callees, and analyses that earlier passes left valid.
+//! What passes know besides the function itself: settings, callees, and analyses that earlier
+//! passes left valid.
 
 use std::borrow::Cow;
 

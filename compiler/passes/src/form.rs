@@ -81,7 +81,7 @@ impl Form {
     pub fn into_ssa(self) -> Function {
         match self {
             Form::Ssa(func) => *func,
-            other => panic!("SSA IR was expected, and this is {}", other.stage()),
+            other => panic!("expected SSA IR, found {}", other.stage()),
         }
     }
 
@@ -92,7 +92,7 @@ impl Form {
     pub fn into_machine(self) -> Mir<VReg> {
         match self {
             Form::Machine(mir) => *mir,
-            other => panic!("machine IR was expected, and this is {}", other.stage()),
+            other => panic!("expected machine IR, found {}", other.stage()),
         }
     }
 
@@ -103,7 +103,7 @@ impl Form {
     pub fn into_program(self) -> FuncCode {
         match self {
             Form::Program(code) => *code,
-            other => panic!("a program was expected, and this is {}", other.stage()),
+            other => panic!("expected a program, found {}", other.stage()),
         }
     }
 }

@@ -19,7 +19,8 @@ pub const HAZARD: Code = Code(992);
 /// A heuristic returned an order that breaks a dependence.
 pub const ILLEGAL_ORDER: Code = Code(903);
 
-/// The diagnostics that explain why there is no product. The list is empty if the observer stopped the run.
+/// The diagnostics that explain why there is no product. The list is empty if the observer stopped
+/// the run.
 pub type Halt = Vec<Diagnostic>;
 
 /// A check failed after a pass.
@@ -35,8 +36,8 @@ pub(crate) fn contradiction(
 ) -> Halt {
     let list: Vec<String> = errors.into_iter().take(3).map(|error| error.to_string()).collect();
     let diagnostic =
-        Diagnostic::error(code, NodeId(0), format!("{pass} left wrong code: {}", list.join("; ")));
-    vec![diagnostic.note("this is an error in ptxc, not in the kernel; nothing was written")]
+        Diagnostic::error(code, NodeId(0), format!("{pass} produced wrong code: {}", list.join("; ")));
+    vec![diagnostic.note("this is a bug in ptxc, not in the kernel; no output was written")]
 }
 
 /// A heuristic broke a dependence in a scheduling pass.
@@ -45,20 +46,23 @@ pub(crate) fn illegal_order(pass: &str, error: &IllegalOrder) -> Halt {
     vec![Diagnostic::error(ILLEGAL_ORDER, NodeId(0), message)]
 }
 
-/// The subject of a message that concerns no instruction of the function's text, until the function's name is known.
+/// The subject of a message that concerns no single instruction, until the function's name is
+/// known.
 const UNNAMED: &str = "a function like this";
 
 /// An operation has no lowering.
 pub(crate) fn unsupported(what: Unsupported) -> Diagnostic {
     match source_node(what.loc) {
-        // `name_unsupported` replaces the subject by the instruction as the function's text spells it.
+        // `name_unsupported` replaces the subject by the instruction as the function's text spells
+        // it.
         Some(node) => Diagnostic::unsupported(node, "this instruction").note(what.why),
         None => Diagnostic::unsupported(NodeId(0), UNNAMED).note(what.why),
     }
 }
 
-/// Rewrites diagnostics about operations without lowering, so that they name the instruction as the function's text spells
-/// it. The passes that find them know only the operations that the instruction became.
+/// Rewrites diagnostics about operations without lowering, so that they name the instruction as the
+/// function's text spells it. The passes that find them know only the operations that the
+/// instruction became.
 pub fn name_unsupported(function: &ast::Function, halt: Halt) -> Halt {
     let mut halt = halt;
     for diagnostic in halt.iter_mut().filter(|diagnostic| diagnostic.code == UNSUPPORTED) {

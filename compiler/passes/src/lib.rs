@@ -1,8 +1,9 @@
 //! The order of the passes of ptxc, as data, and the runner that takes a function through them.
 //!
-//! [`PASSES`] lists every pass with its stage, its optimization level, its function and the analyses that it needs.
-//! [`run`] takes a [`Form`] of a function through a [`Span`] of that list. The compiler's queries, `ptxc opt`, the options
-//! that print, time or stop passes, the runtime routines and the library all call it, so the order exists once.
+//! [`PASSES`] lists every pass with its stage, its optimization level, its function and the
+//! analyses that it needs. [`run`] takes a [`Form`] of a function through a [`Span`] of that list.
+//! The compiler's queries, `ptxc opt`, the options that print, time or stop passes, the runtime
+//! routines and the library all call it, so the order exists once.
 //!
 //! The passes themselves live in crates by stage: [`ptxc_ptx`], [`ptxc_ssa`] and [`ptxc_codegen`].
 //!

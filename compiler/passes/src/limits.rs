@@ -1,26 +1,29 @@
-//! How large a function may be that is lowered.
+//! Limits on the size of a function that is lowered.
 //!
-//! All passes take about as long as the function is, some of them a few times as long where blocks are many: two seconds and half a
-//! gigabyte for a hundred thousand instructions. So a bound of instructions and blocks is one of time and memory. The bounds are far above what
-//! compilers write.
+//! The time of most passes is linear in the size of the function; some take a few times as long if
+//! there are many blocks. A hundred thousand instructions take two seconds and half a gigabyte. A
+//! limit on instructions and blocks therefore limits time and memory. The limits are far above the
+//! sizes that compilers write.
 
 use ptxc_ir::Function;
 use ptxc_ptx::diagnostic::Diagnostic;
 use ptxc_syntax::NodeId;
 
-/// The most instructions of a function as it is written.
+/// The most instructions of a function as written.
 pub const WRITTEN: usize = 1_000_000;
-/// The most when each of them is one that the machine has. Of a division there are dozens.
+/// The most instructions after legalization, when each exists on the machine. A division becomes
+/// dozens of them.
 pub const LEGAL: usize = 2_000_000;
-/// The most blocks of either.
+/// The most blocks, as written or after legalization.
 const BLOCKS: usize = 200_000;
-/// The most edges of all `brx.idx` together: a table in a line of text has as many for each branch that takes it.
+/// The most edges of all `brx.idx` together: each branch that names a table has as many edges as
+/// the table has entries, and a table is one line of text.
 const TABLE_EDGES: usize = 40_000;
 
-/// Whether a function is small enough to be lowered, with at most so many instructions.
+/// Checks that a function is small enough to be lowered and has at most `most` instructions.
 ///
 /// # Errors
-/// What it has too many of.
+/// The limit that it exceeds.
 pub fn check(func: &Function, most: usize) -> Result<(), Vec<Diagnostic>> {
     let blocks = func.layout.len();
     let insts: usize = func.layout.iter().map(|&block| func.blocks[block].insts.len()).sum();
@@ -34,7 +37,7 @@ pub fn check(func: &Function, most: usize) -> Result<(), Vec<Diagnostic>> {
     match excess.iter().find(|(count, most, _)| count > most) {
         None => Ok(()),
         Some((count, most, what)) => {
-            let message = format!("a function of {count} {what}, with more than {most} of them,");
+            let message = format!("a function of {count} {what} (more than {most})");
             Err(vec![Diagnostic::unsupported(NodeId(0), message)])
         }
     }
@@ -55,9 +58,6 @@ mod tests {
         };
         assert_eq!(check(&of(99), 100), Ok(()));
         let found = check(&of(100), 100).expect_err("it is too large");
-        assert_eq!(
-            found[0].message,
-            "a function of 101 instructions, with more than 100 of them, is not supported yet"
-        );
+        assert_eq!(found[0].message, "a function of 101 instructions (more than 100) is not supported yet");
     }
 }

@@ -1,9 +1,10 @@
 //! Functions that call each other, taken through passes together and without a database.
 //!
-//! In: forms of functions, by name. Out: each form after the passes, or its program. A function's code depends on what its
-//! callees destroy, so callees are compiled first, with as many registers as their caller. A function knows nothing of
-//! callees that call it in turn. Linear in the code that is compiled: each function once for each register limit. A chain of
-//! calls of any length takes no more stack than one call.
+//! In: forms of functions, by name. Out: each form after the passes, or its program. A function's
+//! code depends on what its callees destroy, so callees are compiled first, with as many registers
+//! as their caller. A function knows nothing of callees that call it in turn. Linear in the code
+//! that is compiled: each function once for each register limit. A chain of calls of any length
+//! takes no more stack than one call.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,11 +20,12 @@ use crate::halt::internal;
 use crate::run::{Silent, run, run_pass};
 use crate::{CodeSettings, Context, Form, Halt, Pass, Span, Stage, register_limit, routine_machine};
 
-/// The functions of a module, with the passes that take each of them and the settings that all are compiled with.
+/// The functions of a module, with the passes that take each of them and the settings that all are
+/// compiled with.
 pub struct Module<'a> {
     forms: BTreeMap<&'a str, &'a Form>,
-    /// For each function the number of its group. Functions that call each other have the same number, and other callees
-    /// have a smaller number than their caller.
+    /// For each function the number of its group. Functions that call each other have the same
+    /// number, and other callees have a smaller number than their caller.
     groups: BTreeMap<&'a str, usize>,
     passes: &'a [Pass],
     settings: &'a CodeSettings,
@@ -44,8 +46,8 @@ pub struct Failure {
 }
 
 impl<'a> Module<'a> {
-    /// A module of these functions, whose names differ. Without passes each function goes through all that its form is
-    /// before.
+    /// A module of these functions, whose names differ. Without passes each function goes through
+    /// all that its form is before.
     pub fn new(forms: &'a [Form], passes: &'a [Pass], settings: &'a CodeSettings) -> Module<'a> {
         let groups = groups(forms);
         let forms = forms.iter().map(|form| (form.name(), form)).collect();
@@ -115,7 +117,8 @@ impl<'a> Module<'a> {
         let function = form.name().to_string();
         let fails =
             |pass: &Pass, halt: Halt| Failure { function: function.clone(), pass: Some(pass.name), halt };
-        // Callees matter to code alone, and selection is the first to know which routines there are.
+        // Callees matter only to code, and selection is the first pass that knows which routines
+        // are called.
         let parts = passes.iter().position(|pass| pass.step.takes() != Stage::Ssa).unwrap_or(passes.len());
         let (first, second) = passes.split_at(parts);
         let mut form = form;
@@ -134,8 +137,8 @@ impl<'a> Module<'a> {
         Ok(form)
     }
 
-    /// Finishes the device functions that a function calls, directly or not: each after its own callees, so that no
-    /// function has to wait for another one.
+    /// Finishes the device functions that a function calls, directly or not: each after its own
+    /// callees, so that no function has to wait for another one.
     fn finish_callees(&mut self, form: &Form, settings: &CodeSettings) -> Result<(), Failure> {
         let is_finished = |name: &str| self.finished.contains_key(&(name.to_string(), settings.max_regs));
         let mut found: BTreeMap<&str, &Form> = BTreeMap::new();
@@ -155,9 +158,10 @@ impl<'a> Module<'a> {
         found.into_iter().try_for_each(|(_, callee)| self.device(callee, settings).map(drop))
     }
 
-    /// The programs of the functions and routines that a function calls: for a kernel, which is linked with them, all of
-    /// them, and for a function that is called its direct callees. Functions of its own group are left out: their code
-    /// would have to be there before its own.
+    /// The programs of the functions and routines that a function calls. A kernel is linked with
+    /// all its callees, direct or not; for a function that is called, only its direct callees are
+    /// needed. Functions of its own group are left out: their code would have to exist before its
+    /// own.
     fn callees(&mut self, form: &Form, settings: &CodeSettings) -> Result<Callees, Failure> {
         let group = self.groups.get(form.name()).copied();
         let is_linked = is_kernel(form);
@@ -199,7 +203,7 @@ impl<'a> Module<'a> {
         })
     }
 
-    /// The program of that symbol, which is made once for each register limit.
+    /// The program of that symbol, compiled once for each register limit.
     fn kept(
         &mut self,
         symbol: &str,
@@ -216,7 +220,8 @@ impl<'a> Module<'a> {
     }
 }
 
-/// The groups of functions that call each other, as the strongly connected components of the call graph.
+/// The groups of functions that call each other, as the strongly connected components of the call
+/// graph.
 fn groups(forms: &[Form]) -> BTreeMap<&str, usize> {
     let mut graph: DiGraphMap<&str, ()> = DiGraphMap::new();
     let calls: Vec<(&str, Vec<String>)> = forms.iter().map(|form| (form.name(), named(form))).collect();
@@ -244,7 +249,7 @@ fn is_kernel(form: &Form) -> bool {
     }
 }
 
-/// The functions that a form names, as symbols, without its own.
+/// The symbols of the functions that a form names, except for its own.
 fn named(form: &Form) -> Vec<String> {
     let mut names: Vec<String> = match form {
         Form::Ssa(func) => {

@@ -124,7 +124,7 @@ const FLOW: &[Analysis] = &[Analysis::Flow];
 const FLOW_AND_UNIFORMITY: &[Analysis] = &[Analysis::Flow, Analysis::Uniformity];
 const LIVENESS: &[Analysis] = &[Analysis::Liveness];
 
-/// What most passes share.
+/// The fields that most passes share.
 const BASE: Pass = Pass {
     name: "",
     level: 0,
@@ -176,7 +176,7 @@ pub static PASSES: [Pass; 20] = [
         level: 2,
         step: Step::Machine(machine::schedule_pre_ra),
         needs: LIVENESS,
-        // Another order changes nothing at the borders of blocks.
+        // Another order of instructions changes nothing at the borders of blocks.
         keeps: LIVENESS,
         ..BASE
     },
@@ -221,7 +221,8 @@ impl Pass {
         PASSES.iter().find(|pass| pass.name == name)
     }
 
-    /// The rules that `simplify`, `legalize` and `combine` consist of, as passes of their own, each name once.
+    /// The rules that `simplify`, `legalize` and `combine` consist of, as passes of their own, each
+    /// name once.
     pub fn rules() -> Vec<Pass> {
         let simplify = simplify::PASSES.iter().map(|&(name, rule)| (name, Step::SimplifyRule(rule)));
         let legalize = legalize::RULES.iter().map(|&(name, rule, _)| (name, Step::LegalizeRule(rule)));
@@ -252,7 +253,7 @@ impl Span {
     /// Machine IR to a program with its callees.
     pub const CODE: Span = Span::of("call-clobbers", "hazard-check");
 
-    /// A span between two passes of the order. A name that is misspelt does not compile.
+    /// A span between two passes of the order. A misspelt name does not compile.
     const fn of(first: &str, last: &str) -> Span {
         let span = Span { first: place(first), last: place(last) };
         assert!(span.first <= span.last, "the passes are in this order");

@@ -1,4 +1,5 @@
-//! How many general registers a function may have, what limits them, and what is said where they are too few.
+//! The number of general registers that a function may have, the reasons for that limit, and the
+//! message if they are too few.
 
 use ptxc_codegen::allocate::AllocError;
 use ptxc_codegen::mir::{Mir, VReg};
@@ -11,28 +12,29 @@ use ptxc_syntax::NodeId;
 /// A function needs more registers than it may have.
 pub const TOO_FEW_REGISTERS: Code = Code(901);
 
-/// Code with fewer registers can't be made.
+/// The fewest registers that code can be made with.
 const LEAST: u32 = 16;
 
-/// A thread has no more general registers.
+/// The most general registers of a thread.
 fn most(arch: Arch) -> u32 {
     arch.facts().registers.general.into()
 }
 
-/// The general registers that a function may use: the least of what the options allow, its `.maxnreg`, and
-/// what a thread gets where the CTAs of its launch bounds share a multiprocessor.
+/// The general registers that a function may use: the least of the number that the options allow,
+/// its `.maxnreg`, and the number that a thread gets if the CTAs of its launch bounds share a
+/// multiprocessor.
 ///
-/// An SM has 65,536 registers, which warps get in units of 8 a thread. A CTA of at most `n` threads has
-/// `ceil(n / 32)` warps; `.minnctapersm` of them (1 if it does not say, or if so many warps are more than an SM
-/// holds) leave `65,536 / 32 / warps` registers a thread. ptxas takes these numbers too, but lets `.maxnreg`
-/// and the launch bounds override its option where they are higher; here no limit is ever exceeded. Code with
-/// fewer than 16 registers can't be made.
+/// An SM has 65,536 registers, which warps get in units of 8 for each thread. A CTA of at most `n`
+/// threads has `ceil(n / 32)` warps. `.minnctapersm` CTAs (1 if the directive is missing, or if the
+/// SM can't hold so many warps) leave `65,536 / 32 / warps` registers for each thread. ptxas uses
+/// these numbers too, but lets `.maxnreg` and the launch bounds override its option if they are
+/// higher; ptxc never exceeds any limit. Code with fewer than 16 registers can't be made.
 pub fn register_limit(bounds: &LaunchBounds, arch: Arch, max_regs: u32) -> u32 {
     let own = by_directives(bounds, arch).into_iter().map(|(limit, _)| limit).min();
     own.unwrap_or(most(arch)).max(LEAST).min(most(arch)).min(max_regs)
 }
 
-/// What the directives of a kernel allow, each with its name.
+/// The limits that the directives of a kernel set, each with the name of its directive.
 fn by_directives(bounds: &LaunchBounds, arch: Arch) -> Vec<(u32, &'static str)> {
     const WARPS: u64 = 64;
     let by_launch = |shape: [u32; 3]| {
@@ -53,7 +55,7 @@ fn by_directives(bounds: &LaunchBounds, arch: Arch) -> Vec<(u32, &'static str)> 
     bounds.max_registers.map(|limit| (limit, ".maxnreg")).into_iter().chain(launch).collect()
 }
 
-/// What is said of a function for which the allocator finds too few registers.
+/// The message for a function for which the allocator finds too few registers.
 pub(crate) fn too_few(error: &AllocError, mir: &Mir<VReg>, arch: Arch, max_regs: u32) -> Diagnostic {
     let (file, loc) = match *error {
         AllocError::TooFewRegisters { file, loc, .. } => (file, Some(loc)),
@@ -65,11 +67,11 @@ pub(crate) fn too_few(error: &AllocError, mir: &Mir<VReg>, arch: Arch, max_regs:
     let finding = Diagnostic::error(TOO_FEW_REGISTERS, node, error.to_string());
     if file != RegFile::Gpr {
         let note = format!(
-            "a warp has {} registers {}, whatever the options are",
+            "a warp has {} {} registers, independent of the options",
             file.count_on(arch),
             file.prefix()
         );
-        return finding.note(note).help("make the function, or its code under one divergent branch, smaller");
+        return finding.note(note).help("shorten the function, or its code under one divergent branch");
     }
     let within = |&(limit, _): &(u32, &str)| limit.max(LEAST).min(most(arch)) <= max_regs;
     let tightest =
@@ -81,8 +83,8 @@ pub(crate) fn too_few(error: &AllocError, mir: &Mir<VReg>, arch: Arch, max_regs:
             finding.note(note).help(format!("lower `{directive}`, or `.minnctapersm` if it has one"))
         }
         None if max_regs >= most(arch) => finding
-            .note(format!("a thread has {} registers at most", most(arch)))
-            .help("make the function smaller, or pass less to the functions that it calls"),
+            .note(format!("a thread has at most {} registers", most(arch)))
+            .help("shorten the function, or pass fewer values to the functions that it calls"),
         None if mir.header.kind == FunctionKind::Device => {
             finding.help("allow more with --max-regs, or by the directives of the kernels that call it")
         }

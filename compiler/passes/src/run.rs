@@ -32,8 +32,8 @@ impl Observer for Silent {}
 /// Takes a function through the passes of a span. A pass above the optimization level is left out.
 ///
 /// # Errors
-/// The diagnostics of the pass that failed; none if the observer stopped the run. A form that the first pass does not take
-/// is an internal error.
+/// The diagnostics of the pass that failed; none if the observer stopped the run. A form that the
+/// first pass does not take is an internal error.
 pub fn run(
     form: Form,
     span: Span,
@@ -54,9 +54,9 @@ pub fn run(
     Ok(form)
 }
 
-/// Runs one pass, whatever the optimization level is. In debug builds, and where the [context](Context::verifying) asks
-/// for it, the verifier of the form that it leaves follows. The
-/// allocation checker, the convergence check, the check that every instruction exists, and the hazard check are parts of
+/// Runs one pass at any optimization level. The verifier of the resulting form runs after it in
+/// debug builds, and if the [context](Context::verifying) asks for it. The allocation checker, the
+/// convergence check, the check that every instruction exists, and the hazard check are parts of
 /// their passes and run in all builds, since wrong code must never be written.
 ///
 /// # Errors

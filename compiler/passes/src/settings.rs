@@ -18,11 +18,12 @@ pub struct CodeSettings {
     pub fmad: bool,
     /// Whether updates that the lanes of a warp make at one address are aggregated.
     pub aggregate: bool,
-    /// The name of the scheduling heuristic, see [`heuristic_by_name`](ptxc_codegen::schedule::heuristic_by_name).
+    /// The name of the scheduling heuristic, see
+    /// [`heuristic_by_name`](ptxc_codegen::schedule::heuristic_by_name).
     pub heuristic: String,
     /// The most general registers that a thread may use, 16 to 255.
     pub max_regs: u32,
-    /// Whether every instruction waits for everything.
+    /// Whether every instruction waits for all earlier ones.
     pub serial: bool,
 }
 

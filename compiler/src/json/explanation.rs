@@ -1,4 +1,4 @@
-//! Why a control field is what it is: what `--explain` says, in parts.
+//! The reason for each control field: the text of `--explain`, in parts.
 
 use ptxc_codegen::control::Note;
 use ptxc_sass::Control;

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use super::explanation::Explanation;
 
-/// The instructions of a kernel, each of which is looked at when its turn comes.
+/// The instructions of a kernel. Each is looked at when it is written.
 pub(super) struct Instructions<'a> {
     pub(super) code: &'a FuncCode,
     pub(super) blocks: Vec<Block>,
@@ -28,7 +28,7 @@ impl Serialize for Instructions<'_> {
             let coded = &program.insts[index];
             let mut text = String::new();
             let loaded = relocations.next_if(|one| one.inst as usize == index);
-            // Writing to a string fails only if a formatter does, and these do not.
+            // Writing to a string fails only if a formatter fails, and these formatters do not.
             let written = write_loaded(&mut text, coded, program, loaded);
             debug_assert!(written.is_ok());
             Instruction::new(self.code, index, block, text)
@@ -107,7 +107,7 @@ impl Instruction {
     }
 }
 
-/// The operands that the text shows.
+/// The operands as the text shows them.
 fn operands(program: &Program, coded: &Coded) -> Vec<Operand> {
     let inst = &coded.inst;
     let accesses = inst.accesses();
@@ -141,7 +141,7 @@ fn fields(control: &Control) -> Fields {
     }
 }
 
-/// The bits, as 32 hexadecimal digits; none where there are no bits for it yet.
+/// The bits, as 32 hexadecimal digits; `None` if the instruction has no encoding yet.
 fn word(program: &Program, coded: &Coded, offset: u32) -> Option<String> {
     let label = |label: Label| program.labels.get(label.0 as usize).map(|at| at * Program::INST_BYTES);
     let word = bits::encode(coded, offset, program.arch, label).ok()?;

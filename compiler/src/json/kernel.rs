@@ -1,4 +1,4 @@
-//! A kernel: what it needs, its blocks, and its lists of instructions and dependences.
+//! A kernel: its resources, its blocks, and its lists of instructions and dependences.
 
 use ptxc_codegen::func_code::FuncCode;
 use ptxc_sass::blocks::{Block as Range, Way, blocks};
@@ -36,7 +36,7 @@ struct Resources {
     threads: Option<[u32; 3]>,
     max_threads: Option<[u32; 3]>,
     max_registers: Option<u32>,
-    /// Whether the code runs on this very architecture alone.
+    /// Whether the code runs only on exactly this architecture.
     accelerated: bool,
 }
 
@@ -113,7 +113,7 @@ fn resources(program: &Program) -> Resources {
 fn block_list(program: &Program, ranges: &[Range]) -> Vec<Block> {
     let mut labels: Vec<Vec<String>> = vec![Vec::new(); ranges.len()];
     for (number, &place) in program.labels.iter().enumerate() {
-        // Labels divide blocks; one past the last instruction is in none.
+        // Labels divide blocks; a label after the last instruction is in no block.
         if let Ok(block) = ranges.binary_search_by_key(&place, |range| range.start) {
             labels[block].push(format!(".L_x_{number}"));
         }
@@ -134,7 +134,7 @@ fn block_list(program: &Program, ranges: &[Range]) -> Vec<Block> {
     ranges.iter().zip(labels).enumerate().map(block).collect()
 }
 
-/// How a block is come to, as the document says it.
+/// How control reaches a block, in the words of the document.
 const fn way(way: Way) -> &'static str {
     match way {
         Way::Taken => "taken",
@@ -143,7 +143,7 @@ const fn way(way: Way) -> &'static str {
     }
 }
 
-/// The dependences, which are looked for when they are written.
+/// The dependences. They are computed when they are written.
 struct Dependences<'a> {
     program: &'a Program,
     blocks: Vec<Range>,

@@ -1,17 +1,19 @@
-//! The layout: down to the lists of a kernel, an element a line; an instruction is one line.
+//! The layout: each element of a list of a kernel has its own line, and lists below that stay on
+//! one line.
 
 use std::io::{self, Write};
 
 use serde_json::ser::Formatter;
 
-/// The depth of the lists whose elements have lines of their own: those of a kernel, in the list of kernels, in the document.
+/// The depth of the innermost lists whose elements have their own lines: the lists of a kernel, in
+/// the list of kernels, in the document.
 const DEEPEST: usize = 4;
 
 /// The state of the layout.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lines {
     depth: usize,
-    /// Whether the list or object that is written now has something in it.
+    /// Whether the list or object that is being written has an element.
     has_value: bool,
 }
 

@@ -1,7 +1,9 @@
-//! Kernels as JSON: blocks, instructions with their control fields and encodings, dependences, explanations.
+//! Kernels as JSON: blocks, instructions with their control fields and encodings, dependences,
+//! explanations.
 //!
-//! In: finished kernels of one file. Out: one document, as `docs/json.md` describes it. It is written as it is made, a line for
-//! each instruction and each dependence, so that its length does not matter.
+//! In: finished kernels of one file. Out: one document, as `docs/json.md` describes it. It is
+//! written while it is produced, a line for each instruction and each dependence, so a long
+//! document takes no more memory than a short one.
 //!
 //! ```
 //! use ptxc_compiler::output::kernels;
@@ -29,10 +31,11 @@ use serde::{Serialize, Serializer};
 use kernel::Kernel;
 use lines::Lines;
 
-/// The version of the schema. It grows when a field changes its meaning or goes; new fields do not count.
+/// The version of the schema. It grows when a field changes its meaning or is removed, not when a
+/// field is added.
 pub const SCHEMA: u32 = 1;
 
-/// What stands at the top.
+/// The top level of the document.
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
@@ -41,7 +44,7 @@ struct Document<'a> {
     kernels: Kernels<'a>,
 }
 
-/// Each kernel is looked at when its turn comes.
+/// The kernels. Each is looked at when it is written.
 struct Kernels<'a>(&'a [&'a FuncCode]);
 
 impl Serialize for Kernels<'_> {

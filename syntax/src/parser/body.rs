@@ -54,7 +54,7 @@ impl Parser<'_> {
                     self.token.span,
                     format!("this body has more than {MOST_STATEMENTS} statements"),
                 );
-                self.help("make several functions of it");
+                self.help("split it into several functions");
                 self.skip_blocks(open.len());
                 return statements;
             }
@@ -211,7 +211,7 @@ impl Parser<'_> {
         self.expect_closing(b'>', open)?;
         self.close(stem.id);
         if count == 0 || count > u64::from(self.label_budget) {
-            let message = format!("there can't be {count} labels");
+            let message = format!("the number of labels can't be {count}");
             return Err(self.report(codes::DIRECTIVE_ARGUMENTS, number, message));
         }
         self.label_budget -= count as u32;
@@ -315,7 +315,7 @@ impl Parser<'_> {
             "section" => Ok(StatementKind::Section(self.section(id)?)),
             "pragma" => Ok(StatementKind::Pragma(self.pragma(id)?)),
             "branchtargets" | "calltargets" | "callprototype" => {
-                let message = format!("`.{word}` must follow a label");
+                let message = format!("`.{word}` needs a label before it");
                 let reported = self.report(codes::EXPECTED_LABEL, self.token.span, message);
                 self.help(format!("write `name: .{word} …`"));
                 Err(reported)

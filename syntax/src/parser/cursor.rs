@@ -225,9 +225,9 @@ impl<'a> Parser<'a> {
                 Reported
             }
             TokenKind::Dwarf => {
-                let message = "`@@DWARF` lines are not PTX any more".to_owned();
+                let message = "`@@DWARF` lines are no longer PTX".to_owned();
                 self.report(codes::UNKNOWN_DIRECTIVE, span, message);
-                self.help("put debugging data into a `.section` (since PTX 2.0)");
+                self.help("put debugging data into a `.section` (PTX 2.0 and later)");
                 Reported
             }
             TokenKind::OpenString => {

@@ -292,8 +292,7 @@ impl Parser<'_> {
         let specifiers = self.specifiers()?;
         if !matches!(specifiers.space, Space::Param | Space::Reg) {
             let span = Span::new(self.spans.get(id).start, self.end);
-            let message =
-                format!("a parameter is `.param` or `.reg`, not `.{}`", specifiers.space.spelling());
+            let message = format!("expected `.param` or `.reg`, found `.{}`", specifiers.space.spelling());
             return Err(self.report(codes::MALFORMED_PARAMETER, span, message));
         }
         if self.token.kind != TokenKind::Ident {

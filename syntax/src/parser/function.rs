@@ -135,7 +135,7 @@ impl Parser<'_> {
         self.close(id);
         if values.len() < least || values.len() > most {
             let message =
-                format!("`.{}` takes {least} to {most} numbers, not {}", kind.spelling(), values.len());
+                format!("`.{}` expects {least} to {most} numbers, found {}", kind.spelling(), values.len());
             self.report(codes::DIRECTIVE_ARGUMENTS, self.spans.get(id), message);
             values.truncate(most);
         }

@@ -146,7 +146,7 @@ impl Parser<'_> {
         match bits {
             32 | 64 => Ok(Item::AddressSize(AddressSize { id, bits: bits as u32 })),
             _ => {
-                let message = format!("addresses have 32 or 64 bits, not {bits}");
+                let message = format!("expected an address size of 32 or 64 bits, found {bits}");
                 Err(self.report(codes::MALFORMED_HEADER, span, message))
             }
         }

@@ -1,60 +1,61 @@
-//! Diagnostics as data: what is wrong, where, which rule says so, and what would help.
+//! Diagnostics as data: the error, its place, the rule, and the fix.
 //!
-//! Places are [`NodeId`]s of the function's syntax tree, not byte offsets: a diagnostic, and every query
-//! result that contains one, stays equal when comments or spaces move the text around. The driver turns
-//! nodes into spans when it prints. [`ptxc_ir::SourceLoc`] numbers are nodes of the same tree.
+//! Places are [`NodeId`]s of the function's syntax tree, not byte offsets. A diagnostic, and every
+//! query result that contains one, therefore stays equal when comments or spaces move the text. The
+//! driver turns nodes into spans when it prints. [`ptxc_ir::SourceLoc`] numbers are nodes of the
+//! same tree.
 //!
-//! | codes | what | where |
+//! | codes | content | source |
 //! |---|---|---|
 //! | E0001–E0099 | syntax | `ptxc_syntax::codes` |
-//! | E0100–E0199 | what an instruction may look like | [`check`](crate::check) |
+//! | E0100–E0199 | forms of instructions | [`check`](crate::check) |
 //! | E0200–E0299 | names and types | [`check`](crate::check) |
-//! | E0300–E0399 | what a function does, warnings | [`barriers`](crate::barriers) |
+//! | E0300–E0399 | behaviour of a function, warnings | [`barriers`](crate::barriers), [`flow`](crate::flow) |
 //! | E0900–E0999 | correct, but not compiled: not supported yet, or too large for the machine | the passes after SSA is built |
 
 use ptxc_ir::SourceLoc;
 use ptxc_syntax::NodeId;
 pub use ptxc_syntax::codes::Code;
 
-/// What is correct PTX, but can't be lowered yet.
+/// Correct PTX that can't be lowered yet.
 pub const UNSUPPORTED: Code = Code(900);
 
-/// How bad it is.
+/// The severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
-    /// Nothing is written.
+    /// No code is written.
     Error,
-    /// The code is written all the same, but is not what its author is likely to want.
+    /// The code is written, but is probably not what its author wants.
     Warning,
-    /// The code is written and right; there is something to know about it.
+    /// The code is written and correct; the note adds information.
     Note,
 }
 
-/// A place with a remark.
+/// A place with a label.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Label {
     /// The node of the function's syntax tree.
     pub node: NodeId,
-    /// What is to be said about it; may be empty.
+    /// The text of the label; may be empty.
     pub message: String,
 }
 
 /// One finding in a function.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Diagnostic {
-    /// Which rule is broken.
+    /// The code of the broken rule.
     pub code: Code,
-    /// How bad it is.
+    /// How severe it is.
     pub severity: Severity,
-    /// One sentence without a final stop: what was expected.
+    /// One sentence without a full stop: the error.
     pub message: String,
-    /// The place, with what is there.
+    /// The place, with what was found there.
     pub primary: Label,
-    /// Other places that matter.
+    /// Other relevant places.
     pub secondary: Vec<Label>,
-    /// The rule, and where it comes from.
+    /// The rule, and its source.
     pub notes: Vec<String>,
-    /// What would repair it.
+    /// The fix.
     pub help: Option<String>,
 }
 

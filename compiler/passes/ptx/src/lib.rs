@@ -1,7 +1,8 @@
 //! The passes from PTX to SSA: pure functions over syntax trees.
 //!
-//! [`check`] finds the errors in a function and what its names mean; [`build_ssa`] translates a function without errors;
-//! [`barriers`], [`flow`] and [`split_notes`] warn. Nothing here knows a machine instruction.
+//! [`check`] finds the errors in a function and the meanings of its names; [`build_ssa`] translates
+//! a function without errors; [`barriers`], [`flow`] and [`split_notes`] warn. No module here knows
+//! machine instructions.
 
 pub mod diagnostic;
 

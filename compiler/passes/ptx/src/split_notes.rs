@@ -1,13 +1,14 @@
-//! Says which vector updates are split for an architecture, and into what.
+//! Notes about vector updates that are split for an architecture.
 //!
-//! In goes the SSA of a function as it was built, out come notes, one an instruction, in the order of the blocks:
+//! In: the SSA of a function as it was built. Out: notes, one for each instruction, in the order of
+//! the blocks:
 //!
 //! ```text
 //! note[E0119]: `red.global.add.v4.f32` needs sm_90; for sm_80 it is split into 4 updates of one `f32` each
 //! ```
 //!
-//! What is split into what is decided by [`split`], which the legalization rule asks too. ptxas refuses these
-//! programs: [`check_strictly`](crate::check::check_strictly) finds the same instructions. Linear.
+//! [`split`] decides the split; the legalization rule calls it, too. ptxas rejects these programs:
+//! [`check_strictly`](crate::check::check_strictly) finds the same instructions. Linear.
 
 use ptxc_ir::{AtomicOp, Function, InstData, Op, Type};
 use ptxc_machine::Arch;
@@ -19,7 +20,7 @@ use crate::check::codes::SPLIT_VECTOR;
 use crate::check::env::ModuleEnv;
 use crate::diagnostic::{Diagnostic, source_node};
 
-/// The first target whose machine updates vectors.
+/// The first target whose hardware updates vectors.
 const NATIVE: u32 = 90;
 
 /// The notes of a function that is compiled for `arch`.
@@ -28,7 +29,7 @@ pub fn split_notes(func: &Function, source: &ast::Function, env: &ModuleEnv, arc
         return Vec::new();
     }
     let is_vector = |data: &InstData| match data.op {
-        // What keeps subnormals is an error there already, of vectors and of scalars.
+        // Updates that keep subnormals are already an error there, for vectors and for scalars.
         Op::Atomic { op: AtomicOp::FaddNoftz, .. } | Op::Red { op: AtomicOp::FaddNoftz, .. } => false,
         Op::Atomic { access, .. } | Op::Red { access, .. } => access.lanes > 1,
         _ => false,
@@ -62,7 +63,7 @@ pub fn split_notes(func: &Function, source: &ast::Function, env: &ModuleEnv, arc
         let (Op::Atomic { op, access } | Op::Red { op, access }) = data.op else { continue };
         let what = match split(op, data.ty, access.lanes, arch) {
             Some(parts) => format!("for {arch} it is split into {}", describe(parts)),
-            None => format!("for {arch}, which has it, it stays whole"),
+            None => format!("{arch} has it, so it stays whole"),
         };
         let note = Diagnostic::remark(
             SPLIT_VECTOR,
@@ -70,7 +71,7 @@ pub fn split_notes(func: &Function, source: &ast::Function, env: &ModuleEnv, arc
             format!("`{opcode}` needs sm_{NATIVE}; {what}"),
         );
         let note = if env.target.number < NATIVE {
-            note.label(format!("the module says `.target {}`", env.target))
+            note.label(format!("the module has `.target {}`", env.target))
         } else {
             note.label(format!("compiled for {arch}"))
         };
@@ -78,8 +79,8 @@ pub fn split_notes(func: &Function, source: &ast::Function, env: &ModuleEnv, arc
             note.note(
                 "each element of a vector is updated atomically, not the vector (PTX ISA, red and atom)",
             )
-            .note("ptxas refuses it there")
-            .help("--strict makes this an error"),
+            .note("ptxas rejects it there")
+            .help("use --strict to make this an error"),
         );
     }
     notes

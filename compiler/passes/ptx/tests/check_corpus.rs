@@ -1,4 +1,4 @@
-//! The checker has nothing to say about programs that real compilers wrote.
+//! The checker has no findings in programs that real compilers wrote.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,8 @@ use ptxc_ptx::diagnostic::{Diagnostic, Severity};
 use ptxc_syntax::ast::{Item, Module};
 use ptxc_syntax::{ModuleSpans, Span, parse_module};
 
-/// Everything that a module declares; the compiler narrows it down to what a function mentions.
+/// Everything that a module declares; the compiler restricts it to the names that a function
+/// mentions.
 fn environment(module: &Module) -> ModuleEnv {
     let mut env = ModuleEnv::empty();
     for item in &module.items {
@@ -31,7 +32,8 @@ fn environment(module: &Module) -> ModuleEnv {
     env
 }
 
-/// The findings in a file but for notes, which tell of no mistake, each as `line: code message (source)`.
+/// The findings in a file except for notes, which report no mistake, each as
+/// `line: code message (source)`.
 fn findings(text: &str) -> Vec<String> {
     let parsed = parse_module(text);
     assert!(parsed.errors.is_empty());
@@ -64,7 +66,7 @@ fn files(tier: &str) -> Vec<PathBuf> {
         entries.filter(|path| path.extension().is_some_and(|e| e == "ptx")).collect();
     files.sort();
     if files.is_empty() {
-        // The test harness hides what `println!` writes.
+        // The test harness hides the output of `println!`.
         let _ = writeln!(std::io::stderr(), "skipped: no corpus at {}", folder.display());
     }
     files

@@ -1,8 +1,10 @@
-//! The instruction table beside NVIDIA's ptxas: every form, with each of its modifiers, on several targets.
+//! Compares the instruction table with NVIDIA's ptxas: every form, with each of its modifiers, on
+//! several targets.
 //!
-//! An instruction is made of every row and, one at a time, of every alternative of it. The checker and ptxas
-//! must agree on which of them a module of a given version and target may contain. Skipped, with a line on
-//! stderr, where `ORACLE` names no folder with ptxas and the usual place has none.
+//! The tests make an instruction from every row, and one from every alternative of the row. The
+//! checker and ptxas must agree on which of them a module of a given version and target may
+//! contain. The tests are skipped, with a line on stderr, if neither `ORACLE` nor the usual folder
+//! has ptxas.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,11 +22,11 @@ use ptxc_ptx::check::types::{Class, Scalar};
 use ptxc_ptx::diagnostic::Severity;
 use ptxc_syntax::ast::Function;
 
-/// The program, or a line on stderr that it is not here.
+/// The program; if it is missing, prints a line on stderr.
 fn ptxas() -> Option<PathBuf> {
     let found = find_ptxas();
     if found.is_none() {
-        // The test harness hides what `eprintln!` writes.
+        // The test harness hides the output of `eprintln!`.
         let why = "no ptxas; ORACLE names the folder that ../shared/oracle/install.sh prints";
         let _ = writeln!(std::io::stderr(), "skipped: {why}");
     }
@@ -60,9 +62,10 @@ fn register(ty: Scalar, number: usize) -> String {
     }
 }
 
-/// What ptxas refuses for a reason of its own.
+/// Instructions that ptxas rejects for reasons of its own.
 const EXCEPTIONS: &[&str] = &[
-    // It expands this to an `add` that takes no variable; with a register for an address it is accepted.
+    // ptxas expands this to an `add` that takes no variable; with a register as the address it is
+    // accepted.
     "st.bulk.shared::cta [tile],",
 ];
 
@@ -71,8 +74,8 @@ const EXCEPTIONS: &[&str] = &[
 struct Sample<'a> {
     row: &'a Row,
     chosen: Vec<Option<&'static str>>,
-    /// Whether the modifiers that may stand anywhere are written backwards, and behind them those that keep
-    /// their order.
+    /// Whether modifiers of free order are written in reverse, followed by those that keep their
+    /// order.
     backwards: bool,
 }
 
@@ -83,7 +86,7 @@ impl<'a> Sample<'a> {
         Sample { row, chosen: row.groups.iter().map(first).collect(), backwards: false }
     }
 
-    /// The same with another modifier in a group.
+    /// The same sample with another modifier in a group.
     fn with(&self, group: usize, text: Option<&'static str>) -> Sample<'a> {
         let mut sample = self.clone();
         sample.chosen[group] = text;
@@ -115,13 +118,14 @@ impl<'a> Sample<'a> {
         parts.chain(free.into_iter().map(|(_, text)| text)).collect::<Vec<_>>().join(".")
     }
 
-    /// The instruction; none where an operand depends on what a sample does not know.
+    /// The instruction; `None` if an operand depends on something that a sample does not know.
     fn text(&self) -> Option<String> {
         let text = self.opcode();
         let mut number = 0;
         let mut next = |ty: Scalar| {
             number += 1;
-            // Results and sources of tensor instructions are many; names repeat from there on.
+            // Tensor instructions have many results and sources, so names repeat after the last
+            // register.
             let names = match ty.bits() {
                 32 => 280,
                 64 => 60,
@@ -190,7 +194,8 @@ fn samples(row: &Row) -> Vec<Sample<'_>> {
     for (index, group) in row.groups.iter().enumerate() {
         for choice in group.choices {
             let mut sample = least.with(index, Some(choice.text));
-            // What comes only with another modifier comes with its first one, and the other way round.
+            // A modifier that depends on another one comes with the first choice of that one, and
+            // vice versa.
             for (other, row_group) in row.groups.iter().enumerate() {
                 if let Presence::With(with) = row_group.presence
                     && (with == index || other == index)
@@ -213,19 +218,19 @@ fn module(version: PtxVersion, target: &str, lines: &[&str]) -> (String, usize) 
     (format!("{head}{}\nEND: ret;\n}}\n", lines.join("\n")), before)
 }
 
-/// What ptxas makes code for of a module's target: it has none for the oldest.
+/// The target that ptxas compiles for: it has no code generation for the oldest targets.
 fn compiled_for(target: &str) -> &str {
     let parsed = PtxTarget::parse(target).expect("a target");
     if parsed.number < 75 { "sm_75" } else { target }
 }
 
-/// Which lines ptxas refuses, with its reason.
+/// The lines that ptxas rejects, with its reasons.
 fn refused(ptxas: &Path, version: PtxVersion, target: &str, lines: &[&str]) -> Vec<Option<String>> {
     let file =
         Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("check-{target}-{version}-{}.ptx", lines.len()));
     let mut verdict: Vec<Option<String>> = vec![None; lines.len()];
     loop {
-        // Some errors hide others: what was refused is left out until nothing more is.
+        // Some errors hide others, so rejected lines are removed until no more are rejected.
         let left: Vec<&str> =
             lines.iter().zip(&verdict).map(|(line, bad)| if bad.is_some() { "" } else { *line }).collect();
         let (text, before) = module(version, target, &left);
@@ -239,7 +244,7 @@ fn refused(ptxas: &Path, version: PtxVersion, target: &str, lines: &[&str]) -> V
         let mut found = false;
         let own = file.display().to_string();
         for message in messages.lines().filter(|line| line.contains("error") || line.contains("fatal")) {
-            // Some messages are about the macros that ptxas expands instructions to.
+            // Some messages concern the macros that ptxas expands instructions to.
             if !message.contains(&own) {
                 continue;
             }
@@ -268,7 +273,7 @@ fn kernels(lines: &[&str]) -> Vec<Function> {
     lines.iter().map(kernel).collect()
 }
 
-/// Where the checker and ptxas differ about lines, on one version and target.
+/// The differences between the checker and ptxas for lines, on one version and target.
 fn differences(
     ptxas: &Path,
     version: PtxVersion,
@@ -334,9 +339,10 @@ fn the_table_agrees_with_ptxas() {
     report(lines.len(), &found);
 }
 
-/// Every type of register, and constants, in the place of every type of operand.
+/// Every type of register, and constants, for every type of operand.
 ///
-/// Left out are `.f16x2` registers, which ptxas takes for integers and even for predicates, against the manual.
+/// Left out are `.f16x2` registers, which ptxas accepts as integers and even as predicates, against
+/// the manual.
 #[test]
 fn types_agree_as_in_ptxas() {
     let Some(ptxas) = ptxas() else { return };
@@ -409,14 +415,15 @@ fn types_agree_as_in_ptxas() {
     report(lines.len(), &found);
 }
 
-/// Modifiers that may stand anywhere are written backwards.
+/// Modifiers of free order, written in reverse.
 #[test]
 fn modifiers_stand_in_any_order_as_in_ptxas() {
     let Some(ptxas) = ptxas() else { return };
     let mut texts = BTreeSet::new();
     for row in TABLE.rows() {
         let backwards = samples(row).into_iter().map(|sample| Sample { backwards: true, ..sample });
-        // Products of bits take `.and.popc` in this order alone; the other way round it means nothing else.
+        // Products of bits accept `.and.popc` only in this order; the reverse order has no other
+        // meaning.
         let is_known = |text: &String| text.contains(".popc.and") || text.contains(".popc.xor");
         texts.extend(backwards.filter_map(|sample| sample.text()).filter(|text| !is_known(text)));
     }
@@ -429,8 +436,8 @@ fn modifiers_stand_in_any_order_as_in_ptxas() {
     report(lines.len(), &found);
 }
 
-/// `shfl` and `vote` without `.sync`, and the forms that took their place, on every pair of version and target about the
-/// ones at which the old forms ended.
+/// `shfl` and `vote` without `.sync`, and the forms that replaced them, on every pair of version
+/// and target around the removal of the old forms.
 #[test]
 fn exchanges_without_sync_end_as_in_ptxas() {
     let Some(ptxas) = ptxas() else { return };

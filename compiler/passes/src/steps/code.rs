@@ -40,7 +40,8 @@ pub fn layout(mir: Physical, context: &mut Context<'_>) -> Result<Code, Halt> {
     Ok(blocks::layout(mir, context.settings.arch))
 }
 
-/// Copies the routines in which lanes meet to their calls, and checks that convergence barriers nest.
+/// Copies the routines in which lanes meet to their calls, and checks that convergence barriers
+/// nest.
 pub fn inline_collectives(code: &mut Code, context: &mut Context<'_>) -> Result<(), Halt> {
     blocks::inline_collectives(code, context.settings.arch, context.callees)
         .map_err(|missing| internal("layout", [format!("`{missing}` has no code that can be copied")]))?;
@@ -58,7 +59,8 @@ pub fn space_copies(code: &mut Code, context: &mut Context<'_>) -> Result<(), Ha
     Ok(())
 }
 
-/// Computes control fields, checks that every instruction has an encoding, and summarizes a function that is called.
+/// Computes control fields, checks that every instruction has an encoding, and summarizes a
+/// function that is called.
 pub fn control(code: Code, context: &mut Context<'_>) -> Result<FuncCode, Halt> {
     let settings = context.settings;
     let is_kernel = code.header.kind == FunctionKind::Entry;
@@ -99,7 +101,8 @@ pub fn link(code: FuncCode, context: &mut Context<'_>) -> Result<FuncCode, Halt>
     Ok(FuncCode { program, explain, summary })
 }
 
-/// Proves that every dependence in the program is protected, and that the architecture has every instruction.
+/// Proves that every dependence in the program is protected, and that the architecture has every
+/// instruction.
 pub fn hazard_check(code: FuncCode, context: &mut Context<'_>) -> Result<FuncCode, Halt> {
     let program = &code.program;
     exists("link", program.insts.iter().map(|coded| &coded.inst), context.settings.arch)?;

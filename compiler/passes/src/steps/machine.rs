@@ -37,7 +37,7 @@ pub fn select(func: Function, context: &mut Context<'_>) -> Result<Virtual, Halt
         let message = format!("{} bytes of static shared memory; a CTA has {limit}", mir.header.shared_bytes);
         let finding = Diagnostic::error(TOO_MUCH_SHARED, NodeId(0), message);
         return Err(vec![
-            finding.help("an `.extern .shared` array gets its size at launch, and may be larger"),
+            finding.help("use an `.extern .shared` array, whose size is set at launch and may be larger"),
         ]);
     }
     let lacking = lacking(&mir, arch);

@@ -33,8 +33,8 @@ pub fn rematerialize(func: &mut Function, context: &mut Context<'_>) -> Result<(
     Ok(())
 }
 
-/// Aggregates all updates that a warp makes at one address if the settings ask for it; from level 1 on the ones that
-/// would otherwise be loops.
+/// Aggregates all updates that a warp makes at one address if the settings ask for it; from level 1
+/// on the ones that would otherwise be loops.
 pub fn aggregate_atomics(func: &mut Function, context: &mut Context<'_>) -> Result<(), Halt> {
     if context.settings.aggregate {
         rules::aggregate_atomics(func, context.settings.arch);
@@ -50,7 +50,9 @@ pub fn legalize(func: &mut Function, context: &mut Context<'_>) -> Result<(), Ha
         let message = format!("code for {arch} is not supported yet");
         let known = TARGETS.iter().map(Arch::to_string).collect::<Vec<_>>().join(", ");
         let gate = Diagnostic::error(UNSUPPORTED_ARCH, NodeId(0), message);
-        return Err(vec![gate.help(format!("--arch is one of {known}, or left out: see the .target"))]);
+        return Err(vec![
+            gate.help(format!("set --arch to one of {known}, or omit it to use the `.target`")),
+        ]);
     }
     rules::legalize(func, arch);
     limits::check(func, limits::LEGAL)
@@ -71,11 +73,11 @@ pub fn converge(func: &mut Function, context: &mut Context<'_>) -> Result<(), Ha
 /// Lets lanes meet where an operation waits for them, and proves that they do.
 pub fn gather(func: &mut Function, context: &mut Context<'_>) -> Result<(), Halt> {
     let known = &mut context.known;
-    let for_anybody = together::verify::for_anybody(func);
+    let for_any_lanes = together::verify::for_any_lanes(func);
     let gathered = sites::gather_in(func, context.settings.arch, &mut known.flow, known.uniformity.take());
     let uniformity =
         gathered.uniformity.unwrap_or_else(|| Uniformity::compute_converged_in(func, &known.flow));
-    together::verify::check_in(func, &uniformity, &for_anybody, &known.flow)
+    together::verify::check_in(func, &uniformity, &for_any_lanes, &known.flow)
         .map_err(|errors| internal("gather", errors))?;
     known.uniformity = Some(uniformity);
     Ok(())

@@ -1,16 +1,17 @@
-//! What is known of a function, from one pass to the next: of its flow of control above all.
+//! Analyses of a function that passes share, above all of its control flow.
 //!
-//! The graph, its dominators and its loops are computed when a pass first asks for them, and stay until one changes the
-//! flow of control: that one calls [`forget`](Analyses::forget). Most passes rewrite what is in the blocks alone.
+//! The graph, its dominators and its loops are computed when a pass first asks for them. They stay
+//! valid until a pass changes the control flow and calls [`forget`](Analyses::forget). Most passes
+//! only rewrite the contents of blocks.
 
 use std::cell::OnceCell;
 
 use ptxc_ir::{Cfg, Dominators, Function, Loops};
 
-/// What has been found out about a function so far.
+/// The analyses of a function so far.
 #[derive(Debug, Default)]
 pub struct Analyses {
-    /// How often each value is used, until anything changes.
+    /// The number of uses of each value, until anything changes.
     uses: Option<Vec<u32>>,
     cfg: OnceCell<Cfg>,
     dominators: OnceCell<Dominators>,
@@ -42,22 +43,23 @@ impl Analyses {
         })
     }
 
-    /// How often each value is used, by number, if a pass has counted and nothing has changed since.
+    /// The number of uses of each value, by number, if a pass has counted them and nothing has
+    /// changed since.
     pub(crate) fn take_uses(&mut self) -> Option<Vec<u32>> {
         self.uses.take()
     }
 
-    /// A pass leaves these counts.
+    /// Stores the use counts that a pass leaves.
     pub(crate) fn leave_uses(&mut self, uses: Vec<u32>) {
         self.uses = Some(uses);
     }
 
-    /// The flow of control has changed.
+    /// Drops everything, because the control flow has changed.
     pub fn forget(&mut self) {
         *self = Analyses::default();
     }
 
-    /// Whether what is known still holds: the edges are as they were.
+    /// Whether the analyses are still valid: the edges have not changed.
     pub(crate) fn hold_for(&self, func: &Function) -> bool {
         self.cfg.get().is_none_or(|known| *known == Cfg::compute(func))
     }

@@ -1,16 +1,17 @@
-//! How often each block runs, estimated from the shape of the control flow.
+//! Estimates of how often each block runs, from the shape of the control flow.
 //!
-//! In goes a function, out comes for each block the expected number of runs for one run of the entry.
-//! Frequencies flow along edges in reverse postorder: a block's is the sum over its incoming edges, an
-//! edge's is its block's times the probability of the edge. A loop multiplies what enters it by
-//! [`TRIPS`]; edges out of the loop share one in [`TRIPS`] of their block's frequency, so that about as much
-//! leaves as enters. Other heuristics, after Wu and Larus (*Static Branch Frequency and Program Profile
-//! Analysis*, 1994): a branch to a block that only ends the thread is taken one time in four, since an
-//! early exit guards against the ragged end of the data; a block that calls a runtime routine runs one time in
-//! forty, since fast sequences cover what is usual; all else is even.
+//! In: a function. Out: for each block the expected number of runs for one run of the entry.
+//! Frequencies flow along edges in reverse postorder: the frequency of a block is the sum over its
+//! incoming edges, and the frequency of an edge is that of its block times the probability of the
+//! edge. A loop multiplies the incoming frequency by [`TRIPS`]. The edges out of a loop together
+//! take a share of one in [`TRIPS`] of their block's frequency, so about as much leaves as enters.
+//! Other heuristics, after Wu and Larus (*Static Branch Frequency and Program Profile Analysis*,
+//! 1994): a branch to a block that only ends the thread is taken one time in four, since an early
+//! exit guards against the ragged end of the data. A block that calls a runtime routine runs one
+//! time in forty, since fast sequences cover the usual cases. All other branches are even.
 //!
-//! Frequencies are integers in units of 1/1024, saturate, and are at least 1: deep nests and irreducible
-//! flow are harmless. Linear.
+//! Frequencies are integers in units of 1/1024, saturate, and are at least 1: deep nests and
+//! irreducible flow are harmless. Linear.
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Block, CalleeKind, Function, Op};
@@ -21,10 +22,10 @@ use crate::uniformity::is_exit;
 /// The frequency of the entry.
 pub const UNIT: u64 = 1024;
 
-/// How often a loop is taken to run.
+/// The assumed number of iterations of a loop.
 pub const TRIPS: u64 = 10;
 
-/// No block counts for more: far above real nests, far below overflow.
+/// The largest frequency of a block: far above real nests, far below overflow.
 const LIMIT: u64 = 1 << 40;
 
 /// The frequency of each block; 0 for unreachable ones.
@@ -32,7 +33,7 @@ pub fn block_frequencies(func: &Function) -> SecondaryMap<Block, u64> {
     block_frequencies_in(func, &Analyses::default())
 }
 
-/// The same with what is known of the function's graph.
+/// Does the same with cached analyses of the function's graph.
 pub fn block_frequencies_in(func: &Function, known: &Analyses) -> SecondaryMap<Block, u64> {
     let (cfg, loops) = (known.cfg(func), known.loops(func));
     let calls_routines = func.callees.values().any(|callee| callee.kind == CalleeKind::Routine);
@@ -51,7 +52,7 @@ pub fn block_frequencies_in(func: &Function, known: &Analyses) -> SecondaryMap<B
         frequency[block] = own;
         let leaves = |target: Block| innermost.is_some_and(|this| !loops.contains(this, target));
         let targets = cfg.succs(block);
-        // Weights out of 4 * TRIPS; what leaves the loop and what ends the thread is less likely.
+        // Weights out of 4 * TRIPS; edges that leave the loop or end the thread are less likely.
         let weight = |target: Block| {
             if leaves(target) {
                 4
@@ -65,7 +66,7 @@ pub fn block_frequencies_in(func: &Function, known: &Analyses) -> SecondaryMap<B
         };
         let total: u64 = targets.iter().map(|&target| weight(target)).sum();
         for &target in targets {
-            // An edge back to a header already counts in the header's multiplication.
+            // The header's multiplication already counts an edge back to it.
             let back = cfg.rpo_index(target).is_some_and(|index| index <= position);
             if !back {
                 frequency[target] = (frequency[target] + own * weight(target) / total.max(1)).min(LIMIT);
@@ -75,12 +76,13 @@ pub fn block_frequencies_in(func: &Function, known: &Analyses) -> SecondaryMap<B
     frequency
 }
 
-/// Whether a block ends in a trap: a check that nearly never fails leads to it.
+/// Whether a block ends in a trap: it is reached from a check that hardly ever fails.
 fn traps(func: &Function, block: Block) -> bool {
     func.terminator(block).is_some_and(|inst| func.insts[inst].op == Op::Trap)
 }
 
-/// Whether a block is there for what a fast sequence cannot do: it calls a runtime routine and goes on.
+/// Whether a block handles the cases that a fast sequence cannot: it calls a runtime routine and
+/// continues.
 fn is_slow_path(func: &Function, block: Block) -> bool {
     let calls = |&inst| match func.insts[inst].op {
         Op::Call { callee, .. } => func.callees[callee].kind == CalleeKind::Routine,

@@ -1,6 +1,6 @@
 //! The passes from SSA to SSA, and the analyses that they use.
 //!
-//! They know the features of architectures, but no machine instruction.
+//! They know the features of architectures, but no machine instructions.
 
 pub mod analyses;
 pub mod simplify;

@@ -1,12 +1,14 @@
-//! Aligned barriers where the threads of a warp are provably apart.
+//! Aligned barriers at which the threads of a warp have provably diverged.
 //!
-//! PTX demands that all threads of a CTA execute an aligned barrier, that is, that all of them evaluate the conditions
-//! around it alike. A branch breaks that if its condition is a function of the thread's number and two threads of one warp
-//! go different ways ([`threads`](super::threads)), the ways meet again (threads that have exited are not waited
-//! for), and only one of them leads to the barrier before they do.
+//! PTX demands that all threads of a CTA execute an aligned barrier, so all of them must evaluate
+//! the conditions around it alike. A branch violates that under three conditions. Its condition is
+//! a function of the thread's number, and two threads of one warp go different ways
+//! ([`threads`](super::threads)). The ways meet again (a barrier does not wait for threads that
+//! have exited). Only one of the ways leads to the barrier before they meet.
 //!
-//! Of the branches around a barrier the innermost is named. Each branch whose condition can be evaluated costs its
-//! region once; they are looked at until [`BUDGET`] blocks have been seen.
+//! The warning names the innermost of the branches around a barrier. The blocks between a branch
+//! and its join are visited once if its condition can be evaluated, until [`BUDGET`] blocks have
+//! been visited.
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Block, Cfg, Function, Op, PostDominators};
@@ -17,10 +19,11 @@ use super::{Barrier, node};
 use crate::check::codes;
 use crate::diagnostic::Diagnostic;
 
-/// The most blocks that all regions together may have, for each block of the function; beyond it nothing is claimed.
+/// The most blocks to visit in all regions together, for each block of the function; beyond this
+/// limit there are no warnings.
 const BUDGET: usize = 64;
 
-/// Threads of one warp, of which the first goes on at a block and the second elsewhere.
+/// Two threads of one warp: the first goes on at a block, the second elsewhere.
 type Apart = (usize, usize);
 
 pub(super) fn check(func: &Function, uniformity: &Uniformity, barriers: &[Barrier]) -> Vec<Diagnostic> {
@@ -35,8 +38,8 @@ pub(super) fn check(func: &Function, uniformity: &Uniformity, barriers: &[Barrie
     let postdominators = PostDominators::compute(&live_graph(func));
     let mut allowance = Allowance::new();
     let mut budget = BUDGET * cfg.rpo().len().max(16);
-    // For each block the innermost branch that keeps part of a warp from it: in reverse postorder, inner branches
-    // come behind outer ones.
+    // For each block the innermost branch that keeps part of a warp from it: in reverse postorder,
+    // inner branches follow outer ones.
     let mut kept_by: SecondaryMap<Block, Option<(Block, Apart)>> = SecondaryMap::new();
     for &branch in cfg.rpo() {
         let Some(terminator) = func.terminator(branch) else { continue };
@@ -60,7 +63,7 @@ pub(super) fn check(func: &Function, uniformity: &Uniformity, barriers: &[Barrie
     suspects.iter().filter_map(|barrier| Some(warning(func, barrier, kept_by[barrier.block]?))).collect()
 }
 
-/// The blocks from `start` on, up to `end`; in order.
+/// The blocks from `start` on, up to `end`, in order.
 fn reached(cfg: &Cfg, start: Block, end: Block, budget: &mut usize) -> std::collections::BTreeSet<Block> {
     let mut seen = std::collections::BTreeSet::new();
     let mut stack = vec![start];
@@ -74,15 +77,16 @@ fn reached(cfg: &Cfg, start: Block, end: Block, budget: &mut usize) -> std::coll
 }
 
 fn warning(func: &Function, barrier: &Barrier, (branch, (here, elsewhere)): (Block, Apart)) -> Diagnostic {
-    let message = "an aligned barrier where the threads of a warp are apart";
+    let message = "the threads of a warp have diverged at this aligned barrier";
     let warning = Diagnostic::warning(codes::ALIGNED_IN_DIVERGENT_CODE, barrier.node(func), message);
     let branch = func.terminator(branch).map(|inst| node(func, inst));
-    let named = warning.label(format!("thread {here} comes here, thread {elsewhere} of its warp does not"));
+    let named =
+        warning.label(format!("thread {here} reaches this barrier, thread {elsewhere} of its warp does not"));
     let named = match branch {
-        Some(branch) => named.also(branch, "they part here"),
+        Some(branch) => named.also(branch, "they diverge here"),
         None => named,
     };
     named
-        .note("all threads of a CTA execute an aligned barrier, or its behaviour is undefined (PTX ISA, `barrier`)")
-        .help("`barrier` without `.aligned` lets the threads of a warp arrive apart; they are waited for all the same")
+        .note("all threads of a CTA must execute an aligned barrier, or its behaviour is undefined (PTX ISA, `barrier`)")
+        .help("write `barrier` without `.aligned`: it also waits for all threads, but the threads of a warp may arrive separately")
 }

@@ -1,9 +1,11 @@
-//! Whether a function as it was built may have aligned barriers where threads of a warp are apart.
+//! Whether a function as it was built may have aligned barriers at which threads of a warp have
+//! diverged.
 //!
-//! The [warnings](super::aligned) need a function whose constants are folded. This asks less, and needs no folding: whether an
-//! aligned barrier lies between a branch that depends on the thread's number and where its ways meet again. Folding takes
-//! edges away and operands out of computations, but adds neither: what lies between then does so now. In most functions nothing
-//! does, so that there is nothing to be folded.
+//! The [warnings](super::aligned) need a function whose constants are folded. This check asks a
+//! weaker question and needs no folding: whether an aligned barrier lies between a branch that
+//! depends on the thread's number and its join. Folding removes edges and operands but adds none,
+//! so a barrier that lies between them after folding does so before. Most functions have no such
+//! barrier and need no folding.
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Block, Cfg, Function, FunctionKind, Inst, Op, PostDominators, Value};
@@ -11,18 +13,21 @@ use ptxc_ssa::uniformity::live_graph;
 
 use super::Barrier;
 
-/// How often what depends on the thread's number is carried around loops; a function that needs more is looked at closely.
+/// The most sweeps that carry dependence on the thread's number around loops; a function that needs
+/// more is checked in full.
 const MOST_SWEEPS: usize = 8;
 
-/// The most blocks between branches and where their ways meet that are looked at, for each block of the function.
+/// The most blocks between branches and their joins that are visited, for each block of the
+/// function.
 const BUDGET: usize = 16;
 
-/// Whether threads of a warp may be apart at an aligned barrier; if it can't be told at once, too.
+/// Whether threads of a warp may have diverged at an aligned barrier; also `true` if the limits are
+/// too small to tell.
 pub(super) fn may_be(func: &Function, barriers: &[Barrier]) -> bool {
-    // Who calls a device function decides who is there, and nothing is said of it.
-    let is_said = func.kind != FunctionKind::Device;
+    // The caller decides which threads are in a device function, so there are no warnings about it.
+    let is_kernel = func.kind != FunctionKind::Device;
     let mut has_barrier: SecondaryMap<Block, bool> = SecondaryMap::new();
-    for barrier in barriers.iter().filter(|barrier| barrier.aligned && is_said) {
+    for barrier in barriers.iter().filter(|barrier| barrier.aligned && is_kernel) {
         has_barrier[barrier.block] = true;
     }
     if !barriers.iter().any(|barrier| has_barrier[barrier.block]) {
@@ -41,7 +46,7 @@ pub(super) fn may_be(func: &Function, barriers: &[Barrier]) -> bool {
     }
     let postdominators = PostDominators::compute(&live_graph(func));
     let mut budget = BUDGET * cfg.rpo().len().max(16);
-    // The last branch that a block lies behind.
+    // The last branch that leads to a block.
     let mut seen: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
     let mut stack = Vec::new();
     for branch in branches {
@@ -62,12 +67,13 @@ pub(super) fn may_be(func: &Function, barriers: &[Barrier]) -> bool {
     false
 }
 
-/// The values that depend on the thread's number, by whatever operands; none if that takes too long to be found out.
+/// The values that depend on the thread's number through any operands; `None` if that takes too
+/// many sweeps to find out.
 fn numbered(func: &Function, cfg: &Cfg) -> Option<SecondaryMap<Value, bool>> {
     let mut numbered: SecondaryMap<Value, bool> = SecondaryMap::new();
     numbered.resize(func.num_values());
     for _ in 0..MOST_SWEEPS {
-        // Whether something changed that an earlier block sees.
+        // Whether a block parameter has changed, which an earlier block may read.
         let mut changed = false;
         for &block in cfg.rpo() {
             ptxc_interrupt::poll();

@@ -1,17 +1,18 @@
 //! Reductions that can meet a `sync` or an `arrive` at one barrier.
 //!
-//! What happens then is unpredictable (PTX ISA, `barrier`). One after the other is fine, since a reduction ends with all
-//! of its threads; two ways lead to a mixture:
+//! The result is then unpredictable (PTX ISA, `barrier`). A reduction after another use is fine,
+//! because a reduction ends with all of its threads. Two cases mix them:
 //!
-//! - A thread arrives at a barrier without waiting, and comes to a reduction at it with no other use of the barrier
-//!   in between: nothing says that the arrival's phase is over.
-//! - At a branch that threads of a CTA take differently, the next use of a barrier is a reduction on one way and
-//!   something else on the other, and one of the two stands in front of where the ways meet again: what comes behind that
-//!   place comes for all.
+//! - A thread arrives at a barrier without waiting and then gets to a reduction at it with no other
+//!   use of the barrier in between: nothing ensures that the phase of the arrival is over.
+//! - At a branch that threads of a CTA take differently, the next use of a barrier is a reduction
+//!   on one way and something else on the other. One of the two uses comes before the join of the
+//!   ways; uses after the join are the same for all threads.
 //!
-//! Both ask which uses of each barrier come next: a backward dataflow with two bits for each of the sixteen names,
-//! whether a reduction, whether anything else comes before any other use of the name. Linear in the function but
-//! for the nesting of its loops. Barriers whose names are not known are passed over. Each name is warned of once.
+//! Both cases ask for the next uses of each barrier. A backward dataflow keeps two bits for each of
+//! the sixteen names: whether a reduction comes before any other use of the name, and whether
+//! anything else does. It is linear in the function except for the nesting of its loops. Barriers
+//! whose names are unknown are skipped. Each name gets at most one warning.
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::op::BarrierKind;
@@ -24,7 +25,7 @@ use super::{Barrier, node};
 use crate::check::codes;
 use crate::diagnostic::Diagnostic;
 
-/// The branches whose ways are followed to where they meet; of more nothing is said.
+/// The most branches whose ways are followed to their join; the others get no warning.
 const MOST_LOOKS: usize = 256;
 
 /// The uses of the sixteen barriers that may come next, a bit each.
@@ -39,7 +40,7 @@ impl Next {
         Next { reductions: self.reductions | other.reductions, others: self.others | other.others }
     }
 
-    /// What comes next in front of a use of a barrier.
+    /// The next uses at a point before a use of a barrier.
     fn before(self, barrier: &Barrier) -> Next {
         let Some(bit) = bit(barrier) else { return self };
         let (reductions, others) = (self.reductions & !bit, self.others & !bit);
@@ -88,7 +89,7 @@ pub(super) fn check(func: &Function, uniformity: &Uniformity, barriers: &[Barrie
                 suspects &= !bit;
                 let starts = list[position + 1..].iter().copied();
                 let reduction = nearest(&cfg, &uses, starts, cfg.succs(block), None, bit, true);
-                found.extend(reduction.map(|reduction| behind_arrival(func, reduction, barrier)));
+                found.extend(reduction.map(|reduction| after_arrival(func, reduction, barrier)));
             }
             next = next.before(barrier);
         }
@@ -99,7 +100,8 @@ pub(super) fn check(func: &Function, uniformity: &Uniformity, barriers: &[Barrie
             if bit == 0 {
                 continue;
             }
-            // What the numbers of the threads decide is known; of the rest, what threads of a warp see.
+            // If the thread numbers decide the condition, its outcomes are known; otherwise ask
+            // whether threads of a warp diverge.
             let parts = match Outcomes::of(func, condition, &mut allowance) {
                 Some(outcomes) => !outcomes.agree(),
                 None => uniformity.is_divergent_branch(block),
@@ -112,7 +114,7 @@ pub(super) fn check(func: &Function, uniformity: &Uniformity, barriers: &[Barrie
             };
             let meeting =
                 postdominators.get_or_insert_with(|| PostDominators::compute(&cfg)).immediate(block);
-            // Branches with the same meeting place look at the same blocks.
+            // Branches with the same join visit the same blocks.
             let Some(left) = looks.checked_sub(1) else { return found };
             looks = left;
             if nearest(one, meeting, true).or(nearest(other, meeting, false)).is_none() {
@@ -128,7 +130,7 @@ pub(super) fn check(func: &Function, uniformity: &Uniformity, barriers: &[Barrie
     found
 }
 
-/// What may come next at the entry of each block.
+/// The next uses at the entry of each block.
 fn entries(cfg: &Cfg, uses: &Uses<'_>) -> SecondaryMap<Block, Next> {
     let mut entry: SecondaryMap<Block, Next> = SecondaryMap::new();
     let mut changed = true;
@@ -144,7 +146,7 @@ fn entries(cfg: &Cfg, uses: &Uses<'_>) -> SecondaryMap<Block, Next> {
     entry
 }
 
-/// The condition and the two ways of a branch.
+/// The condition and the two targets of a branch.
 fn branch(func: &Function, block: Block) -> Option<(Value, [Block; 2])> {
     let data = &func.insts[func.terminator(block)?];
     match data.targets[..] {
@@ -155,8 +157,8 @@ fn branch(func: &Function, block: Block) -> Option<(Value, [Block; 2])> {
     }
 }
 
-/// The nearest use of a barrier that is a reduction, or none, in a list and then from some blocks on up to another one,
-/// with no other use of the barrier in front of it.
+/// The nearest use of a barrier, in a list and then from some blocks on up to another one. The use
+/// must be a reduction, or must not be one, as asked; no other use of the barrier comes before it.
 fn nearest<'a>(
     cfg: &Cfg,
     uses: &Uses<'a>,
@@ -189,21 +191,21 @@ fn warning(func: &Function, reduction: &Barrier) -> Diagnostic {
     let name = reduction.name.unwrap_or_default();
     let message = format!("a reduction at barrier {name} may meet `sync` or `arrive` at the same barrier");
     Diagnostic::warning(codes::MIXED_BARRIER, reduction.node(func), message)
-        .note("what a barrier does that takes part in both at once is unpredictable (PTX ISA, `barrier`)")
-        .help("give the reduction a barrier of its own: there are sixteen")
+        .note("a barrier that is used for both at once behaves unpredictably (PTX ISA, `barrier`)")
+        .help("use a separate barrier for the reduction; a CTA has sixteen")
 }
 
-fn behind_arrival(func: &Function, reduction: &Barrier, arrival: &Barrier) -> Diagnostic {
+fn after_arrival(func: &Function, reduction: &Barrier, arrival: &Barrier) -> Diagnostic {
     warning(func, reduction)
-        .label("the thread comes here without having waited at the barrier")
-        .also(arrival.node(func), "it has only arrived here")
+        .label("the thread gets here without having waited at the barrier")
+        .also(arrival.node(func), "it only arrived here")
 }
 
 fn on_other_way(func: &Function, reduction: &Barrier, partner: &Barrier, branch: Block) -> Diagnostic {
-    let warning = warning(func, reduction).label("some threads come here");
+    let warning = warning(func, reduction).label("some threads get here");
     let warning = warning.also(partner.node(func), "others may be here");
     match func.terminator(branch) {
-        Some(inst) => warning.also(node(func, inst), "they part here"),
+        Some(inst) => warning.also(node(func, inst), "they diverge here"),
         None => warning,
     }
 }

@@ -1,8 +1,9 @@
 //! Warnings about CTA barriers that PTX leaves unpredictable.
 //!
-//! In goes a function as it was built, out come warnings: what each says is certain of the code, if not of
-//! every launch. They are made on a copy whose constants are folded and whose equal computations are one; where there
-//! is no barrier, or plainly nothing to say of any, no copy is made. What they say depends on no option and no target.
+//! In: a function as it was built. Out: warnings. Each of them holds for the code, if not for every
+//! launch. The passes find them on a copy whose constants are folded and whose equal computations
+//! are merged. If there is no barrier, or if a cheap check shows that no warning is possible, no
+//! copy is made. The warnings depend on no option and no target.
 //!
 //! ```text
 //! mov.u32 %r1, %laneid;
@@ -10,16 +11,16 @@
 //! @%p bra ALONE;            lane 0 goes on at ALONE, lane 1 does not
 //! bra TOGETHER;
 //! ALONE:
-//! bar.sync 0;               warning: an aligned barrier where the threads of a warp are apart
+//! bar.sync 0;               warning: the threads of a warp have diverged at this aligned barrier
 //! ```
 //!
 //! | module | warns of |
 //! |---|---|
 //! | [`aligned`] | an aligned barrier in code that part of a warp provably does not execute |
-//! | [`apart`] | nothing: whether [`aligned`] may |
+//! | [`apart`] | (no warning) decides cheaply whether [`aligned`] can find anything |
 //! | [`mixed`] | a reduction that can meet a `sync` or an `arrive` at one barrier |
-//! | [`numbers`] | a name or count in a register that is known, and that no barrier has |
-//! | [`threads`] | which threads take a branch: what the others ask |
+//! | [`numbers`] | a name or count in a register, known and invalid |
+//! | [`threads`] | (no warning) computes which threads take a branch, for the other modules |
 
 mod aligned;
 mod apart;
@@ -37,9 +38,9 @@ use ptxc_syntax::NodeId;
 
 use crate::diagnostic::{Diagnostic, source_node};
 
-/// The warnings about the CTA barriers of a function. Functions without any cost a look at their instructions, and those of
-/// whose barriers it is plain that there is nothing to say little more; others a round of folding and an analysis of
-/// divergence.
+/// The warnings about the CTA barriers of a function. Without barriers this only reads the
+/// instructions. With barriers that plainly need no warning it does little more. Other functions
+/// cost a round of folding and an analysis of divergence.
 pub fn warnings(func: &Function) -> Vec<Diagnostic> {
     let built = barriers(func);
     if are_plain(func, &built) && !apart::may_be(func, &built) {
@@ -55,7 +56,7 @@ pub fn warnings(func: &Function) -> Vec<Diagnostic> {
     found
 }
 
-/// Whether names and counts of barriers are constants as they should be, and none of them reduces.
+/// Whether all names and counts of barriers are valid constants and no barrier is a reduction.
 fn are_plain(func: &Function, barriers: &[Barrier]) -> bool {
     let is_plain = |barrier: &Barrier| {
         let args = &func.insts[barrier.inst].args;
@@ -64,14 +65,14 @@ fn are_plain(func: &Function, barriers: &[Barrier]) -> bool {
     barriers.iter().all(is_plain) && numbers::check(func, barriers).is_empty()
 }
 
-/// A CTA barrier of a function that legalization has not touched.
+/// A CTA barrier of a function before legalization.
 #[derive(Clone, Copy, Debug)]
 struct Barrier {
     inst: Inst,
     block: Block,
     kind: BarrierKind,
     aligned: bool,
-    /// The name, if it is known.
+    /// The name, if it is a known constant.
     name: Option<u64>,
 }
 
@@ -104,7 +105,7 @@ fn barriers(func: &Function) -> Vec<Barrier> {
     found
 }
 
-/// The node of the text that an instruction came from.
+/// The node of the text that an instruction comes from.
 fn node(func: &Function, inst: Inst) -> NodeId {
     source_node(func.insts[inst].loc).unwrap_or(NodeId(0))
 }

@@ -1,8 +1,9 @@
-//! Names and counts that registers hold, and that are known to be none.
+//! Known but invalid names and counts of barriers in registers.
 //!
-//! What is written as a constant the checker refuses. What folding finds out may stand where the kernel never gets to,
-//! so that it is a warning; the instruction keeps the bits that it has room for, as a register would give it, and as
-//! NVIDIA's assembler does without a word.
+//! The checker rejects an invalid constant operand. A value that only folding finds may be in code
+//! that the kernel never reaches, so it is a warning. The instruction keeps the bits that its field
+//! has room for, as if the value came from a register; NVIDIA's assembler does the same without a
+//! warning.
 
 use ptxc_ir::Function;
 use ptxc_ir::op::BarrierKind;
@@ -11,13 +12,13 @@ use super::Barrier;
 use crate::check::codes;
 use crate::diagnostic::Diagnostic;
 
-/// The greatest name.
+/// The greatest barrier name.
 const LAST_NAME: u64 = 15;
 
-/// Counts are multiples of it: barriers count warps.
+/// Counts must be multiples of this number: barriers count warps.
 const WARP: u64 = 32;
 
-/// The greatest count that the instruction has room for.
+/// The greatest count that fits the field of the instruction.
 const LAST_COUNT: u64 = 0xfff;
 
 pub(super) fn check(func: &Function, barriers: &[Barrier]) -> Vec<Diagnostic> {
@@ -30,26 +31,26 @@ fn of(func: &Function, barrier: &Barrier) -> Option<Diagnostic> {
     let count = if counted { func.constant(args[1]) } else { None };
     let (what, rule) = match (barrier.name, count) {
         (Some(name), _) if name > LAST_NAME => {
-            (format!("the barrier is number {name}"), "a CTA has sixteen named barriers, 0 to 15")
+            (format!("the barrier number is {name}"), "a CTA has sixteen named barriers, 0 to 15")
         }
         (_, Some(count)) if count > LAST_COUNT => {
-            (format!("the barrier awaits {count} threads"), "a CTA has 1024 threads at most")
+            (format!("the barrier waits for {count} threads"), "a CTA has 1024 threads at most")
         }
         (_, Some(count)) if count % WARP != 0 => (
-            format!("the barrier awaits {count} threads"),
-            "barriers count warps: a count is a multiple of 32",
+            format!("the barrier waits for {count} threads"),
+            "barriers count warps, so a thread count must be a multiple of 32",
         ),
         (_, Some(0)) if barrier.kind == BarrierKind::Arrive => (
-            "the barrier awaits 0 threads".to_string(),
-            "an arrival says how many threads the barrier awaits",
+            "the barrier waits for 0 threads".to_string(),
+            "an arrival must say how many threads the barrier waits for",
         ),
         _ => return None,
     };
-    let message = format!("{what} whenever the kernel gets here");
+    let message = format!("{what} whenever control gets here");
     let warning = Diagnostic::warning(codes::BARRIER_NUMBER, barrier.node(func), message);
     Some(
         warning
             .note(format!("{rule} (PTX ISA, `barrier`)"))
-            .help("the register holds a constant here: written in its place, it would be refused at once"),
+            .help("correct the value in the register; as a constant operand it would be an error"),
     )
 }

@@ -11,7 +11,7 @@ fn found(bounds: &str, blocks: &str) -> Vec<String> {
     warnings(&func).iter().map(|warning| format!("{} {}", warning.code, warning.primary.message)).collect()
 }
 
-/// A branch on a condition, an aligned barrier on its way, and where the ways meet.
+/// A branch on a condition with an aligned barrier on one way, and the join of the ways.
 fn conditional(condition: &str) -> Vec<String> {
     let blocks = format!(
         "block0:\n    v9 = const.b32 0x0\n{condition}    brif v0, block1, block2\n\
@@ -22,17 +22,18 @@ fn conditional(condition: &str) -> Vec<String> {
 
 #[test]
 fn threads_of_one_warp_part_at_their_numbers() {
-    let apart = |a, b| vec![format!("E0301 thread {a} comes here, thread {b} of its warp does not")];
+    let apart =
+        |a, b| vec![format!("E0301 thread {a} reaches this barrier, thread {b} of its warp does not")];
     let compare = |cond: &str, number: u32| {
         format!("    v1 = sreg.b32 tid.x\n    v2 = const.b32 {number:#x}\n    v0 = icmp.{cond}.b32 v1, v2\n")
     };
     assert_eq!(conditional(&compare("eq", 5)), apart(5, 0));
     assert_eq!(conditional(&compare("ult", 48)), apart(32, 48));
-    // Whole warps.
+    // The condition selects whole warps.
     assert_eq!(conditional(&compare("ult", 64)), [""; 0]);
     let lane = "    v1 = sreg.b32 laneid\n    v2 = const.b32 0x1\n    v3 = and.b32 v1, v2\n    v0 = icmp.ne.b32 v3, v9\n";
     assert_eq!(conditional(lane), apart(1, 0));
-    // Nobody knows.
+    // The condition depends on data.
     let data = "    v1 = sreg.b32 tid.x\n    v2 = param.b32 +0\n    v0 = icmp.eq.b32 v1, v2\n";
     assert_eq!(conditional(data), [""; 0]);
 }
@@ -68,21 +69,21 @@ fn a_reduction_meets_something_else_on_another_way() {
     let warps = "    v1 = sreg.b32 tid.x\n    v2 = const.b32 0x40\n    v0 = icmp.ult.b32 v1, v2\n";
     let uniform = "    v1 = param.b32 +0\n    v0 = icmp.ult.b32 v1, v8\n";
     let (reduction, sync) = ("v10 = barrier.red.or v9, v8, v7", "barrier.sync v9, v8");
-    assert_eq!(ways(warps, reduction, sync), ["E0302 some threads come here"]);
-    assert_eq!(ways(warps, "barrier.arrive v9, v8", reduction), ["E0302 some threads come here"]);
+    assert_eq!(ways(warps, reduction, sync), ["E0302 some threads get here"]);
+    assert_eq!(ways(warps, "barrier.arrive v9, v8", reduction), ["E0302 some threads get here"]);
     assert_eq!(ways(uniform, reduction, sync), [""; 0]);
     assert_eq!(ways(warps, reduction, "barrier.sync v8"), ["E0303 "], "another barrier, if there were one");
     assert_eq!(ways(warps, "barrier.arrive v9, v8", sync), [""; 0]);
 }
 
 #[test]
-fn a_reduction_comes_behind_an_arrival() {
+fn a_reduction_follows_an_arrival() {
     let body = |between: &str| {
         format!(
             "block0:\n    v9 = const.b32 0x3\n    v8 = const.b32 0x40\n    v7 = const.pred 1\n    bar.arrive v9, v8\n{between}    v1 = bar.red.popc v9, v8, v7\n    exit\n"
         )
     };
-    let label = "E0302 the thread comes here without having waited at the barrier";
+    let label = "E0302 the thread gets here without having waited at the barrier";
     assert_eq!(found("", &body("")), [label]);
     assert_eq!(found("", &body("    bar.sync v8\n"))[1..], [label.to_string()]);
     assert_eq!(found("", &body("    bar.sync v9, v8\n")), [""; 0], "which waits for the arrivals");
@@ -106,7 +107,7 @@ block2:
 }
 
 #[test]
-fn what_comes_where_the_ways_have_met_again_is_no_mixture() {
+fn uses_after_the_join_do_not_mix() {
     let after = |last: &str| {
         format!(
             "block0:
@@ -133,7 +134,7 @@ block4:
         )
     };
     assert_eq!(found("", &after("v2")), [""; 0]);
-    assert_eq!(found("", &after("v1")), ["E0302 some threads come here"], "they part again");
+    assert_eq!(found("", &after("v1")), ["E0302 some threads get here"], "they part again");
 }
 
 #[test]

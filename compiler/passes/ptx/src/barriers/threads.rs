@@ -1,37 +1,39 @@
-//! Which threads of a CTA take a branch, where nothing but their numbers decides.
+//! Which threads of a CTA take a branch, if only their numbers decide.
 //!
-//! In goes the condition of a branch, out comes its value for each thread of the largest CTA that the kernel may be
-//! launched with, or nothing if it depends on anything else than constants, `tid`, `laneid` and lane masks. The
-//! instructions that compute it are evaluated once a thread, by the same functions that fold constants.
+//! In: the condition of a branch. Out: its value for each thread of the largest CTA that the kernel
+//! may be launched with, or `None` if it depends on anything except constants, `tid`, `laneid` and
+//! lane masks. The instructions that compute it are evaluated once for each thread, by the same
+//! functions that fold constants.
 //!
-//! Where the kernel does not fix the shape of its CTAs, `tid.x` counts threads along x alone, as it does in every CTA
-//! of one dimension. At most [`MOST`] instructions are looked at for a branch, and an [`Allowance`] bounds what is evaluated for
-//! all branches of a function: beyond it nothing is known of a branch.
+//! If the kernel does not fix the shape of its CTAs, `tid.x` is taken to count threads along x
+//! alone, as it does in every one-dimensional CTA. At most [`MOST`] instructions are evaluated for
+//! a branch, and an [`Allowance`] limits the evaluations for all branches of a function; beyond
+//! these limits the result is unknown.
 
 use ptxc_ir::op::SpecialReg;
 use ptxc_ir::{Function, FunctionKind, Op, Type, Value};
 use ptxc_ssa::simplify::evaluate::evaluate;
 use rustc_hash::FxHashMap;
 
-/// The most instructions behind a condition that are evaluated.
+/// The most instructions that compute a condition.
 const MOST: usize = 48;
 
-/// The threads of a CTA at most.
+/// The most threads of a CTA.
 const CTA_THREADS: u32 = 1024;
 
-/// The threads of a warp.
+/// The number of threads in a warp.
 const WARP: usize = 32;
 
-/// How many instructions may still be evaluated.
+/// The number of evaluations that are left.
 pub(super) struct Allowance(usize);
 
 impl Allowance {
-    /// For a function: some hundred branches.
+    /// The allowance for a function: enough for some hundred branches.
     pub(super) const fn new() -> Allowance {
         Allowance(1 << 21)
     }
 
-    /// Takes so many off it, if they are there.
+    /// Takes a number of evaluations off the allowance, if that many are left.
     fn take(&mut self, count: usize) -> Option<()> {
         self.0 = self.0.checked_sub(count)?;
         Some(())
@@ -42,10 +44,10 @@ impl Allowance {
 pub(super) struct Outcomes(Vec<bool>);
 
 impl Outcomes {
-    /// Evaluates a condition; `None` if it is no function of the thread's number.
+    /// Evaluates a condition; `None` if it is not a function of the thread's number.
     pub(super) fn of(func: &Function, condition: Value, allowance: &mut Allowance) -> Option<Outcomes> {
         if func.kind == FunctionKind::Device {
-            // Who calls decides who is there.
+            // The caller decides which threads are here.
             return None;
         }
         let cone = cone(func, condition)?;
@@ -67,7 +69,8 @@ impl Outcomes {
             .map(Outcomes)
     }
 
-    /// The numbers of two threads of one warp, of which the first takes the branch and the second does not.
+    /// The numbers of two threads of one warp, of which the first takes the branch and the second
+    /// does not.
     pub(super) fn apart_in_warp(&self) -> Option<(usize, usize)> {
         self.0.chunks(WARP).enumerate().find_map(|(warp, lanes)| {
             let place = |taken: bool| lanes.iter().position(|&lane| lane == taken);
@@ -81,10 +84,10 @@ impl Outcomes {
     }
 }
 
-/// The values that a value is computed from, each behind those that it needs.
+/// The values that a value is computed from, each after its own arguments.
 fn cone(func: &Function, root: Value) -> Option<Vec<Value>> {
     let mut order = Vec::new();
-    // The second of a pair says that the arguments are in the order already.
+    // The second part of a pair says that the arguments have been handled already.
     let mut stack = vec![(root, false)];
     while let Some((value, ready)) = stack.pop() {
         if order.contains(&value) {

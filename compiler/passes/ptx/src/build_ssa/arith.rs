@@ -27,7 +27,7 @@ pub(super) fn binary(t: &mut Translator, form: &mut Form, signed: Op, unsigned: 
     t.write(form.operand(0)?, value)
 }
 
-/// A minimum or maximum; with `.relu` zero instead of a negative number.
+/// A minimum or maximum; with `.relu`, negative results become zero.
 pub(super) fn extreme(t: &mut Translator, form: &mut Form, signed: Op, unsigned: Op) -> Translated {
     if !form.take(Modifier::Relu) {
         return binary(t, form, signed, unsigned);
@@ -43,7 +43,7 @@ pub(super) fn extreme(t: &mut Translator, form: &mut Form, signed: Op, unsigned:
     t.write(form.operand(0)?, value)
 }
 
-/// The product of operands 1 and 2, and which part of it that is.
+/// The product of operands 1 and 2, with the part of it that the instruction wants.
 pub(super) fn product(t: &mut Translator, form: &mut Form) -> Translated<(Value, Half)> {
     let scalar = form.ty()?;
     let half = form.choose::<Half>().ok_or(Unsupported)?;
@@ -79,7 +79,7 @@ pub(super) fn multiply(t: &mut Translator, form: &mut Form, add: bool) -> Transl
     t.write(form.operand(0)?, value)
 }
 
-/// A sum or difference; `.sat` exists for 32 bits with sign alone.
+/// A sum or difference; `.sat` exists only for `.s32`.
 pub(super) fn add_or_subtract(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
     if !form.take(Modifier::Sat) {
         return binary(t, form, op, op);
@@ -110,7 +110,7 @@ pub(super) fn sum_of_difference(t: &mut Translator, form: &mut Form) -> Translat
     t.write(form.operand(0)?, value)
 }
 
-/// `|a - b|` of each byte without sign: side by side, or with `.add` all added to `c`.
+/// `|a - b|` of each byte without sign: packed, or with `.add` summed and added to `c`.
 pub(super) fn byte_differences(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(4)?;
     if form.types[..] != [Scalar::U32; 3] {
@@ -140,12 +140,13 @@ pub(super) fn byte_differences(t: &mut Translator, form: &mut Form) -> Translate
     t.write(form.operand(0)?, value.ok_or(Unsupported)?)
 }
 
-/// `.sat`: a signed sum that overflows has the sign of `a` wrong, and becomes the number of that sign that is
-/// farthest from zero.
+/// `.sat`: a signed sum that overflows has the opposite sign of `a`. It becomes the number with the
+/// sign of `a` that is farthest from zero.
 fn saturating(t: &mut Translator, form: &Form, op: Op, a: Value, b: Value) -> Translated {
     let ty = Type::B32;
     let sum = t.emit(op, ty, &[a, b]);
-    // It overflows where the operands' signs agree (of a difference: differ) and the result's differs.
+    // It overflows if the operands' signs agree (for a difference: differ) and the result's sign
+    // differs from that of `a`.
     let differ = t.emit(Op::Xor, ty, &[a, b]);
     let may = if op == Op::Isub { differ } else { t.emit(Op::Not, ty, &[differ]) };
     let turned = t.emit(Op::Xor, ty, &[a, sum]);

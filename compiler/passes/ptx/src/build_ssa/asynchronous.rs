@@ -4,7 +4,8 @@
 //! cp.async.cg.shared.global.L2::128B [%r1], [%rd1+16], 16;   =>   async_copy.global.cg.b128.l2_128 [v2 + 16], v1, 16
 //! ```
 //!
-//! An element's policy of caching is that of its global address; those of bulk copies are dropped.
+//! The cache policy of an element is attached to its global address; policies of bulk copies are
+//! dropped.
 
 use ptxc_ir::op::Prefetch;
 use ptxc_ir::{Access, MemType, Op, Space, Type};
@@ -48,12 +49,12 @@ pub(super) fn wait_group(t: &mut Translator, form: &mut Form, op: Op) -> Transla
     Ok(())
 }
 
-/// Takes the shared memory of the CTA, if it is there.
+/// Takes the modifier `.shared::cta`, if it is there.
 fn takes_shared(form: &mut Form) -> bool {
     form.take(Modifier::Shared) || form.take(Modifier::SharedCta)
 }
 
-/// Takes hints; the number of operands that they bring along.
+/// Takes hints; returns the number of operands that they add.
 fn hints(form: &mut Form) -> usize {
     usize::from(form.take(Modifier::L2CacheHint))
 }
@@ -86,7 +87,7 @@ pub(super) fn element(t: &mut Translator, form: &mut Form) -> Translated {
     let whole = t.constant(Type::B32, size);
     let bytes = match operands {
         3 => whole,
-        // How many bytes, or whether none.
+        // The size, or the predicate to ignore the source.
         4 => {
             let given = form.operand(3)?;
             let is_number = matches!(given.kind, OperandKind::Immediate(_));
@@ -135,7 +136,7 @@ pub(super) fn bulk(t: &mut Translator, form: &mut Form) -> Translated {
     }
     form.expect_operands(4 + policies)?;
     let is_cluster = form.take(Modifier::SharedCluster);
-    // Of two spaces of shared memory the first is that of the cluster.
+    // If both spaces are shared memory, the first is that of the cluster.
     let is_own = form.take(Modifier::SharedCta);
     if !form.take(Modifier::MbarrierCompleteTxBytes) || is_global == (is_cluster && is_own) {
         return Err(Unsupported);

@@ -1,6 +1,6 @@
 //! Bit fields, positions of bits, and dot products of bytes.
 //!
-//! Positions and lengths of `bfe` and `bfi` count modulo 256, and beyond the word as far as there are bits:
+//! Positions and lengths of `bfe` and `bfi` count modulo 256, and may go beyond the word:
 //!
 //! ```text
 //! bfe.s32 %r3, %r1, %r2, 5;    v4 = and.b32 v2, 0xff;  v5 = sar.b32 v1, v4;  v6 = szext.b32.signed v5, 5
@@ -20,7 +20,7 @@ fn count(t: &mut Translator, n: u64) -> Value {
     t.constant(Type::B32, n)
 }
 
-/// A position or length, of which the low byte counts.
+/// A position or length; only its low byte counts.
 fn byte(t: &mut Translator, form: &Form, index: usize) -> Translated<Value> {
     let operand = form.operand(index)?;
     if let Some(expr) = operand.as_immediate() {
@@ -32,8 +32,8 @@ fn byte(t: &mut Translator, form: &Form, index: usize) -> Translated<Value> {
     Ok(t.emit(Op::And, Type::B32, &[value, low]))
 }
 
-/// Down to bit 0, then cut to the length. A shift beyond the width leaves zeros or signs, as the field has
-/// them there.
+/// Shifts the field down to bit 0, then cuts it to its length. A shift beyond the width leaves
+/// zeros or copies of the sign, which is the content of the field there.
 pub(super) fn extract_field(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(4)?;
     let scalar = form.ty()?;
@@ -55,7 +55,7 @@ pub(super) fn extract_field(t: &mut Translator, form: &mut Form) -> Translated {
             t.emit(Op::And, ty, &[shifted, mask])
         }
         (_, true) => {
-            // Up to the sign and down again, by nothing if the field is wider than the word.
+            // Shifts up to the sign and down again, by nothing if the field is wider than the word.
             let width = count(t, ty.bits().into());
             let least = t.emit(Op::Umin, Type::B32, &[length, width]);
             let by = t.emit(Op::Isub, Type::B32, &[width, least]);
@@ -66,7 +66,7 @@ pub(super) fn extract_field(t: &mut Translator, form: &mut Form) -> Translated {
     t.write(form.operand(0)?, value)
 }
 
-/// `length` ones at the bottom; all from the width on.
+/// `length` ones in the low bits; all ones from the full width on.
 fn low_ones(t: &mut Translator, ty: Type, length: Value) -> Value {
     let one = t.constant(ty, 1);
     let power = t.emit(Op::Shl, ty, &[one, length]);
@@ -137,11 +137,12 @@ pub(super) fn extend(t: &mut Translator, form: &mut Form) -> Translated {
     t.write(form.operand(0)?, value)
 }
 
-/// The `n`-th one of a mask from a position up, or down for negative `n`; for `n` = 0 the position itself if
-/// there is a one.
+/// The position of the `n`-th one of a mask from a position up, or down for negative `n`; for `n` =
+/// 0 the position itself if it holds a one.
 ///
-/// The ones before the position are cleared, and downwards the mask is reversed. Then the position is found
-/// by halves: if the lower half of what is left has fewer than `n` ones, the one is in the upper half.
+/// The ones before the position are cleared; to search downwards, the mask is reversed. Then the
+/// position is found by halving: if the lower half of the remaining range has fewer than `n` ones,
+/// the `n`-th one is in the upper half.
 pub(super) fn nth_set(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(4)?;
     if form.ty()? != Scalar::B32 {
@@ -166,7 +167,7 @@ pub(super) fn nth_set(t: &mut Translator, form: &mut Form) -> Translated {
     let size = t.emit(Op::Iabs, ty, &[offset]);
     let wanted = t.emit(Op::Select, ty, &[here, one, size]);
     let present = t.emit(Op::Popc, ty, &[mask]);
-    // The least negative number is its own magnitude, read without sign.
+    // The least negative number is its own magnitude when read without sign.
     let enough = t.emit(Op::Icmp(IntCond::Uge), ty, &[present, wanted]);
     let inside = t.emit(Op::Icmp(IntCond::Ule), ty, &[base, last]);
     let exists = t.emit(Op::And, Type::Pred, &[enough, inside]);
@@ -195,7 +196,7 @@ pub(super) fn permute(t: &mut Translator, form: &mut Form) -> Translated {
     words(t, form, Op::Prmt(pick))
 }
 
-/// Three words make one.
+/// An operation on three words.
 fn words(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
     form.expect_operands(4)?;
     if form.types.iter().any(|ty| ty.bits() != 32 || !ty.is_int()) {
@@ -210,7 +211,8 @@ fn words(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
     t.write(form.operand(0)?, value)
 }
 
-/// The function of three words; with `.or` or `.and` also whether it gives any bit, joined with a predicate.
+/// The logic function of three words; with `.or` or `.and` also whether the result is nonzero,
+/// joined with a predicate.
 pub(super) fn logic(t: &mut Translator, form: &mut Form) -> Translated {
     let join = form.choose::<modifiers::Join>().map(Op::from);
     form.expect_operands(if join.is_some() { 6 } else { 5 })?;

@@ -1,7 +1,8 @@
 //! Cache policies: `createpolicy`, and the policy operand of accesses.
 //!
-//! A policy is a word of 64 bits that the program may keep and pass on; an access that follows it names it in place
-//! of the descriptor that other accesses have. Its layout, the same on sm_80 to sm_90, was found from what ptxas computes:
+//! A policy is a word of 64 bits that the program may keep and pass on. An access that follows a
+//! policy names it instead of the descriptor that other accesses have. Its layout, the same on
+//! sm_80 to sm_90, was found from the values that ptxas computes:
 //!
 //! ```text
 //! bits 63:56  kind: 0x14 last, 0x12 first, 0x16 normal, 0x10 unchanged; 8 more for a range, 1 more where the rest is evicted first
@@ -11,7 +12,8 @@
 //!             43:37  the number of granules that the first kind is for, at most 127
 //! ```
 //!
-//! They are computed like any other number, and fold to the known word where the operands are constants:
+//! Policies are computed like any other number and fold to a constant if the operands are
+//! constants:
 //!
 //! ```text
 //! createpolicy.fractional.L2::evict_last.b64 %p, 0.5   =>   v0 = const.b64 0x1470000000000000
@@ -20,8 +22,9 @@
 //!                                                           v4 = load.global.b32 [v3 + 8]
 //! ```
 //!
-//! ptxas takes the logarithm in single precision; for sizes a little above a power of two from 2^20 on, its granules are
-//! half as large as these. A policy that `createpolicy.cvt` makes of an access property is that property.
+//! ptxas takes the logarithm in single precision; for sizes a little above a power of two from 2^20
+//! on, its granules are half as large as these. `createpolicy.cvt` returns the access property
+//! itself as the policy.
 
 use ptxc_ir::{Access, FloatMode, IntCond, MemType, Op, Rounding, Space, Type, Value};
 use ptxc_syntax::ast::Operand;
@@ -33,11 +36,11 @@ use crate::check::scalar::Scalar;
 use crate::check::table::Modifier;
 use crate::check::table::modifiers::Eviction;
 
-/// What a range adds to its kind.
+/// The bits that a range adds to its kind.
 const RANGE: u32 = 0x08;
-/// What evicting the rest first adds to a kind.
+/// The bits that evicting the rest first adds to a kind.
 const REST_FIRST: u32 = 0x01;
-/// 15.99, which leaves the fraction 1 in the last sixteenth.
+/// 15.99, which puts the fraction 1 in the last sixteenth.
 const SIXTEENTHS: f32 = 15.99;
 
 /// `createpolicy.cvt`.
@@ -64,7 +67,8 @@ pub(super) fn of_fraction(t: &mut Translator, form: &mut Form) -> Translated {
     finish(t, form, high)
 }
 
-/// The kinds of a policy, in bits 31:24 of the upper word: what is cached how, and how the rest is.
+/// The kinds of a policy, in bits 31:24 of the upper word: for the selected accesses and for the
+/// rest.
 fn kind(form: &mut Form) -> Translated<u32> {
     let first = match form.choose::<Eviction>().ok_or(Unsupported)? {
         Eviction::L2EvictLast => 0x14,
@@ -139,7 +143,7 @@ fn range(t: &mut Translator, form: &mut Form, kind: u32) -> Translated<Value> {
         let field = field(t, value, mask, shift);
         word = t.emit(Op::Or, ty, &[word, field]);
     }
-    // Nothing is in an empty range.
+    // An empty range leaves everything unchanged.
     let unchanged = t.constant(ty, 0x1800_0000);
     let is_empty = t.emit(Op::Icmp(IntCond::Eq), ty, &[whole, zero]);
     Ok(t.emit(Op::Select, ty, &[is_empty, unchanged, word]))

@@ -1,4 +1,4 @@
-//! `call`, and the two ends of a device function: its parameters and what it returns.
+//! `call`, and both ends of a device function: its parameters and its results.
 //!
 //! ```text
 //! { .param .b32 a; .param .b32 r;
@@ -8,8 +8,8 @@
 //! call (%r2), %rd1, (%r1), prototype;      =>    v2 = call_indirect @prototype.0, v0, v1
 //! ```
 //!
-//! Arguments and results are variables in the `.param` space, whose [pieces](super::params) are what the IR passes,
-//! or registers and constants.
+//! Arguments and results are variables in the `.param` space, whose [pieces](super::params) are
+//! what the IR passes, or registers and constants.
 
 use ptxc_ir::{Op, Type, Value};
 use ptxc_syntax::ast::{self, Operand, OperandKind};
@@ -35,7 +35,7 @@ fn take_list<'a>(rest: &mut &'a [Operand]) -> &'a [Operand] {
 }
 
 pub(super) fn call(t: &mut Translator, form: &mut Form) -> Translated {
-    // A promise that all threads of the warp make the call, of which nothing here depends.
+    // A promise that all threads of the warp make the call; the translation does not depend on it.
     form.take(Modifier::Uni);
     let mut rest = form.operands;
     let results = take_list(&mut rest);
@@ -88,7 +88,8 @@ pub(super) fn call(t: &mut Translator, form: &mut Form) -> Translated {
     Ok(())
 }
 
-/// The parameter memory that an operand names, if it names any; its size must be that of the formal parameter.
+/// The parameter memory that an operand names, if it names any; its size must equal that of the
+/// formal parameter.
 fn image_of(t: &Translator, operand: &Operand, formal: Formal) -> Translated<Option<Image>> {
     let Some((image, size)) = operand.as_symbol().and_then(|name| t.image(name)) else { return Ok(None) };
     if size == formal.size { Ok(Some(image)) } else { Err(Unsupported) }
@@ -108,7 +109,7 @@ fn argument(t: &mut Translator, operand: &Operand, formal: Formal, args: &mut Ve
             if scalar.bits() / 8 != formal.size {
                 return Err(Unsupported);
             }
-            // Registers of less than 32 bits may have 16.
+            // Registers of less than 32 bits may have 16 bits.
             let scalar = scalar.in_register();
             let value = t.read_extended(operand, scalar)?;
             store_value(t, &image, 0, formal.size, value)?;
@@ -134,7 +135,7 @@ impl Translator<'_> {
         Ok(self.function.callee(&callee))
     }
 
-    /// The content of a register of that type in a parameter.
+    /// Loads a register of that type from a parameter.
     fn load_register(&mut self, image: &Image, offset: u32, ty: ast::Type) -> Translated<Value> {
         let scalar = Scalar::of(ty);
         if scalar == Scalar::Pred {
@@ -171,7 +172,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// What a device function returns here, of which the last instruction is missing.
+    /// The values that a device function returns here; the caller adds the return instruction.
     pub fn returned(&mut self) -> Translated<Vec<Value>> {
         let registers = self.scopes.in_registers[1].clone();
         for (index, meaning) in registers {

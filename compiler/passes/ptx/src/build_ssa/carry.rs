@@ -1,7 +1,8 @@
 //! Arithmetic with the carry flag: `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc`.
 //!
-//! The flag is a register of one bit ([`Register::CARRY`]) that instructions with `.cc` write and those with a
-//! `c` at their end read. After a subtraction it is set where nothing was borrowed, as the hardware has it.
+//! The flag is a register of one bit ([`Register::CARRY`]). Instructions with `.cc` write it, and
+//! those whose names end in `c` read it. After a subtraction the flag is set if nothing was
+//! borrowed, as in the hardware.
 //!
 //! ```text
 //! add.cc.u32 %r5, %r1, %r3;         v5, v6 = iadd_cout.b32 v1, v3
@@ -17,7 +18,7 @@ use crate::check::scalar::Scalar;
 use crate::check::table::Modifier;
 use crate::check::table::modifiers::Half;
 
-/// What is added.
+/// The term that is added.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Term {
     /// The second operand.
@@ -28,7 +29,7 @@ pub(super) enum Term {
     Product,
 }
 
-/// A sum that reads the flag if it `carries`, and writes the flag with `.cc`.
+/// A sum. It reads the flag if `carries` holds, and writes the flag with `.cc`.
 pub(super) fn sum(t: &mut Translator, form: &mut Form, term: Term, carries: bool) -> Translated {
     let writes = form.take(Modifier::Cc);
     let (multiply, subtract) = (term == Term::Product, term == Term::Minus);

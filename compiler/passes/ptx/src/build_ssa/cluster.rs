@@ -1,7 +1,8 @@
 //! Clusters: their barrier, and addresses in the shared memory of their CTAs.
 //!
-//! An address in the shared memory of a cluster has the rank of the CTA in its high byte, so that `mapa` puts a rank
-//! there and `getctarank` reads it; of a generic address that byte is in the low word.
+//! An address in the shared memory of a cluster has the rank of the CTA in its high byte: `mapa`
+//! writes the rank there, and `getctarank` reads it. In a generic address that byte is in the low
+//! word.
 //!
 //! ```text
 //! mapa.shared::cluster.u32 %r3, %r1, %r2     =>   v3 = prmt.index.b32 v2, v1, 0x654
@@ -15,10 +16,11 @@ use super::translator::Translator;
 use crate::check::scalar::Scalar;
 use crate::check::table::{Modifier, modifiers};
 
-/// Where the rank of a CTA stands in a shared address of its cluster, in bits from the right.
+/// The bit position of the rank of a CTA in a shared address of its cluster.
 const RANK_SHIFT: u64 = 24;
 
-/// The selector that takes the low byte of the first word and the three low bytes of the second one.
+/// The selector that takes the low byte of the first word and the three low bytes of the second
+/// word.
 const RANK_OVER_ADDRESS: u64 = 0x654;
 
 /// `barrier.cluster.arrive`.

@@ -1,6 +1,7 @@
 //! Control flow: `bra`, `brx.idx`, `ret`, `exit`, `trap`, `brkpt`.
 //!
-//! A kernel has no caller: its `ret` ends the thread as `exit` does. A device function returns in one block.
+//! A kernel has no caller: its `ret` ends the thread as `exit` does. A device function returns in
+//! one block.
 
 use ptxc_ir::{Block, Op, Type, Value};
 
@@ -12,19 +13,19 @@ use crate::check::table::Modifier;
 /// The block that a guarded branch goes to.
 pub(super) type Target = fn(&mut Translator, &Form) -> Translated<Block>;
 
-/// Where `bra` goes.
+/// The target of `bra`.
 pub(super) fn label(t: &mut Translator, form: &Form) -> Translated<Block> {
     form.expect_operands(1)?;
     t.target(form.operand(0)?.as_symbol().ok_or(Unsupported)?)
 }
 
-/// Where `ret` goes.
+/// The target of `ret`.
 pub(super) fn end(t: &mut Translator, form: &Form) -> Translated<Block> {
     form.expect_operands(0)?;
     Ok(t.end_block())
 }
 
-/// Where `exit` goes.
+/// The target of `exit`.
 pub(super) fn exit_block(t: &mut Translator, form: &Form) -> Translated<Block> {
     form.expect_operands(0)?;
     Ok(t.exit_block())

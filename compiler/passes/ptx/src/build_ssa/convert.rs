@@ -23,7 +23,7 @@ pub(super) fn convert(t: &mut Translator, form: &mut Form) -> Translated {
     t.write_extended(form.operand(0)?, value, to.is_signed())
 }
 
-/// An integer source, of 8 bits extended to 32.
+/// An integer source; 8 bits are extended to 32.
 fn integer(t: &mut Translator, form: &Form, from: Scalar) -> Translated<Value> {
     if !from.is_int() || from.bits() > 64 {
         return Err(Unsupported);
@@ -48,7 +48,8 @@ fn byte(t: &mut Translator, value: Value, signed: bool) -> Value {
     }
 }
 
-/// The low bits of an integer of 16 to 64 bits as an integer of the type; 8 bits extended to 32.
+/// The low bits of an integer of 16 to 64 bits as an integer of another type; 8 bits are extended
+/// to 32.
 fn resize(t: &mut Translator, value: Value, to: Scalar, signed: bool) -> Translated<Value> {
     if to.bits() == 8 {
         let word = t.extend(value, Type::B32, signed)?;
@@ -78,7 +79,7 @@ fn fit(t: &mut Translator, form: &Form, value: Value, to: Scalar) -> Translated<
     }
 }
 
-/// Limits an integer to the range of a type, as far as it may be outside.
+/// Limits an integer to the range of a type, if it can exceed that range.
 fn clamp(t: &mut Translator, value: Value, to: Scalar, signed: bool) -> Value {
     let ty = t.ty(value);
     let bits = ty.bits();
@@ -111,7 +112,7 @@ fn integer_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scala
     let value = integer(t, form, from)?;
     let op = if from.is_signed() { Op::SintToFloat(round) } else { Op::UintToFloat(round) };
     let ty = to.ir().ok_or(Unsupported)?;
-    // No integer is subnormal as a float of single precision.
+    // As a float of single precision, an integer is never subnormal.
     let flushes = form.take(Modifier::Ftz) && ty != Type::F32;
     let saturates = form.take(Modifier::Sat);
     if flushes || (saturates && !matches!(ty, Type::F32 | Type::F16)) {
@@ -121,7 +122,7 @@ fn integer_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scala
     Ok(if saturates { adjusted(t, value, false, true) } else { value })
 }
 
-/// Conversions to integers saturate; to fewer than 32 bits they saturate once more.
+/// Conversions to integers saturate; those to fewer than 32 bits saturate a second time.
 fn float_to_integer(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) -> Translated<Value> {
     let round = form.choose::<modifiers::IntegralRounding>().ok_or(Unsupported)?.into();
     let ftz = form.take(Modifier::Ftz);
@@ -174,7 +175,8 @@ fn float_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar)
         return if ftz || sat || from.bits() != 32 { Err(Unsupported) } else { Ok(t.emit(op, ty, &[value])) };
     }
     if ty == Type::F16 && sat {
-        // The result is clamped as a half: rounding in between changes nothing, for both limits are halves.
+        // The result is clamped as a half. Both limits are halves, so rounding before the clamp
+        // changes nothing.
         let half = t.emit(Op::FloatToFloat(FloatMode { round, ftz, ..FloatMode::RN }), ty, &[value]);
         return Ok(adjusted(t, half, false, true));
     }
@@ -182,7 +184,7 @@ fn float_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar)
     Ok(t.emit(Op::FloatToFloat(mode), ty, &[value]))
 }
 
-/// The conversion to a half with `.relu` or `.satfinite`, if one of them stands there.
+/// The conversion to a half with `.relu` or `.satfinite`, if one of them is written.
 fn limited(form: &mut Form, round: Rounding) -> Option<Op> {
     let (relu, finite) = (form.take(Modifier::Relu), form.take(Modifier::Satfinite));
     (relu || finite).then_some(Op::FloatToHalf { round, relu, finite })
@@ -205,7 +207,7 @@ fn pack_halves(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) ->
 
 /// A float flushed and clamped.
 fn adjusted(t: &mut Translator, value: Value, ftz: bool, sat: bool) -> Value {
-    // Adding minus zero leaves every number as it is, for the modifiers to work on.
+    // Adding minus zero keeps every number, so the sum can carry the modifiers.
     let ty = t.ty(value);
     let zero = t.constant(ty, 1 << (ty.bits() - 1));
     let mode = FloatMode { ftz, sat, ..FloatMode::RN };
@@ -219,7 +221,7 @@ pub(super) fn ask_space(t: &mut Translator, form: &mut Form) -> Translated {
     let address = t.any(form.operand(1)?)?;
     let address = t.extend(address, Type::B64, false)?;
     let holds = match space {
-        // Kernel parameters have no generic address, so that none is in their window.
+        // Kernel parameters have no generic address, so no generic address is in their window.
         Space::Param => t.constant(Type::Pred, 0),
         _ => t.emit(Op::IsSpace(space), Type::B32, &[address]),
     };

@@ -1,4 +1,4 @@
-//! Fences, between scopes and between proxies, and what a grid says to grids around it.
+//! Fences between scopes and between proxies, and the signals between dependent grids.
 //!
 //! | PTX | IR |
 //! |---|---|
@@ -8,8 +8,9 @@
 //! | `fence.proxy.tensormap::generic.…` | `tensormap_acquire.scope`, `tensormap_release.scope` |
 //! | `griddepcontrol.…` | `grid_dependency.…` |
 //!
-//! A fence that `.sync_restrict` limits to mbarriers in shared memory does for the thread's accesses what the proxy fence with
-//! the same limit does for asynchronous ones: ptxas has one instruction sequence for both, and so have we.
+//! A fence that `.sync_restrict` limits to mbarriers in shared memory orders the thread's accesses
+//! as the proxy fence with the same limit orders asynchronous ones. ptxas has one instruction
+//! sequence for both, and so has ptxc.
 
 use ptxc_ir::op::{GridDependency, Proxy};
 use ptxc_ir::{Op, Order, Scope, Type};
@@ -54,7 +55,7 @@ pub(super) fn fence(t: &mut Translator, form: &mut Form) -> Translated {
 pub(super) fn proxy_fence(t: &mut Translator, form: &mut Form) -> Translated {
     match form.choose::<modifiers::Proxy>().ok_or(Unsupported)? {
         modifiers::Proxy::Alias => put(t, form, Op::ProxyFence(Proxy::Alias)),
-        // The order, the restriction and the scope go together as in a fence.
+        // The order, the restriction and the scope combine as in a fence.
         modifiers::Proxy::AsyncGeneric => fence(t, form),
         modifiers::Proxy::TensormapGeneric => {
             let (release, acquire) = (form.take(Modifier::Release), form.take(Modifier::Acquire));

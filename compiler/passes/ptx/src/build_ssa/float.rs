@@ -1,7 +1,7 @@
 //! Floating-point arithmetic and the approximations of special functions.
 //!
 //! `add`, `sub` and `mul` without a rounding modifier round to nearest and may be fused later
-//! ([`FloatMode::contract`]); with one they stay as they are.
+//! ([`FloatMode::contract`]); with a rounding modifier they are never fused.
 
 use ptxc_ir::{Approx, FloatMode, IntCond, Op, Rounding, Type, Value};
 
@@ -27,7 +27,7 @@ pub(super) fn arithmetic(
     compute(t, form, op(mode), sources)
 }
 
-/// With `.relu` the result is the greater of the sum and zero, and a NaN stays one.
+/// With `.relu` the result is the greater of the sum and zero; a NaN stays a NaN.
 pub(super) fn multiply_add(t: &mut Translator, form: &mut Form) -> Translated {
     if !form.take(Modifier::Relu) {
         return arithmetic(t, form, Op::Ffma, 3);
@@ -57,7 +57,7 @@ pub(super) fn simple(t: &mut Translator, form: &mut Form, op: fn(bool) -> Op, so
 
 pub(super) fn extreme(t: &mut Translator, form: &mut Form, op: fn(bool, bool, bool) -> Op) -> Translated {
     let (ftz, nan) = (form.take(Modifier::Ftz), form.take(Modifier::NaN));
-    // One does not stand without the other.
+    // Each of the two modifiers needs the other.
     let xorsign = form.take(Modifier::Xorsign) && form.take(Modifier::Abs);
     if xorsign && form.ty()?.ir() == Some(Type::F64) {
         return Err(Unsupported);
@@ -83,7 +83,7 @@ pub(super) fn divide(t: &mut Translator, form: &mut Form) -> Translated {
     compute(t, form, Op::FdivApprox { full, ftz }, 2)
 }
 
-/// A reciprocal is a quotient with the dividend 1.
+/// A reciprocal is a quotient with dividend 1.
 pub(super) fn reciprocal(t: &mut Translator, form: &mut Form) -> Translated {
     let Some(mode) = exact(form) else { return approximate(t, form, Approx::Rcp) };
     form.expect_operands(2)?;
@@ -102,8 +102,8 @@ pub(super) fn square_root(t: &mut Translator, form: &mut Form) -> Translated {
     }
 }
 
-/// The hardware's approximations: all of them in single precision, two in double, of which the reciprocal has to
-/// flush, and two in halves.
+/// The hardware's approximations: all functions in single precision; two in double, where the
+/// reciprocal has to flush; two in halves.
 pub(super) fn approximate(t: &mut Translator, form: &mut Form, function: Approx) -> Translated {
     let ftz = form.take(Modifier::Approx) && form.take(Modifier::Ftz);
     let scalar = form.ty()?;
@@ -111,7 +111,8 @@ pub(super) fn approximate(t: &mut Translator, form: &mut Form, function: Approx)
         Some(Type::F32) => {}
         Some(Type::F64) if function == Approx::Rsq || (function == Approx::Rcp && ftz) => {}
         Some(ty) if scalar.bits() <= 32 && matches!(function, Approx::Ex2 | Approx::Tanh) => {
-            // Exponentials flush in `bf16`, which PTX spells out, and not in `f16`; no hyperbolic tangent does.
+            // Exponentials flush in `bf16`, which PTX spells out, but not in `f16`; hyperbolic
+            // tangents never flush.
             if ftz != (function == Approx::Ex2 && scalar.is_brain()) {
                 return Err(Unsupported);
             }
@@ -124,7 +125,7 @@ pub(super) fn approximate(t: &mut Translator, form: &mut Form, function: Approx)
     compute(t, form, Op::Fapprox { function, ftz }, 1)
 }
 
-/// The hardware takes one half at a time.
+/// The hardware approximates one half at a time.
 fn approximate_halves(t: &mut Translator, form: &Form, op: Op, ty: Type) -> Translated {
     form.expect_operands(2)?;
     let scalar = form.ty()?;
@@ -140,14 +141,14 @@ fn approximate_halves(t: &mut Translator, form: &Form, op: Op, ty: Type) -> Tran
     t.write(form.operand(0)?, value)
 }
 
-/// The bits of a float operand as an integer, and the integer type.
+/// The bits of a float operand as an integer, with the integer type.
 fn bits(t: &mut Translator, form: &Form, index: usize, scalar: Scalar) -> Translated<(Value, Type)> {
     let value = t.read(form.operand(index)?, scalar)?;
     let ty = Type::int(scalar.bits()).ok_or(Unsupported)?;
     Ok((t.emit(Op::Bitcast, ty, &[value]), ty))
 }
 
-/// The sign of the first operand, everything else of the second.
+/// The sign of the first operand with the rest of the second.
 pub(super) fn copy_sign(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(3)?;
     let scalar = form.ty()?;
@@ -178,7 +179,7 @@ pub(super) fn test(t: &mut Translator, form: &mut Form) -> Translated {
         let bound = t.constant(ty, bound);
         t.emit(Op::Icmp(cond), ty, &[magnitude, bound])
     };
-    // A range [low, high) is one comparison of the magnitude less `low`.
+    // Membership in a range [low, high) is one comparison of the magnitude less `low`.
     let range = |t: &mut Translator, low: u64, high: u64| {
         let low_bits = t.constant(ty, low);
         let above = t.emit(Op::Isub, ty, &[magnitude, low_bits]);
@@ -189,7 +190,7 @@ pub(super) fn test(t: &mut Translator, form: &mut Form) -> Translated {
         NumberClass::Infinite => compare(t, IntCond::Eq, magnitude, infinity),
         NumberClass::Number => compare(t, IntCond::Ule, magnitude, infinity),
         NumberClass::Notanumber => compare(t, IntCond::Ugt, magnitude, infinity),
-        // Zeros count as normal numbers, too (PTX ISA, `testp`).
+        // Zeros count as normal numbers (PTX ISA, `testp`).
         NumberClass::Normal => {
             let is_normal = range(t, normal, infinity);
             let is_zero = compare(t, IntCond::Eq, magnitude, 0);

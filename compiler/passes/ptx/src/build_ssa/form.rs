@@ -1,4 +1,5 @@
-//! One instruction as the families see it: its types, and modifiers to be taken one by one.
+//! One instruction as the families see it: its types, and its modifiers, which they take one by
+//! one.
 
 use ptxc_syntax::ast::Operand;
 
@@ -7,24 +8,25 @@ use crate::check::scalar::Scalar;
 use crate::check::table::Modifier;
 use crate::check::table::names::Class;
 
-/// Says that the instruction can't be lowered yet; the caller names it.
+/// The instruction can't be lowered yet; the caller adds its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unsupported;
 
-/// What the translation of an instruction or of a part of it gives.
+/// The result of translating an instruction or a part of it.
 pub(super) type Translated<T = ()> = Result<T, Unsupported>;
 
 /// An instruction with its opcode as the check decoded it.
 ///
-/// A family takes the modifiers that it understands. Modifiers that nobody took in the end make the instruction
-/// unsupported, so that no modifier is ever dropped silently.
+/// A family takes the modifiers that it understands. If some modifiers are left in the end, the
+/// instruction is unsupported, so no modifier is ever dropped silently.
 pub(super) struct Form<'a> {
     /// The types in the order written.
     pub types: &'a [Scalar],
     /// The operands in the order written.
     pub operands: &'a [Operand],
     modifiers: &'a [Modifier],
-    /// A bit for each of the modifiers that nobody has taken. The build script refuses rows that have more.
+    /// One bit for each modifier that has not been taken. The build script rejects rows with more
+    /// modifiers than bits.
     left: u32,
 }
 
@@ -34,7 +36,7 @@ impl<'a> Form<'a> {
         Form { types: &opcode.types, operands, modifiers: &opcode.modifiers, left }
     }
 
-    /// Takes the first modifier for which `read` has a meaning.
+    /// Takes the first modifier that `read` maps to a value.
     fn read<T>(&mut self, read: impl Fn(Modifier) -> Option<T>) -> Option<T> {
         let mut rest = self.left;
         while rest != 0 {
@@ -75,7 +77,7 @@ impl<'a> Form<'a> {
         self.operands.get(index).ok_or(Unsupported)
     }
 
-    /// Refuses the instruction unless it has `count` operands.
+    /// Rejects the instruction unless it has `count` operands.
     pub fn expect_operands(&self, count: usize) -> Translated {
         if self.operands.len() == count { Ok(()) } else { Err(Unsupported) }
     }

@@ -1,7 +1,7 @@
-//! How each instruction becomes operations, and what a guard does to it.
+//! The operations for each instruction, and the effect of a guard on it.
 //!
-//! One arm for each instruction of the [table](crate::check::table), without a wildcard: an instruction that is new in the table
-//! does not compile before it has an arm here.
+//! There is one arm for each instruction of the [table](crate::check::table), without a wildcard: a
+//! new instruction in the table does not compile before it has an arm here.
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
@@ -23,16 +23,16 @@ use crate::check::table::{Mnemonic as M, Modifier};
 /// Translates an instruction.
 pub(super) type Translate = fn(&mut Translator, &mut Form) -> Translated;
 
-/// How an instruction becomes operations.
+/// The lowering of an instruction to operations.
 pub(super) struct Lowering {
     pub translate: Translate,
     pub guarded: Guarded,
 }
 
-/// What a guard does to an instruction.
+/// The effect of a guard on an instruction.
 pub(super) enum Guarded {
-    /// The instruction computes something from registers, constants and parameters alone. It may run where its guard fails, and
-    /// its result is selected.
+    /// The instruction computes a result only from registers, constants and parameters. It may run
+    /// even if its guard fails, and a select chooses between the new and the old result.
     Selects,
     /// The guard is the condition of a branch to that block.
     Branches(Target),
@@ -52,7 +52,7 @@ fn branch(translate: Translate, target: Target) -> Option<Lowering> {
     Some(Lowering { translate, guarded: Guarded::Branches(target) })
 }
 
-/// How an opcode becomes operations; none if it can't be lowered yet.
+/// The lowering of an opcode; `None` if it can't be lowered yet.
 pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
     if !opcode.types.iter().all(|scalar| scalar.is_translated()) {
         return None;
@@ -145,7 +145,8 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         // Memory. Kernel parameters are constants.
         M::Ld if opcode.has(Modifier::Param) => pure(memory::load),
         M::Ld => effect(memory::load),
-        // A load whose address all threads of the warp share; machines since sm_70 gain nothing by that.
+        // A load whose address is the same for all threads of the warp; since sm_70 hardware gains
+        // nothing from that.
         M::Ldu => effect(memory::load),
         M::St => effect(memory::store),
         M::Atom => effect(|t, form| memory::atomic(t, form, true)),
@@ -155,7 +156,7 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         M::CreatepolicyFractional => effect(cache_policy::of_fraction),
         M::CreatepolicyRange => effect(cache_policy::of_range),
 
-        // What threads do together.
+        // Operations of several threads together.
         M::Shfl => effect(sync::shuffle),
         M::Vote => effect(sync::vote),
         M::Match => effect(sync::match_lanes),
@@ -211,7 +212,7 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         M::Trap => effect(|t, _| control::stop(t, Op::Trap)),
         M::Brkpt => effect(control::breakpoint),
 
-        // What can't be lowered yet.
+        // Instructions that can't be lowered yet.
         M::Alloca
         | M::ClusterlaunchcontrolQueryCancelGetFirstCtaid
         | M::ClusterlaunchcontrolQueryCancelGetFirstCtaidX

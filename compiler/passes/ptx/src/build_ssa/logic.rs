@@ -28,7 +28,7 @@ pub(super) fn complement(t: &mut Translator, form: &mut Form) -> Translated {
     t.write(form.operand(0)?, value)
 }
 
-/// `cnot`: 1 for zero, 0 for everything else.
+/// `cnot`: 1 for zero, 0 for other values.
 pub(super) fn is_zero(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(2)?;
     let scalar = form.ty()?;
@@ -40,7 +40,7 @@ pub(super) fn is_zero(t: &mut Translator, form: &mut Form) -> Translated {
     t.write(form.operand(0)?, value)
 }
 
-/// Counts have 32 bits whatever the type; a count of the width or more is legal in PTX and in the IR.
+/// Counts have 32 bits for every type; a count of the width or more is legal in PTX and in the IR.
 pub(super) fn shift(t: &mut Translator, form: &mut Form, signed: Op, unsigned: Op) -> Translated {
     form.expect_operands(3)?;
     let scalar = form.ty()?;
@@ -68,12 +68,12 @@ pub(super) fn funnel(t: &mut Translator, form: &mut Form) -> Translated {
     t.write(form.operand(0)?, value)
 }
 
-/// The comparison of floats among the modifiers.
+/// Takes the comparison of floats from the modifiers.
 fn take_float_condition(form: &mut Form) -> Translated<FloatCond> {
     form.choose::<modifiers::Comparison>().and_then(float_condition).ok_or(Unsupported)
 }
 
-/// Takes the comparison off the modifiers and compares `a` with `b`.
+/// Takes the comparison from the modifiers and compares `a` with `b`.
 fn compare(
     t: &mut Translator,
     form: &mut Form,
@@ -133,7 +133,8 @@ pub(super) fn set_predicate(t: &mut Translator, form: &mut Form) -> Translated {
     }
 }
 
-/// `setp.lt.and.f16x2 p|q, a, b, c`: `p` of the low halves, `q` of the high ones; without `q`, `p` alone.
+/// `setp.lt.and.f16x2 p|q, a, b, c`: `p` from the low halves, `q` from the high ones; without `q`,
+/// only `p`.
 fn set_two_predicates(t: &mut Translator, form: &mut Form, scalar: Scalar, join: Option<Op>) -> Translated {
     let ty = scalar.ir().ok_or(Unsupported)?;
     let condition = take_float_condition(form)?;
@@ -179,7 +180,8 @@ pub(super) fn set(t: &mut Translator, form: &mut Form) -> Translated {
     t.write(form.operand(0)?, value)
 }
 
-/// `set.lt.and.f16x2.f16x2 d, a, b, c`: each half of `d` is 1.0, or all ones, where the comparison holds.
+/// `set.lt.and.f16x2.f16x2 d, a, b, c`: each half of `d` is 1.0, or all ones, where the comparison
+/// holds.
 fn set_halves(
     t: &mut Translator,
     form: &mut Form,
@@ -202,7 +204,7 @@ fn set_halves(
         let format = ty.pair_format().ok_or(Unsupported)?;
         let yes = if ones { 0xffff } else { format.one() };
         let (yes, no) = (t.constant(ty, yes << 16 | yes), t.constant(ty, 0));
-        // What both halves are, or how they are, where the predicate holds and where it fails.
+        // The values or operations for both halves, if the predicate holds and if it fails.
         let (holds, fails) = match join {
             Op::And => (value, no),
             Op::Or => (yes, value),

@@ -1,7 +1,7 @@
 //! Mbarriers.
 //!
-//! An mbarrier lies in shared memory, so a generic address becomes a shared one: of the CTA, or where the operation may
-//! reach another CTA of the cluster, of the cluster.
+//! An mbarrier lies in shared memory, so a generic address becomes a shared one: of the CTA, or of
+//! the cluster if the operation may reach another CTA of the cluster.
 //!
 //! ```text
 //! mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r1];
@@ -33,8 +33,9 @@ pub(super) fn place(t: &mut Translator, operand: &Operand, space: Space) -> Tran
     Ok(t.emit(Op::Iadd, ty, &[base, offset]))
 }
 
-/// The address of an mbarrier, which is in a space of the cluster if that is written or, for a generic address, if
-/// nobody wants the state of one of the CTA's own.
+/// The address of an mbarrier. It is in a space of the cluster if the instruction says so. A
+/// generic address is also in the cluster's space, unless the instruction returns the state, which
+/// exists only for mbarriers of the own CTA.
 fn barrier_in(
     t: &mut Translator,
     form: &mut Form,
@@ -46,7 +47,7 @@ fn barrier_in(
         let space = space.into();
         return Ok((place(t, operand, space)?, space));
     }
-    // The name of a shared variable says where it lies.
+    // The name of a shared variable tells its space.
     if is_shared_variable(t, operand) {
         return Ok((place(t, operand, Space::Shared)?, Space::Shared));
     }
@@ -69,7 +70,7 @@ pub(super) fn barrier(t: &mut Translator, form: &mut Form, index: usize) -> Tran
     }
 }
 
-/// Refuses an mbarrier of another type than `.b64`, which is the only one.
+/// Rejects every type except `.b64`, the only type of an mbarrier.
 pub(super) fn expect_b64(form: &Form) -> Translated {
     if form.ty()? == Scalar::B64 { Ok(()) } else { Err(Unsupported) }
 }
@@ -115,7 +116,7 @@ pub(super) fn update(t: &mut Translator, form: &mut Form, update: MbarrierUpdate
     Ok(())
 }
 
-/// The order and the scope that are written, or else meant.
+/// The order and the scope as written, or else the defaults.
 fn order_and_scope(form: &mut Form, order: Order) -> (Order, Scope) {
     let order = form.choose::<modifiers::Order>().map_or(order, Order::from);
     (order, form.choose::<modifiers::Scope>().map_or(Scope::Cta, Scope::from))
@@ -144,7 +145,8 @@ pub(super) fn ask(t: &mut Translator, form: &mut Form, wait: MbarrierWait, parit
     t.write(form.operand(0)?, past)
 }
 
-/// `mbarrier.arrive` and, where it `drops` the thread, `mbarrier.arrive_drop`; with `.expect_tx` it `expects` bytes.
+/// `mbarrier.arrive`, or `mbarrier.arrive_drop` if `drops` holds; with `.expect_tx` it `expects`
+/// bytes.
 pub(super) fn arrive(t: &mut Translator, form: &mut Form, drops: bool, expects: bool) -> Translated {
     expect_b64(form)?;
     let (order, scope) = order_and_scope(form, Order::Release);
@@ -159,7 +161,7 @@ pub(super) fn arrive(t: &mut Translator, form: &mut Form, drops: bool, expects: 
         (_, true, false) => return Err(Unsupported),
     };
     let sink = matches!(form.operand(0)?.kind, OperandKind::Sink);
-    // Only the state of an mbarrier of the CTA can be had, so that who wants it has such an address.
+    // An instruction that returns the state needs an mbarrier of the own CTA.
     let generic = if sink { Space::SharedCluster } else { Space::Shared };
     let (address, space) = barrier_in(t, form, 1, generic)?;
     let count = match form.operands.len() {

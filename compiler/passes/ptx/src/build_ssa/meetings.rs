@@ -1,10 +1,13 @@
-//! Where the values of a variable meet: iterated dominance frontiers, as far as reads need them.
+//! Blocks where the values of a variable meet: iterated dominance frontiers, as far as reads need
+//! them.
 //!
-//! In go the blocks that write a variable and the places where its value is wanted; out come the blocks at whose start
-//! a parameter is needed, if anything needs it. [`resolve`](super::resolve) then finds for each place the nearest of these above it.
+//! In: the blocks that write a variable, and the places that want its value. Out: the blocks that
+//! need a parameter at their start, if any place needs it. [`resolve`](super::resolve) then finds
+//! for each place the nearest of these blocks above it.
 //!
-//! A block is two nodes of a tree, its start and, below that, its end, which is above the starts of all blocks that the
-//! block dominates immediately. Nodes are numbered in preorder, so that a subtree is a range of numbers.
+//! A block is two nodes of a tree: its start, and below that its end. The end is above the starts
+//! of all blocks that the block immediately dominates. Nodes are numbered in preorder, so a subtree
+//! is a range of numbers.
 //!
 //! ```text
 //! block0: brif v0, block1, block2       0 start of block0
@@ -14,17 +17,18 @@
 //!                                           6 start of block3, 7 its end
 //! ```
 //!
-//! A write in block1 makes node 3 a source. Its frontier is the edges that leave the subtree of node 3, to block3, whose
-//! start becomes a source as well.
+//! A write in block1 makes node 3 a source. Its frontier is the edges that leave the subtree of
+//! node 3. They lead to block3, whose start becomes a source as well.
 //!
-//! The order is that of Sreedhar and Gao, "A Linear Time Algorithm for Placing φ-Nodes" (POPL 1995): the deepest source
-//! first, so that a frontier never reaches below what is done, and no edge is looked at for two sources. Where they walk
-//! the subtree of a source to find the edges that leave it, a tree of minima over all edges yields just those. And the
-//! search ends as soon as every place where the value is wanted has a source above it: the sources that are left are
-//! higher, and no place would choose one of them.
+//! The order is that of Sreedhar and Gao, "A Linear Time Algorithm for Placing φ-Nodes" (POPL
+//! 1995). The deepest source comes first, so a frontier never reaches below finished sources, and
+//! no edge is visited for two sources. Their algorithm walks the subtree of a source to find the
+//! edges that leave it; here a tree of minima over all edges yields exactly those edges. The search
+//! ends as soon as every place that wants the value has a source above it: the remaining sources
+//! are higher, and no place would choose one of them.
 //!
-//! Cost for a variable: its writes, reads and meetings, with the edges to these, times the logarithm of the function's size.
-//! Blocks through which the variable only lives cost nothing.
+//! Cost for a variable: its writes, reads and meetings, with the edges to the meetings, times the
+//! logarithm of the function's size. Blocks through which the variable is only live cost nothing.
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::Range;
@@ -35,25 +39,25 @@ use ptxc_ir::{Block, Cfg, Dominators};
 /// The start or the end of a block, by its number in preorder.
 pub(super) type Node = u32;
 
-/// The root, the start of the entry: what nothing was written to comes from here.
+/// The root, the start of the entry: the source of variables without any write.
 pub(super) const ROOT: Node = 0;
 
-/// The nodes of a function, and memory for one search after another.
+/// The nodes of a function, and memory that successive searches reuse.
 pub(super) struct Meetings<'a> {
     cfg: &'a Cfg,
     /// The blocks in preorder.
     blocks: Vec<Block>,
     places: SecondaryMap<Block, u32>,
-    /// By place of a block: how many blocks are above it, and the last node of its subtree.
+    /// By place of a block: the number of blocks above it, and the last node of its subtree.
     depths: Vec<u32>,
     last: Vec<Node>,
     edges: Edges,
     /// By place of a block, the last search that found a meeting there.
     met: Vec<u32>,
     searches: u32,
-    /// The subtrees of the sources that are done, without those in others of them.
+    /// The subtrees of finished sources, except for those inside another one.
     done: BTreeMap<Node, Node>,
-    /// Where a value is wanted and no source above is done.
+    /// Nodes that want a value and have no finished source above.
     open: BTreeSet<Node>,
     /// Sources by their depth.
     work: BinaryHeap<(u32, Node)>,
@@ -61,7 +65,7 @@ pub(super) struct Meetings<'a> {
 }
 
 impl<'a> Meetings<'a> {
-    /// Of a function with this graph.
+    /// The nodes of a function with this graph.
     pub fn new(cfg: &'a Cfg, dominators: &Dominators) -> Meetings<'a> {
         let blocks: Vec<Block> = dominators.preorder().collect();
         let mut places = SecondaryMap::with_default(u32::MAX);
@@ -93,12 +97,12 @@ impl<'a> Meetings<'a> {
         }
     }
 
-    /// The start of a block; none if nothing leads there.
+    /// The start of a block; `None` if the block is unreachable.
     pub fn start(&self, block: Block) -> Option<Node> {
         Some(self.places[block]).filter(|&place| place != u32::MAX).map(|place| 2 * place)
     }
 
-    /// The end of a block; none if nothing leads there.
+    /// The end of a block; `None` if the block is unreachable.
     pub fn end(&self, block: Block) -> Option<Node> {
         self.start(block).map(|start| start + 1)
     }
@@ -108,7 +112,7 @@ impl<'a> Meetings<'a> {
         self.blocks[node as usize / 2]
     }
 
-    /// The blocks that lead to the block of a node, once for each edge.
+    /// The predecessors of the block of a node, once for each edge.
     pub fn preds(&self, node: Node) -> &'a [Block] {
         self.cfg.preds(self.block(node))
     }
@@ -118,9 +122,10 @@ impl<'a> Meetings<'a> {
         self.last[node as usize / 2]
     }
 
-    /// For a variable that is written in the blocks of these ends, in ascending order, and whose value is wanted at these nodes: the
-    /// starts of blocks where values meet, without those that are above all other sources of every wanted value. A
-    /// value is also wanted at the end of each block that leads to a meeting.
+    /// For a variable that is written in the blocks of these ends, in ascending order, and whose
+    /// value is wanted at these nodes: the starts of blocks where values meet. Meetings above all
+    /// other sources of every wanted value are left out. A value is also wanted at the end of each
+    /// block that leads to a meeting.
     pub fn search(&mut self, written: &[Node], wanted: impl Iterator<Item = Node>) -> Vec<Node> {
         self.searches += 1;
         self.done.clear();
@@ -145,13 +150,14 @@ impl<'a> Meetings<'a> {
         meetings
     }
 
-    /// Finds the frontier of a source below which all others are done.
+    /// Finds the frontier of a source; all sources below it are finished.
     fn finish(&mut self, source: Node) {
         let last = self.last(source);
         while let Some(&node) = self.open.range(source..=last).next() {
             self.open.remove(&node);
         }
-        // What a source below found of the edges from its subtree is all that this one would.
+        // The edges that a finished source below found include all edges from its subtree, so that
+        // subtree is skipped.
         let limit = self.depths[source as usize / 2];
         let mut found = std::mem::take(&mut self.found);
         let mut from = source;
@@ -183,19 +189,20 @@ impl<'a> Meetings<'a> {
     }
 }
 
-/// The edges to blocks that their source does not dominate immediately, by the place of the source.
+/// The edges to blocks that their source does not immediately dominate, by the place of the source.
 struct Edges {
-    /// Where the edges of a block begin.
+    /// The start of each block's edges.
     starts: Vec<u32>,
     /// The places of their targets.
     targets: Vec<u32>,
-    /// A complete binary tree: the root is number 1, below a number are its double and the next one, and the leaves are the
-    /// depths of the targets; each number has the least of what is below.
+    /// A complete binary tree in an array: the root is number 1, the children of a number are its
+    /// double and the next number, and the leaves are the depths of the targets. Each number holds
+    /// the minimum of the leaves below it.
     least: Vec<u32>,
     leaves: usize,
 }
 
-/// Up to so many edges are looked at one by one.
+/// Up to this number of edges are visited one by one.
 const FEW: usize = 8;
 
 impl Edges {
@@ -224,12 +231,12 @@ impl Edges {
         Edges { starts, targets, least, leaves }
     }
 
-    /// Adds the targets of the edges from these nodes that are no deeper than that.
+    /// Adds the targets of the edges from these nodes that are no deeper than the limit.
     fn leaving(&self, nodes: Range<Node>, limit: u32, found: &mut Vec<u32>) {
         if nodes.is_empty() {
             return;
         }
-        // Edges leave from the ends of blocks.
+        // Edges start at the ends of blocks.
         let first = self.starts[nodes.start as usize / 2] as usize;
         let last = self.starts[nodes.end as usize / 2] as usize;
         if last - first <= FEW {
@@ -266,7 +273,8 @@ mod tests {
 
     use super::*;
 
-    /// A function of `blocks` blocks that branch to these, by number; the entry has no predecessors.
+    /// A function of `blocks` blocks with branches to these targets, by number; the entry has no
+    /// predecessors.
     fn function(blocks: usize, targets: &[(usize, usize)]) -> Function {
         let mut func = Function::new("k", FunctionKind::Entry);
         let all: Vec<Block> = (0..blocks).map(|_| func.add_block()).collect();
@@ -282,8 +290,8 @@ mod tests {
         func
     }
 
-    /// The iterated frontier by its definition: blocks that a source does not dominate strictly, and one of whose
-    /// predecessors it dominates.
+    /// The iterated frontier by its definition: blocks that a source does not strictly dominate,
+    /// with a predecessor that it dominates.
     fn frontier(cfg: &Cfg, dominators: &Dominators, written: &[Block]) -> BTreeSet<Block> {
         let mut found = BTreeSet::new();
         let mut work = written.to_vec();
@@ -300,7 +308,8 @@ mod tests {
     }
 
     proptest! {
-        /// A search finds a part of the frontier, with all that any wanted value needs.
+        /// A search finds a part of the frontier, which includes everything that a wanted value
+        /// needs.
         #[test]
         fn finds_the_needed_part_of_the_frontier(
             targets in vec((0usize..64, 0usize..64), 2..24),
@@ -319,7 +328,7 @@ mod tests {
             let mut ends: Vec<Node> = written.iter().filter_map(|&block| meetings.end(block)).collect();
             ends.sort_unstable();
             let starts: Vec<Node> = wanted.iter().filter_map(|&block| meetings.start(block)).collect();
-            // Twice, for the memory of one search is that of the next.
+            // The search runs twice, because it reuses the memory of the previous one.
             let first = meetings.search(&ends, starts.iter().copied());
             let found = meetings.search(&ends, starts.iter().copied());
             prop_assert_eq!(&first, &found);

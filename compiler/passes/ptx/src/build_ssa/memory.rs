@@ -1,7 +1,7 @@
 //! Loads, stores and atomics.
 //!
-//! `ld.param` of a kernel reads the parameter block at an offset known now, and is no memory access at all; the
-//! parameters of device functions and of calls are [values](super::params).
+//! `ld.param` in a kernel reads the parameter block at a constant offset and is not a memory
+//! access; the parameters of device functions and of calls are [values](super::params).
 
 use ptxc_ir::{
     Access, AtomicOp, CacheOp, FunctionKind, MemType, Op, Order, Param, Scope, Space, Type, Value,
@@ -50,13 +50,14 @@ fn access(form: &mut Form, load: bool) -> Translated<Access> {
         }
         access.cache = CacheOp::Nc;
     }
-    // Advice on eviction and prefetching without an operand never changes a value.
+    // Advice on eviction and prefetching without an operand never changes a value, so it is
+    // dropped.
     while form.choose::<Advice>().is_some() {}
     access.lanes = form.choose::<modifiers::Vector>().map_or(1, u8::from);
     Ok(access)
 }
 
-/// The address operand of an access: base value, with the constant part put into the access.
+/// The address operand of an access: its base value, with the constant part moved into the access.
 pub(super) fn address(t: &mut Translator, operand: &Operand, access: &mut Access) -> Translated<Value> {
     let OperandKind::Address(address) = &operand.kind else { return Err(Unsupported) };
     if !address.rest.is_empty() || address.property.is_some() {
@@ -70,7 +71,7 @@ pub(super) fn address(t: &mut Translator, operand: &Operand, access: &mut Access
     let base = t.named(operand.id, base)?;
     let base = t.extend(base, ty, false)?;
     match i32::try_from(offset) {
-        // The accesses of every target hold 24 bits.
+        // Offsets of accesses have 24 bits on every target.
         Ok(offset) if (-(1 << 23)..1 << 23).contains(&offset) => {
             access.offset = offset;
             Ok(base)
@@ -99,8 +100,8 @@ fn lanes(operand: &Operand, count: u8) -> Translated<&[Operand]> {
     if operands.len() == usize::from(count) { Ok(operands) } else { Err(Unsupported) }
 }
 
-/// Advice to caches that may be ignored: what `discard` destroys is left as it is. The checker has looked at the
-/// operands.
+/// Advice to caches that may be ignored; data that `discard` may destroy stays unchanged. The
+/// checker has checked the operands.
 pub(super) fn advice(form: &mut Form) -> Translated {
     form.choose::<modifiers::Space>();
     form.choose::<modifiers::CacheLevel>();
@@ -128,8 +129,8 @@ pub(super) fn load(t: &mut Translator, form: &mut Form) -> Translated {
     if policies > 0 {
         address = hinted(t, access.space, address, form.operand(2)?)?;
     }
-    // The results of a load have one type, as wide as the widest destination needs but 32 bits at most
-    // where memory holds less.
+    // The results of a load have one type. It is as wide as the widest destination, but at most 32
+    // bits if the memory element has no more.
     let mut ty = narrowest(scalar)?;
     for destination in destinations {
         match t.destination_type(destination)? {
@@ -158,7 +159,8 @@ fn narrowest(scalar: Scalar) -> Translated<Type> {
     }
 }
 
-/// Where in the parameter block an address of the form `[name+4]` points, if the name is a parameter's.
+/// The offset in the parameter block of an address of the form `[name+4]`, if the name is a
+/// parameter's.
 fn parameter(t: &Translator, address: &Address) -> Translated<Option<u32>> {
     let Some(base) = &address.place.base else { return Ok(None) };
     let Some(start) = t.parameter(base) else { return Ok(None) };
@@ -167,8 +169,9 @@ fn parameter(t: &Translator, address: &Address) -> Translated<Option<u32>> {
     place.map(Some).ok_or(Unsupported)
 }
 
-/// The parameter of a call or device function that an address in the `.param` space is in, and the offset there. Those
-/// have no place in memory, so that an address in a register can't point to them.
+/// The parameter of a call or device function that an address in the `.param` space names, and the
+/// offset in it. These parameters have no place in memory, so an address in a register can't point
+/// to them.
 fn image_place(t: &Translator, operand: &Operand) -> Translated<Option<(Image, u32)>> {
     let OperandKind::Address(address) = &operand.kind else { return Err(Unsupported) };
     let image = address.place.base.as_ref().and_then(|name| t.image(name));
@@ -182,7 +185,7 @@ fn image_place(t: &Translator, operand: &Operand) -> Translated<Option<(Image, u
     }
 }
 
-/// Whether bytes of the parameter block belong to one parameter.
+/// Whether a range of bytes of the parameter block belongs to one parameter.
 fn is_in_parameter(t: &Translator, start: u32, bytes: u32) -> bool {
     let params = &t.function.params;
     let index = params.partition_point(|param| param.offset <= start);
@@ -193,7 +196,7 @@ fn is_in_parameter(t: &Translator, start: u32, bytes: u32) -> bool {
 }
 
 fn load_parameter(t: &mut Translator, scalar: Scalar, destinations: &[Operand], start: u32) -> Translated {
-    // A vector may be an array's elements, but not two parameters.
+    // A vector may cover elements of an array, but not two parameters.
     if !is_in_parameter(t, start, destinations.len() as u32 * (scalar.bits() / 8)) {
         return Err(Unsupported);
     }
@@ -201,7 +204,8 @@ fn load_parameter(t: &mut Translator, scalar: Scalar, destinations: &[Operand], 
         let place = index as u32 * (scalar.bits() / 8) + start;
         let declared = t.destination_type(destination)?;
         let value = match scalar.bits() {
-            // A byte of the parameter block is read through memory: parameters have 16 bits or more.
+            // A byte of the parameter block is read through memory: parameter operations read at
+            // least 16 bits.
             8 => {
                 let address = t.constant(Type::B32, place.into());
                 let wide = declared.is_some_and(|ty| ty.bits() > 16);
@@ -229,7 +233,7 @@ pub(super) fn store(t: &mut Translator, form: &mut Form) -> Translated {
     if access.space == Space::Const {
         return Err(Unsupported);
     }
-    // What is stored has no sign.
+    // A stored value has no sign.
     access.elem = element(scalar.untyped()?)?;
     let sources = lanes(form.operand(1)?, access.lanes)?;
     let target = if access.space == Space::Param {
@@ -260,8 +264,8 @@ pub(super) fn store(t: &mut Translator, form: &mut Form) -> Translated {
         Ok(address) => address,
         Err((image, offset)) => return store_parameter(t, scalar, &image, offset, &values),
     };
-    // All values of a store have one type: that of the register where there is one value or all agree,
-    // 32 bits where registers are wider than the element.
+    // All values of a store have one type: the type of the register if there is one value or if all
+    // agree, and 32 bits if registers are wider than the element.
     let first = t.ty(values[0]);
     let same = values.iter().all(|&value| t.ty(value) == first);
     let ty = match first.bits() {
@@ -316,7 +320,7 @@ fn store_parameter(
     Ok(())
 }
 
-/// What an atomic operation does to memory of a type.
+/// The atomic operation on memory of a type.
 fn atomic_op(operation: Atomic, scalar: Scalar) -> Translated<AtomicOp> {
     let pick = |float, signed, unsigned| match scalar {
         _ if scalar.is_float() => Ok(float),
@@ -348,14 +352,14 @@ pub(super) fn atomic(t: &mut Translator, form: &mut Form, with_result: bool) -> 
     let order = form.choose::<modifiers::Order>();
     let scope = form.choose::<modifiers::Scope>().map_or(Scope::Gpu, Scope::from);
     let mut op = atomic_op(form.choose::<Atomic>().ok_or(Unsupported)?, scalar)?;
-    // Halves are never flushed, and must say so; sums of `f32` may say so.
+    // Halves are never flushed and must say so; sums of `f32` may say so.
     let is_half = scalar.is_float() && (scalar.bits() == 16 || scalar.is_pair());
     match form.take(Modifier::Noftz) {
         noftz if noftz == is_half => {}
         true if op == AtomicOp::Fadd && scalar.ir() == Some(Type::F32) => op = AtomicOp::FaddNoftz,
         _ => return Err(Unsupported),
     }
-    // A hint to the cache, with a policy behind the operands.
+    // A hint to the cache, with a policy after the operands.
     let policies = usize::from(form.take(Modifier::L2CacheHint));
     let ty = scalar.ir().ok_or(Unsupported)?;
     let mut access = Access {

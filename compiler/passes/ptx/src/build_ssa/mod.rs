@@ -1,7 +1,8 @@
-//! Construction of SSA: from the syntax tree of a function to an [`ir::Function`](ptxc_ir::Function).
+//! Construction of SSA: from the syntax tree of a function to an
+//! [`ir::Function`](ptxc_ir::Function).
 //!
-//! In goes a function that passed [`check`](crate::check) and what it sees of its module; out comes its
-//! SSA form, or a diagnostic for each instruction that can't be lowered yet, named as written.
+//! In: a function that passed [`check`](crate::check), and its view of the module. Out: its SSA
+//! form, or a diagnostic for each instruction that can't be lowered yet, named as written.
 //!
 //! ```text
 //! .reg .pred %p<2>; .reg .b32 %r<4>;             block0:
@@ -13,13 +14,16 @@
 //! DONE: ret;                                     block2: exit
 //! ```
 //!
-//! One walk over the flat list of statements, with the scopes of [`check::scope`](crate::check::scope):
-//! registers become numbers at once, most of them by what the check has [found out](crate::check::resolved). `ssa` turns their reads and writes into values and block parameters;
-//! `translator` gives the families of instructions (one file each) operands as values of a type. `instructions` has an arm for
-//! each [instruction](crate::check::decoded), and `modifiers` says what modifiers are in the IR.
+//! The translation is one walk over the flat list of statements, with the scopes of
+//! [`check::scope`](crate::check::scope). Registers become numbers at once; most numbers come from
+//! the [results of the check](crate::check::resolved). `ssa` turns reads and writes of registers
+//! into values and block parameters. `translator` gives the families of instructions (one file
+//! each) their operands as values of a type. `instructions` has an arm for each
+//! [instruction](crate::check::decoded), and `modifiers` maps modifiers to the IR.
 //!
-//! A guarded instruction without side effects computes its result anyway and selects between it and the
-//! old content of its destination; any other one gets a block of its own.
+//! A guarded instruction without side effects always computes its result, and a select chooses
+//! between it and the old content of its destination. Any other guarded instruction gets a block of
+//! its own.
 //!
 //! Cost: linear in the statements plus the block parameters that SSA needs, times their edges.
 
@@ -60,8 +64,8 @@ use crate::check::scope::ParameterPlace;
 use crate::diagnostic::Diagnostic;
 use translator::Translator;
 
-/// Builds the SSA form of a kernel or device function, of which the check of the same tree in the same module has found
-/// out what it names.
+/// Builds the SSA form of a kernel or device function. `resolved` holds what the check of the same
+/// tree in the same module found about its names.
 ///
 /// # Errors
 ///
@@ -110,7 +114,7 @@ pub fn build(ast: &ast::Function, env: &ModuleEnv, resolved: &Resolved) -> Resul
     translator.finish()
 }
 
-/// The launch bounds; what has no place among them is unsupported.
+/// The launch bounds; directives that have no field in them are unsupported.
 fn bounds(ast: &ast::Function, diagnostics: &mut Vec<Diagnostic>) -> LaunchBounds {
     let mut bounds = LaunchBounds::default();
     for directive in &ast.directives {
@@ -123,11 +127,12 @@ fn bounds(ast: &ast::Function, diagnostics: &mut Vec<Diagnostic>) -> LaunchBound
             DirectiveKind::MinNCtaPerSm => bounds.min_ctas = value(0),
             DirectiveKind::ReqNCtaPerCluster => bounds.cluster = shape,
             DirectiveKind::ExplicitCluster => bounds.explicit_cluster = true,
-            // What a launch must not exceed; the code is the same.
+            // A limit of the launch; it does not change the code.
             DirectiveKind::MaxClusterRank => {}
-            // A hint to compilers, and the strings of `.pragma` are hints by definition.
+            // Hints to compilers: the strings of `.pragma` are hints by definition.
             DirectiveKind::MaxNCtaPerSm | DirectiveKind::Pragma => {}
-            // Hints as well: that a function does not return, and which registers a caller would like to keep.
+            // Hints as well: the function does not return, or a caller would like to keep certain
+            // registers.
             DirectiveKind::NoReturn | DirectiveKind::AbiPreserve | DirectiveKind::AbiPreserveControl => {}
             kind => diagnostics
                 .push(Diagnostic::unsupported(directive.id, format_args!("`.{}`", kind.spelling()))),

@@ -1,4 +1,5 @@
-//! What modifiers are in the IR. Each kind is matched as a whole, so that a new modifier of a kind finds its place here.
+//! The meaning of modifiers in the IR. Each kind is matched exhaustively, so a new modifier of a
+//! kind needs an arm here.
 
 use ptxc_ir::op::Prefetch;
 use ptxc_ir::{
@@ -9,7 +10,7 @@ use ptxc_ir::{
 use crate::check::scalar::Scalar;
 use crate::check::table::modifiers as written;
 
-/// Declares what each modifier of a kind is.
+/// Declares the IR meaning of each modifier of a kind.
 macro_rules! meanings {
     ($($kind:ident => $type:ty { $($modifier:ident => $meaning:expr,)* })*) => {$(
         impl From<written::$kind> for $type {
@@ -120,7 +121,7 @@ meanings! {
     }
 }
 
-/// The comparison of integers of a type; none where the type has no such comparison.
+/// The comparison of integers of a type; `None` if the type has no such comparison.
 pub(super) fn integer_condition(comparison: written::Comparison, scalar: Scalar) -> Option<IntCond> {
     use written::Comparison as C;
     let signed = scalar.is_signed();
@@ -142,7 +143,7 @@ pub(super) fn integer_condition(comparison: written::Comparison, scalar: Scalar)
     }
 }
 
-/// The comparison of floats; none for those of unsigned integers.
+/// The comparison of floats; `None` for comparisons of unsigned integers.
 pub(super) fn float_condition(comparison: written::Comparison) -> Option<FloatCond> {
     use written::Comparison as C;
     match comparison {

@@ -1,4 +1,4 @@
-//! `mov`: registers, constants, special registers, addresses, and vectors packed and unpacked.
+//! `mov`: registers, constants, special registers, addresses, and packing and unpacking of vectors.
 
 use ptxc_ir::{Op, Type, Value};
 use ptxc_syntax::ast::OperandKind;
@@ -41,7 +41,8 @@ pub(super) fn mov(t: &mut Translator, form: &mut Form) -> Translated {
             Ok(())
         }
         (_, OperandKind::Symbol(_) | OperandKind::SymbolOffset(_)) if scalar.is_int() => {
-            // A special register or an address may be narrower than the type and is extended with zeros.
+            // A special register or an address may be narrower than the type and is extended with
+            // zeros.
             let value = t.read_extended(from, scalar.untyped()?)?;
             t.write(to, value)
         }
@@ -64,7 +65,7 @@ fn element(scalar: Scalar, count: usize) -> Translated<Scalar> {
     Scalar::of_bits(bits).ok_or(Unsupported)
 }
 
-/// One, two or four values side by side, the first in the low bits.
+/// Packs one, two or four values, the first in the low bits.
 fn pack(t: &mut Translator, mut values: Vec<Value>) -> Translated<Value> {
     while values.len() > 1 {
         let wide = Type::int(2 * t.ty(values[0]).bits()).ok_or(Unsupported)?;

@@ -1,9 +1,10 @@
-//! Memory in the `.param` space of a device function or of a call: values, not memory.
+//! Memory in the `.param` space of a device function or of a call, represented as values.
 //!
-//! Such memory has no address, and PTX reaches it at constant offsets only. So a parameter is a row of *pieces*, each
-//! of which is a variable for the construction of SSA like a register. A piece has 8 bytes where the parameter's
-//! alignment has as many, else 4; how a parameter is cut depends on its size and alignment alone, so that a caller
-//! and any function with the same prototype agree.
+//! Such memory has no address, and PTX accesses it only at constant offsets. So a parameter is a
+//! sequence of *pieces*, and each piece is a variable for the construction of SSA, like a register.
+//! A piece has 8 bytes if the parameter's alignment has at least 8, otherwise 4. The pieces depend
+//! only on the size and alignment of the parameter, so a caller and every function with the same
+//! prototype agree.
 //!
 //! ```text
 //! .param .align 4 .b8 p[8];                  pieces: b32 +0, b32 +4
@@ -26,7 +27,7 @@ const MOST_BYTES: u32 = 1 << 12;
 /// A part of a parameter that is one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// Where it begins, in bytes.
+    /// Its offset in bytes.
     pub offset: u32,
     /// `b32` or `b64`; `pred` for a predicate, which is always a register.
     pub ty: Type,
@@ -64,7 +65,7 @@ pub(super) fn types(formals: &[Formal]) -> Translated<Vec<Type>> {
 pub(super) struct Image {
     /// The variable of the first piece; the others follow.
     first: Register,
-    /// Bytes of the parameter.
+    /// The size of the parameter in bytes.
     size: u32,
     pieces: Vec<Piece>,
 }
@@ -76,7 +77,7 @@ impl Image {
         self.pieces.iter().enumerate().map(move |(n, &piece)| (Register(first + n as u32), piece))
     }
 
-    /// Bytes of the parameter.
+    /// The size of the parameter in bytes.
     pub fn size(&self) -> u32 {
         self.size
     }
@@ -98,7 +99,7 @@ impl Translator<'_> {
         Ok(Image { first: self.new_variables(pieces.len() as u32), size: formal.size, pieces })
     }
 
-    /// What a piece of a parameter with that shape holds.
+    /// Reads a piece of a parameter.
     pub fn read_piece(&mut self, image: &Image, piece: Piece) -> Translated<Value> {
         match image.piece_at(piece.offset)? {
             (variable, own) if own == piece => Ok(self.read_variable(variable, own.ty)),
@@ -106,7 +107,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Writes a piece of a parameter with that shape.
+    /// Writes a piece of a parameter.
     pub fn write_piece(&mut self, image: &Image, piece: Piece, value: Value) -> Translated {
         match image.piece_at(piece.offset)? {
             (variable, own) if own == piece => {
@@ -117,7 +118,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Loads an integer of 1 to 16 bytes; of less than 4 bytes as `b32`, extended.
+    /// Loads an integer of 1 to 16 bytes; fewer than 4 bytes are extended to `b32`.
     pub fn load_image(&mut self, image: &Image, offset: u32, bytes: u32, signed: bool) -> Translated<Value> {
         if !offset.is_multiple_of(bytes.min(4))
             || offset.checked_add(bytes).is_none_or(|end| end > image.size.next_multiple_of(4))
@@ -148,7 +149,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Stores an integer of 1 to 16 bytes, the low ones of the value.
+    /// Stores the low bytes of a value as an integer of 1 to 16 bytes.
     pub fn store_image(&mut self, image: &Image, offset: u32, bytes: u32, value: Value) -> Translated {
         if !offset.is_multiple_of(bytes.min(4))
             || offset.checked_add(bytes).is_none_or(|end| end > image.size.next_multiple_of(4))
@@ -170,7 +171,7 @@ impl Translator<'_> {
             1 | 2 => {
                 let at = offset & !3;
                 let mut value = self.extend(value, Type::B32, false)?;
-                // Bytes of the word beyond the parameter are nobody's.
+                // Bytes of the word beyond the parameter are unused.
                 if image.size - at > bytes {
                     let (place, field) = (8 * (offset & 3), (1u64 << (8 * bytes)) - 1);
                     let mask = self.constant(Type::B32, field);

@@ -1,10 +1,13 @@
-//! Resolves the placeholders of registers: which ones are parameters, with which arguments, and what the others are.
+//! Resolves the placeholders of registers: decides which of them are parameters and with which
+//! arguments, and which other value each of the rest stands for.
 //!
-//! For one register, the sources of values are the blocks that write it, the blocks where its values
-//! [meet](Meetings::search), and the entry, where it is undefined. A walk over sources and reads in preorder of the
-//! dominator tree, with a stack of the sources above, finds the nearest source of each read. Then the placeholders are
-//! looked at in the order of their creation: one at a meeting becomes its parameter, any other gets the name of its
-//! source's value. A meeting that only an argument needs gets a new parameter, and one that nothing needs gets none.
+//! For one register, the sources of values are the blocks that write it, the blocks where its
+//! values [meet](Meetings::search), and the entry, where it is undefined. A walk over sources and
+//! reads in preorder of the dominator tree, with a stack of the sources above, finds the nearest
+//! source of each read. Then the placeholders are handled in the order of their creation: a
+//! placeholder at a meeting becomes the meeting's parameter, and any other placeholder becomes a
+//! name for its source's value. A meeting that only an argument needs gets a new parameter; a
+//! meeting that nothing needs gets none.
 
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -31,20 +34,21 @@ struct At {
 }
 
 impl At {
-    /// Puts accesses in the order of registers, and those of one register in the order of nodes. No two are at one node.
+    /// Sorts accesses by register, and those of one register by node. No two accesses of a register
+    /// are at one node.
     fn sort(list: &mut [At]) {
-        // One comparison of integers takes a third of what two fields take.
+        // Comparing one integer takes a third of the time of comparing two fields.
         list.sort_unstable_by_key(|at| u64::from(at.register.0) << 32 | u64::from(at.node));
     }
 }
 
-/// Where a register has a value of its own.
+/// A place where a register has a value of its own.
 struct Source {
     node: Node,
-    /// The value; none of a meeting or the entry while nothing needs it.
+    /// The value; `None` for a meeting or the entry until something needs it.
     value: PackedOption<Value>,
     ty: Type,
-    /// For a meeting, where the sources of its arguments begin.
+    /// For a meeting, the start of its arguments' sources.
     arguments: Option<usize>,
 }
 
@@ -52,12 +56,12 @@ struct Source {
 pub(super) struct Names(SecondaryMap<Value, PackedOption<Value>>);
 
 impl Names {
-    /// Whether a value has another name.
+    /// Whether a value is a name for another value.
     pub fn has(&self, value: Value) -> bool {
         self.0[value].is_some()
     }
 
-    /// The last name of a value.
+    /// The value that a value finally stands for.
     pub fn last(&self, value: Value) -> Value {
         self.0[value].expand().unwrap_or(value)
     }
@@ -65,7 +69,7 @@ impl Names {
 
 /// The arguments of parameters, one for each edge into their block, in the order of the graph.
 pub(super) struct Arguments {
-    /// Where the arguments of each parameter begin.
+    /// The start of each parameter's arguments.
     first: SecondaryMap<Value, usize>,
     all: Vec<Value>,
 }
@@ -83,7 +87,7 @@ pub(super) struct Resolver<'a> {
     meetings: Meetings<'a>,
     /// The sources of all registers.
     sources: Vec<Source>,
-    /// The nearest source for each placeholder, by number; none where no path leads.
+    /// The nearest source for each placeholder, by number; `None` for unreachable placeholders.
     nearest: Vec<Option<usize>>,
     /// The nearest source for each argument of each meeting.
     arguments: Vec<usize>,
@@ -92,7 +96,7 @@ pub(super) struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    /// A resolution that has not begun.
+    /// A resolution that has not started.
     pub fn new(func: &'a mut Function, meetings: Meetings<'a>) -> Self {
         let (sources, nearest, arguments, params) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Resolver { func, meetings, sources, nearest, arguments, params }
@@ -101,7 +105,7 @@ impl<'a> Resolver<'a> {
     /// Resolves all placeholders, given the last write of each block to a register.
     pub fn resolve(mut self, writes: &[Access], placeholders: &[Access]) -> (Names, Arguments) {
         self.find_sources(writes, placeholders);
-        // A placeholder at a meeting is the parameter there.
+        // A placeholder at a meeting is the parameter of that meeting.
         for (placeholder, source) in placeholders.iter().zip(&self.nearest) {
             let Some(source) = *source else { continue };
             let source = &mut self.sources[source];
@@ -162,7 +166,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Finds the sources for one register, given those that are writes; both lists are in preorder.
+    /// Finds the sources for one register. The given sources are its writes; both lists are in
+    /// preorder.
     fn register(&mut self, mut sources: Vec<Source>, wanted: &[At], ty: Type) {
         let first = self.sources.len();
         if let ([only], [at, ..], [.., end]) = (&sources[..], wanted, wanted)
@@ -176,7 +181,8 @@ impl<'a> Resolver<'a> {
         let written: Vec<Node> = sources.iter().map(|source| source.node).collect();
         let meetings = self.meetings.search(&written, wanted.iter().map(|at| at.node));
         sources.push(Source { node: ROOT, value: None.into(), ty, arguments: None });
-        // Where values are wanted, by placeholders and then by arguments: the node above, and the number below.
+        // The places that want a value, first placeholders and then arguments: the node in the
+        // upper half, the number in the lower half.
         let ask = |node: Node, number: usize| u64::from(node) << 32 | number as u64;
         let mut asked: Vec<u64> = wanted.iter().zip(0..).map(|(at, number)| ask(at.node, number)).collect();
         for node in meetings {
@@ -218,7 +224,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The value of a source. A meeting that has none gets a parameter.
+    /// The value of a source. A meeting without a value gets a parameter.
     fn value(&mut self, number: usize) -> Value {
         let source = &mut self.sources[number];
         if let Some(value) = source.value.expand() {
@@ -235,7 +241,7 @@ impl<'a> Resolver<'a> {
         value
     }
 
-    /// The arguments of all parameters, which may need further parameters.
+    /// The arguments of all parameters. They may need further parameters.
     fn find_arguments(mut self) -> Arguments {
         let mut arguments = Arguments { first: SecondaryMap::new(), all: Vec::new() };
         let mut next = 0;
@@ -254,7 +260,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Gives every value on the way to the last name of a value that name.
+/// Makes every value on the way to the final value of a value point to it directly.
 fn shorten(names: &mut SecondaryMap<Value, PackedOption<Value>>, value: Value) {
     let mut last = value;
     while let Some(next) = names[last].expand() {

@@ -1,4 +1,4 @@
-//! What the types of instructions are in the IR.
+//! The IR types for the types of instructions.
 
 use ptxc_ir::Type;
 
@@ -6,7 +6,8 @@ use super::form::{Translated, Unsupported};
 use crate::check::scalar::Scalar;
 
 impl Scalar {
-    /// The IR type; none for 8 bits, which exist in memory alone, and for formats that no operation has.
+    /// The IR type; `None` for 8 bits, which exist only in memory, and for formats that no
+    /// operation has.
     pub(super) fn ir(self) -> Option<Type> {
         match self {
             Scalar::Pred => Some(Type::Pred),
@@ -31,7 +32,7 @@ impl Scalar {
         Scalar::of_bits(self.bits()).ok_or(Unsupported)
     }
 
-    /// The type of the register that holds the value: 16 bits for 8.
+    /// The type of the register that holds the value: 16 bits for 8-bit types.
     pub(super) fn in_register(self) -> Scalar {
         match self {
             Scalar::B8 | Scalar::U8 | Scalar::S8 => self.wide().unwrap_or(self),

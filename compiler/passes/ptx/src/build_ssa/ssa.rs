@@ -1,11 +1,13 @@
 //! Registers to values: SSA construction by dominance frontiers, on demand.
 //!
-//! The translator writes and reads registers while it fills blocks in source order. Blocks that control enters only
-//! from the block before them form a chain. A read finds the last write in its chain. If there is none, the read adds a
-//! placeholder, a parameter of the chain's first block whose arguments are not known yet.
+//! The translator writes and reads registers while it fills blocks in source order. Blocks that
+//! control enters only from the block before them form a chain. A read finds the last write in its
+//! chain. If there is none, the read adds a placeholder, a parameter of the chain's first block
+//! whose arguments are not known yet.
 //!
-//! When all blocks are filled, [`Ssa::finish`] resolves the placeholders of one register after another
-//! ([`resolve`](super::resolve)), adds the arguments to the edges and renames what turned out to have another name.
+//! After all blocks are filled, [`Ssa::finish`] resolves the placeholders of one register after
+//! another ([`resolve`](super::resolve)). It then adds the arguments to the edges and renames the
+//! placeholders that stand for other values.
 //!
 //! ```text
 //! block0: r = v1; brif v0, block1, block2      block0: brif v0, block1, block2
@@ -16,8 +18,9 @@
 //! block4: reads r: v5
 //! ```
 //!
-//! Cost: reads and writes take constant time. Resolving takes the reads, the writes and the parameters with their
-//! arguments, times a logarithm; blocks through which a register merely lives cost nothing.
+//! Cost: reads and writes take constant time. Resolving takes the reads, the writes and the
+//! parameters with their arguments, times a logarithm; blocks through which a register is only live
+//! cost nothing.
 
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -32,30 +35,32 @@ use crate::check::scope::Register;
 pub(super) enum Above {
     /// From several blocks, or from later ones.
     Join,
-    /// From this block only, the last one of its chain.
+    /// Only from this block, the last one of its chain.
     Single(Block),
-    /// From these two: the last block of a chain, and a short one after it that ends here or leaves the function.
+    /// From these two blocks: the last block of a chain, and a short block after it that ends here
+    /// or leaves the function.
     Around(Block, Block),
-    /// It is the entry.
+    /// The block is the entry.
     Nothing,
 }
 
 /// The place of a block in its chain.
 #[derive(Clone, Copy, Default)]
 struct Place {
-    /// The first block of the chain; none while the block has not been entered.
+    /// The first block of the chain; `None` if the block has not been entered.
     head: PackedOption<Block>,
-    /// For a short block that control may go around: the block where both ways meet, once that has been entered.
+    /// For a short block that control may bypass: the block where both ways meet, once that has
+    /// been entered.
     meets_at: PackedOption<Block>,
 }
 
-/// What the last chain that accessed a register knows of it.
+/// The knowledge of the last chain that accessed a register.
 #[derive(Clone, Copy)]
 struct Variable {
     /// The block that has the value at its end.
     block: PackedOption<Block>,
     value: Value,
-    /// Whether the block wrote the value; otherwise it has it from its start.
+    /// Whether the block wrote the value; otherwise it has the value from its start.
     is_written: bool,
 }
 
@@ -64,11 +69,11 @@ pub(super) struct Ssa {
     /// By register.
     variables: Vec<Variable>,
     places: SecondaryMap<Block, Place>,
-    /// The last write of each block to a register, without those in `variables`.
+    /// The last write of each block to a register, except for those in `variables`.
     writes: Vec<Access>,
     /// The placeholders, in the order of their creation.
     placeholders: Vec<Access>,
-    /// The entry, which begins the only chain that needs no placeholders.
+    /// The entry. It starts the only chain that needs no placeholders.
     entry: PackedOption<Block>,
 }
 
@@ -111,7 +116,8 @@ impl Ssa {
         &mut self.variables[index]
     }
 
-    /// Replaces what is known of a register; a write of another block moves to the list of writes.
+    /// Replaces the knowledge about a register; a write of another block moves to the list of
+    /// writes.
     fn set(&mut self, register: Register, block: Block, value: Value, is_written: bool) {
         let new = Variable { block: block.into(), value, is_written };
         let old = std::mem::replace(self.variable(register), new);
@@ -120,12 +126,13 @@ impl Ssa {
         }
     }
 
-    /// Sets the value of a register from here to the next write in the block.
+    /// Sets the value of a register from this point to the next write in the block.
     pub fn write(&mut self, block: Block, register: Register, value: Value) {
         self.set(register, block, value, true);
     }
 
-    /// The value of a register at the end of what the block has so far; `ty` is the register's type.
+    /// The value of a register at the end of the block as far as it is filled; `ty` is the
+    /// register's type.
     pub fn read(&mut self, func: &mut Function, block: Block, register: Register, ty: Type) -> Value {
         let Place { head, .. } = self.places[block];
         let Variable { block: known, value, .. } = *self.variable(register);
@@ -135,7 +142,7 @@ impl Ssa {
             if place.head == head {
                 match place.meets_at.expand() {
                     None => return value,
-                    // Control may have gone around the write.
+                    // Control may have bypassed the write.
                     Some(meeting) => at = meeting.into(),
                 }
             }
@@ -152,8 +159,8 @@ impl Ssa {
         value
     }
 
-    /// Completes the function: all blocks of its layout are filled and reachable, and its edges have no
-    /// arguments yet.
+    /// Completes the function: all blocks of its layout are filled and reachable, and its edges
+    /// have no arguments yet.
     pub fn finish(mut self, func: &mut Function) {
         if self.placeholders.is_empty() {
             return;
@@ -174,7 +181,8 @@ impl Ssa {
                 func.retain_block_params(block, |index| !names.has(params[index]));
             }
         }
-        // How many edges into each block have their arguments. They come in the order in which the graph lists them.
+        // The number of edges into each block that have their arguments. Edges come in the order in
+        // which the graph lists them.
         let mut filled: SecondaryMap<Block, usize> = SecondaryMap::new();
         for &block in cfg.rpo() {
             ptxc_interrupt::poll();

@@ -1,9 +1,9 @@
 //! Variables in memory: from names to IR symbols with their places.
 //!
-//! A symbol is made when the function first mentions a variable. Shared and local variables, whether of
-//! the function or of the module, get offsets in the function's part of their window, in the order of
-//! first mention; arrays of open size share the rest behind them, as the launch gives it. Where global and
-//! constant variables lie is for the linker to say.
+//! A symbol is made at the first mention of a variable in the function. Shared and local variables,
+//! of the function or of the module, get offsets in the function's part of their window, in the
+//! order of first mention. Arrays of open size follow the others and share the rest of the window,
+//! whose size is set at launch. The linker places global and constant variables.
 
 use ptxc_ir::symbol::SymbolData;
 use ptxc_ir::{Callee, CalleeKind, CalleeLanes, Function, FunctionKind, Space, Symbol};
@@ -15,7 +15,7 @@ use super::params;
 use crate::check::env::{MOST_ADDRESSES, ModuleEnv, Signature, Variable};
 use crate::diagnostic::Diagnostic;
 
-/// The IR's name for a state space; none for those without variables.
+/// The IR's name for a state space; `None` for spaces without variables.
 pub(super) fn ir_space(space: ast::Space) -> Option<Space> {
     match space {
         ast::Space::Const => Some(Space::Const),
@@ -26,38 +26,38 @@ pub(super) fn ir_space(space: ast::Space) -> Option<Space> {
     }
 }
 
-/// Bytes of a constant bank.
+/// The size of a constant bank in bytes.
 const BANK_BYTES: u32 = 1 << 16;
 
-/// What a variable belongs to.
+/// The owner of a variable.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Owner {
-    /// The function: the number of the variable in it.
+    /// The function; the number is that of the variable in it.
     Function(usize),
-    /// The module, which has one variable of a name.
+    /// The module, where a name stands for one variable.
     Module(Name),
 }
 
-/// A variable that lies beyond its constant bank, or whose address would.
+/// A variable that does not fit its constant bank, or whose address does not fit.
 pub(super) struct NoRoom {
     name: Name,
     space: ast::Space,
 }
 
 impl NoRoom {
-    /// What is said of the instruction that names the variable.
+    /// The finding about the instruction that names the variable.
     pub(super) fn finding(self, node: NodeId) -> Diagnostic {
         let (kind, note) = match self.space {
             ast::Space::Const => {
-                ("constant", format!("there is room for {BANK_BYTES} bytes of constants in a module"))
+                ("constant", format!("a module has room for {BANK_BYTES} bytes of constants"))
             }
-            _ => ("global", format!("a module may use {MOST_ADDRESSES} global variables")),
+            _ => ("global", format!("a module may use at most {MOST_ADDRESSES} global variables")),
         };
         Diagnostic::unsupported(node, format!("the {kind} variable `{}`", self.name)).note(note)
     }
 }
 
-/// The symbols made so far.
+/// The symbols so far.
 #[derive(Default)]
 pub(super) struct Symbols {
     made: FxHashMap<Owner, Symbol>,
@@ -68,8 +68,8 @@ impl Symbols {
     /// The symbol of a variable.
     ///
     /// # Errors
-    /// It lies in no addressable space or beyond its constant bank, which the message says, or nothing fits its
-    /// initialiser.
+    /// The variable is in no addressable space, does not fit its constant bank (then the error says
+    /// so), or has an initialiser that does not fit.
     pub fn get(
         &mut self,
         func: &mut Function,
@@ -80,7 +80,7 @@ impl Symbols {
         if let Some(&symbol) = self.made.get(&owner) {
             return Ok(symbol);
         }
-        // What lies beyond a constant bank, or where only a linker knows, can't be named.
+        // A variable beyond its constant bank, or one that only a linker can place, can't be named.
         let end = |bytes: u32| variable.place.and_then(|place| place.checked_add(bytes));
         let end = match variable.space {
             ast::Space::Const => end(variable.size),
@@ -93,14 +93,15 @@ impl Symbols {
         if end.is_none_or(|end| end > BANK_BYTES) {
             return Err(Some(NoRoom { name: name.clone(), space: variable.space }));
         }
-        // A variable of the function may have the name of one of the module, or of another block of it.
+        // A variable of the function may share its name with a variable of the module or of another
+        // block.
         let mut unique = name.to_string();
         let mut number = 2;
         while !self.names.insert(unique.clone()) {
             unique = format!("{name}${number}");
             number += 1;
         }
-        // An initialiser elsewhere is an error of the declaration, about which nothing more is to be said.
+        // For other spaces, the declaration's own error reports the initialiser.
         let has_content = matches!(variable.space, ast::Space::Const | ast::Space::Global);
         let content = variable.content.as_ref().map_err(|_| None)?.as_deref();
         let symbol = func.symbols.push(SymbolData {
@@ -115,8 +116,9 @@ impl Symbols {
         Ok(symbol)
     }
 
-    /// Makes symbols of the variables that others point to, and callees of the functions; lets addresses name them.
-    /// The first name that is no variable's or device function's is an error.
+    /// Makes symbols for the variables that other variables point to, and callees for the
+    /// functions, and lets addresses name them. The first name that is neither a variable nor a
+    /// device function is an error.
     pub fn follow_addresses(&mut self, func: &mut Function, env: &ModuleEnv) -> Result<(), String> {
         let mut next = 0;
         while next < func.symbols.len() {
@@ -144,7 +146,7 @@ impl Symbols {
     }
 }
 
-/// The IR's callee for a function of the module; none if its parameters are no values.
+/// The IR's callee for a function of the module; `None` if its parameters can't be values.
 pub(super) fn device_callee(signature: &Signature) -> Option<Callee> {
     let types = |formals| params::types(formals).ok();
     Some(Callee {
@@ -156,10 +158,11 @@ pub(super) fn device_callee(signature: &Signature) -> Option<Callee> {
     })
 }
 
-/// Gives the shared and local symbols their offsets. Those of open size come last and start at one place, which in a
-/// device function is the kernel's business. `shared_start` is where shared symbols begin that have no place yet, in a
-/// device function and in a kernel that calls some; other kernels have all of shared memory for themselves.
-/// Returns the first symbol that ends beyond 2^31 bytes.
+/// Gives the shared and local symbols their offsets. Symbols of open size come last and share one
+/// start, which the kernel decides for a device function. `shared_start` is the start of shared
+/// symbols without a place, in a device function and in a kernel that calls device functions; other
+/// kernels have all of shared memory to themselves. Returns the first symbol that ends beyond 2^31
+/// bytes.
 pub(super) fn place(func: &mut Function, shared_start: u32) -> Result<(), Symbol> {
     let alone = func.kind == FunctionKind::Entry && func.callees.is_empty();
     for space in [Space::Shared, Space::Local] {
@@ -193,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn open_arrays_lie_behind_the_others_at_their_alignment() {
+    fn open_arrays_follow_the_others_at_their_alignment() {
         let mut func = Function::new("f", FunctionKind::Entry);
         let mut add = |size, align| {
             let name = String::from("s");

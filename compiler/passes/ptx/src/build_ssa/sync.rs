@@ -1,4 +1,4 @@
-//! What threads do together: barriers, votes and shuffles.
+//! Operations of several threads: barriers, votes and shuffles.
 
 use ptxc_ir::{BarrierKind, MatchMode, Op, ReduxOp, ShflMode, Type, Value, VoteMode};
 use ptxc_syntax::ast::OperandKind;
@@ -10,7 +10,7 @@ use crate::check::scalar::Scalar;
 use crate::check::table::Modifier;
 use crate::check::table::modifiers::{self, WarpReduction};
 
-/// `setmaxnreg`: a hint that is not followed, of which the checker says so.
+/// `setmaxnreg`: a hint that ptxc ignores; the checker reports it.
 pub(super) fn keep_registers(form: &mut Form) -> Translated {
     form.expect_operands(1)?;
     let is_complete = form.choose::<modifiers::Change>().is_some()
@@ -30,7 +30,7 @@ pub(super) fn warp_barrier(t: &mut Translator, form: &mut Form) -> Translated {
     Ok(())
 }
 
-/// The operation of a barrier that is of that kind, and `.aligned` or not.
+/// The operation for a kind of barrier, with or without `.aligned`.
 type Barrier = fn(BarrierKind, bool) -> Op;
 
 /// `bar`, which is always aligned.
@@ -54,7 +54,7 @@ pub(super) fn barrier(t: &mut Translator, form: &mut Form, op: Barrier, kind: Ba
     form.take(Modifier::Cta);
     let op = op(kind, form.take(Modifier::Aligned));
     let reduction = kind.is_reduction();
-    // Destination and predicate are there for a reduction; the thread count may be left out.
+    // Only a reduction has a destination and a predicate; the thread count is optional.
     let first = usize::from(reduction);
     let numbers = form.operands.len().checked_sub(2 * first).ok_or(Unsupported)?;
     if !(1..=2).contains(&numbers) || (kind == BarrierKind::Arrive && numbers != 2) {
@@ -93,7 +93,7 @@ pub(super) fn vote(t: &mut Translator, form: &mut Form) -> Translated {
 }
 
 pub(super) fn shuffle(t: &mut Translator, form: &mut Form) -> Translated {
-    // The older form has no mask: whoever executes it together takes part.
+    // The older form has no mask: all threads that execute it together take part.
     let operands = 4 + usize::from(form.take(Modifier::Sync));
     form.expect_operands(operands)?;
     if form.ty()? != Scalar::B32 {
@@ -108,7 +108,7 @@ pub(super) fn shuffle(t: &mut Translator, form: &mut Form) -> Translated {
     write_both(t, form, value, in_range)
 }
 
-/// Writes a value and a predicate to `d|p`, or the value alone to `d`.
+/// Writes a value and a predicate to `d|p`, or only the value to `d`.
 fn write_both(t: &mut Translator, form: &Form, value: Value, holds: Value) -> Translated {
     match &form.operand(0)?.kind {
         OperandKind::Pair(pair) => {

@@ -58,7 +58,7 @@ fn corpus() -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    eprintln!("skipped: there is no corpus at {}", folder.display());
+    eprintln!("skipped: no corpus at {}", folder.display());
     None
 }
 
@@ -94,7 +94,7 @@ fn the_kernels_of_the_first_slice_build_and_verify() {
 }
 
 #[test]
-fn a_loop_has_parameters_for_what_it_changes_alone() {
+fn a_loop_has_parameters_only_for_changed_registers() {
     let func = kernel(
         "ld.param.u32 %r1, [n]; mov.u32 %r2, 0; mov.u32 %r3, 7;
          L: add.s32 %r2, %r2, %r3; setp.lt.u32 %p1, %r2, %r1; @%p1 bra L;
@@ -120,8 +120,8 @@ fn a_guarded_computation_is_a_select_and_a_guarded_access_a_block() {
     )
     .unwrap();
     assert_eq!(access.layout.len(), 3);
-    let behind = access.layout[2];
-    assert_eq!(access.blocks[behind].params.len(), 1, "{access}");
+    let join = access.layout[2];
+    assert_eq!(access.blocks[join].params.len(), 1, "{access}");
 }
 
 #[test]
@@ -340,7 +340,8 @@ mod any_instruction {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
 
-        /// Whatever parses becomes SSA that verifies, or is reported: no panic, no malformed function.
+        /// Every text that parses becomes SSA that verifies, or is reported: no panic, no malformed
+        /// function.
         #[test]
         fn builds_or_is_reported(instructions in proptest::collection::vec(instruction(), 1..3)) {
             let body = instructions.join("\n");

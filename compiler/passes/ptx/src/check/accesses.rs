@@ -1,7 +1,7 @@
 //! Which registers each instruction of a function reads and writes, by number.
 //!
-//! The check looks up every name and finds the form of every opcode; what it learns of registers on the way is kept
-//! for [`flow`](crate::flow), which would have to do all of it again.
+//! The check looks up every name and finds the form of every opcode. Its results about registers
+//! are kept for [`flow`](crate::flow), which would otherwise have to repeat that work.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use super::table::{Kind, Mnemonic};
 /// A register that an instruction reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Which one; a vector register is its first lane.
+    /// The register; for a vector register its first lane.
     pub register: Register,
     /// The operand.
     pub node: NodeId,
@@ -29,12 +29,13 @@ pub struct Access {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accesses {
     list: Vec<Access>,
-    /// Where those of each instruction end.
+    /// The end of each instruction's accesses.
     ends: Vec<u32>,
 }
 
 impl Accesses {
-    /// Those of some instructions, by their numbers in the body: of each, reads before writes.
+    /// The accesses of some instructions, by their numbers in the body; in each instruction, reads
+    /// before writes.
     pub fn of_all(&self, instructions: Range<usize>) -> &[Access] {
         let end = |count: usize| count.checked_sub(1).map_or(0, |last| self.ends[last] as usize);
         &self.list[end(instructions.start)..end(instructions.end)]
@@ -44,12 +45,12 @@ impl Accesses {
         self.list.push(Access { register, node, is_write });
     }
 
-    /// Ends an instruction.
+    /// Ends the accesses of an instruction.
     pub(super) fn end(&mut self) {
         self.ends.push(self.list.len() as u32);
     }
 
-    /// Adds the registers of an instruction of these forms, whose names mean what the scopes say.
+    /// Adds the registers of an instruction with these forms; the scopes give the meaning of names.
     pub(super) fn add_instruction(&mut self, instruction: &Instruction, forms: &[Form], scopes: &Scopes) {
         let operands = &instruction.operands[..];
         let mut operand = |operand, is_write| {
@@ -61,7 +62,7 @@ impl Accesses {
         };
         let is_call = forms.iter().any(|form| form.row.operands.iter().any(|spec| spec.kind == Kind::Call));
         if is_call {
-            // Results come first, in parentheses, where another operand follows that is not.
+            // Results come first, in parentheses, if the next operand is not in parentheses.
             let has_results = matches!(
                 operands,
                 [Operand { kind: OperandKind::Arguments(_), .. }, callee, ..]
@@ -84,7 +85,8 @@ impl Accesses {
     }
 }
 
-/// Whether an instruction leaves 0 whatever its register held: an exclusive or of it with itself.
+/// Whether an instruction always leaves 0 in its register: an exclusive or of a register with
+/// itself.
 pub(super) fn clears(instruction: Option<Mnemonic>, operands: &[Operand]) -> bool {
     instruction == Some(Mnemonic::Xor)
         && matches!(operands, [_, a, b] if a.as_symbol().is_some() && a.as_symbol() == b.as_symbol())
@@ -95,7 +97,8 @@ pub(super) fn clears(instruction: Option<Mnemonic>, operands: &[Operand]) -> boo
 pub(super) struct Written(u64);
 
 impl Written {
-    /// By the first form that takes as many operands. What is not in the table may write any of them.
+    /// Uses the first form that takes as many operands. An instruction outside the table may write
+    /// any operand.
     pub fn of(forms: &[Form], operands: &[Operand]) -> Written {
         match forms.iter().find_map(|form| beside(form, operands).ok()) {
             Some(pairs) => Written(
@@ -108,14 +111,14 @@ impl Written {
         }
     }
 
-    /// Whether the `index`-th operand is written. No form takes as many as 64.
+    /// Whether the `index`-th operand is written. Every form takes fewer than 64 operands.
     pub fn has(self, index: usize) -> bool {
         self.0 >> index.min(63) & 1 == 1
     }
 }
 
-/// Calls back for each name in an operand that may be a register's, with its node and whether it is written. Those of an
-/// address are read, whatever happens to the memory there.
+/// Calls `see` for each name in an operand that may be a register's, with its node and whether it
+/// is written. Registers of an address count as read, even if the memory there is written.
 pub(crate) fn visit<'o>(operand: &'o Operand, is_write: bool, see: &mut impl FnMut(&'o Name, NodeId, bool)) {
     let mut rest: SmallVec<[(&Operand, bool); 8]> = smallvec![(operand, is_write)];
     while let Some((operand, is_write)) = rest.pop() {

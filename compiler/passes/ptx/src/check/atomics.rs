@@ -1,17 +1,18 @@
-//! What is wrong with a `red` or `atom` that is no form of it: the rule that it breaks and what to write instead.
+//! Errors in a `red` or `atom` that matches no form: the rule that it breaks, and what to write
+//! instead.
 //!
 //! ```text
 //! red.global.inc.s32      `.inc` has no `.s32`: it exists for `.u32`
-//! red.acquire.gpu.…       acquiring needs a value that was read
-//! red.local.add.u32       only memory that others see is updated atomically
-//! atom.volatile.…         an atomic update is strong by itself
-//! red.exch.b32            a swap gives the old content back
+//! red.acquire.gpu.…       `.acquire` needs a value that was read
+//! red.local.add.u32       only memory that other threads see has atomic updates
+//! atom.volatile.…         an atomic update is always a strong access
+//! red.exch.b32            a swap returns the old value
 //! red.shared.….v2.f32     vectors are in global memory
-//! red.….v8.f32            vectors have 16 bytes at most
+//! red.….v8.f32            vectors have at most 16 bytes
 //! ```
 //!
-//! In: the opcode. Out: a diagnostic, or none where the closest form says enough. The types of each operation are those of
-//! the instruction table.
+//! In: the opcode. Out: a diagnostic, or `None` if the closest form says enough. The types of each
+//! operation come from the instruction table.
 
 use ptxc_syntax::ast::Opcode;
 use smallvec::SmallVec;
@@ -24,7 +25,7 @@ use crate::diagnostic::Diagnostic;
 /// The operations, as modifiers.
 const OPERATIONS: &[&str] = &["and", "or", "xor", "add", "inc", "dec", "min", "max", "exch", "cas"];
 
-/// Says what rule an opcode breaks.
+/// Reports the rule that an opcode breaks.
 pub fn explain(opcode: &Opcode) -> Option<Diagnostic> {
     let mnemonic = opcode.mnemonic();
     let is_red = match mnemonic {
@@ -44,7 +45,8 @@ pub fn explain(opcode: &Opcode) -> Option<Diagnostic> {
         .or_else(|| wrong_type(opcode, parts().map(|(_, part)| part)))
 }
 
-/// What no vector has: memory that is not global, more than 16 bytes, an operation but the sum on `f32`.
+/// An error in a vector update: memory that is not global, more than 16 bytes, or an operation
+/// other than the sum for `f32`.
 fn wrong_vector(opcode: &Opcode) -> Option<Diagnostic> {
     let mnemonic = opcode.mnemonic();
     let parts: SmallVec<[&str; 8]> = opcode.parts().collect();
@@ -52,25 +54,25 @@ fn wrong_vector(opcode: &Opcode) -> Option<Diagnostic> {
     let is_word = |text: &str| matches!(text, "f32" | "f16x2" | "bf16x2");
     let (index, note, help) = if let Some(index) = place(&|text| text.starts_with("shared")) {
         let note = format!(
-            "vectors are updated in `.global` memory, and at generic addresses there (PTX ISA, {mnemonic})"
+            "a vector update needs an address in `.global` memory, or a generic address there (PTX ISA, {mnemonic})"
         );
         (index, note, "update the elements one by one")
     } else if let (Some(index), Some(_)) = (place(&|text| text == "v8"), place(&is_word)) {
         let note =
-            "a vector has at most 16 bytes: `.v8` is of 16-bit types, those of 32 bits have `.v2` and `.v4`";
+            "a vector has at most 16 bytes: 16-bit types allow `.v8`, 32-bit types only `.v2` and `.v4`";
         (index, note.to_string(), "write two updates of `.v4`")
     } else if let (Some(index), Some(_)) =
         (place(&|text| matches!(text, "min" | "max")), place(&|text| text == "f32"))
     {
-        let note = "vectors of `.f32` are added; `.min` and `.max` exist for vectors of halves";
-        (index, note.to_string(), "update the elements in loops around `atom.cas` of their bits")
+        let note = "vectors of `.f32` only have `.add`; `.min` and `.max` need vectors of halves";
+        (index, note.to_string(), "update each element in a loop around `atom.cas` of its bits")
     } else {
         return None;
     };
     let text = parts[index];
-    let message = format!("`{mnemonic}` of a vector takes no `.{text}`");
+    let message = format!("`{mnemonic}` of a vector does not allow `.{text}`");
     let found = Diagnostic::error(codes::MODIFIER_NOT_HERE, opcode.part_id(index), message);
-    Some(found.label("not with a vector").note(note).help(help))
+    Some(found.label("not allowed with a vector").note(note).help(help))
 }
 
 /// A modifier that no form of the instruction has.
@@ -78,31 +80,31 @@ fn misplaced(opcode: &Opcode, is_red: bool, index: usize, text: &str) -> Option<
     let mnemonic = opcode.mnemonic();
     let (note, help) = match text {
         "acquire" | "acq_rel" if is_red => (
-            "acquiring needs a value that was read, and `red` gives none back (PTX ISA, red: `.sem` is `.relaxed` or `.release`)"
+            "`.acquire` needs a value that was read, and `red` returns none (PTX ISA, red: `.sem` is `.relaxed` or `.release`)"
                 .to_string(),
             format!(
-                "write `atom.{text}` with a register for what was there, or `red.release`, or a `fence.acq_rel` behind the `red`"
+                "write `atom.{text}` with a register for the old value, or `red.release`, or a `fence.acq_rel` after the `red`"
             ),
         ),
         "sc" => (
-            "updates are `.relaxed`, `.acquire`, `.release` or both; only a fence is sequentially consistent".to_string(),
-            "put a `fence.sc` in front of it".to_string(),
+            "updates are `.relaxed`, `.acquire`, `.release` or `.acq_rel`; only a fence is sequentially consistent".to_string(),
+            "put a `fence.sc` before it".to_string(),
         ),
         "volatile" | "weak" | "mmio" => (
-            format!("`{mnemonic}` is a strong access by itself: `.relaxed` unless it says more"),
-            format!("leave out `.{text}`"),
+            format!("`{mnemonic}` is always a strong access, by default `.relaxed`"),
+            format!("remove `.{text}`"),
         ),
         "local" => (
-            "only `.global` and `.shared` memory is updated atomically; no other thread sees `.local` memory".to_string(),
-            "load, compute and store".to_string(),
+            "only `.global` and `.shared` memory has atomic updates; no other thread sees `.local` memory".to_string(),
+            "use a load, an arithmetic instruction and a store".to_string(),
         ),
         "const" | "param" => (
-            format!("only `.global` and `.shared` memory is updated; nothing writes to `.{text}` memory"),
-            "name the memory of the address, or none for a generic address".to_string(),
+            format!("only `.global` and `.shared` memory has atomic updates; nothing writes to `.{text}` memory"),
+            "write the state space of the address, or no state space for a generic address".to_string(),
         ),
         "exch" | "cas" if is_red => (
-            "a reduction combines what is there with an operand; a swap is for the old content".to_string(),
-            format!("write `atom.{text}`, with `_` in place of a register that nobody reads"),
+            "a reduction combines the old value with an operand; a swap returns the old value".to_string(),
+            format!("write `atom.{text}`, with `_` as the destination if the old value is not needed"),
         ),
         _ => return None,
     };
@@ -112,7 +114,7 @@ fn misplaced(opcode: &Opcode, is_red: bool, index: usize, text: &str) -> Option<
             opcode.part_id(index),
             format!("`{mnemonic}` has no modifier `.{text}`"),
         )
-        .label("unknown here")
+        .label("unknown modifier")
         .note(note)
         .help(help),
     )
@@ -125,7 +127,7 @@ fn wrong_type<'a>(opcode: &Opcode, parts: impl Iterator<Item = &'a str> + Clone)
     let index = parts.iter().rposition(|part| Scalar::parse(part).is_some())?;
     let (op, ty) = (operation, parts[index]);
     if matches!(op, "min" | "max") && (ty.starts_with("f16") || ty.starts_with("bf16")) {
-        // Vectors of them have extremes; the closest form says so.
+        // Vectors of them have minima and maxima; the closest form says so.
         return None;
     }
     let rows = TABLE.forms(opcode.mnemonic()).iter().filter(|row| {
@@ -158,9 +160,9 @@ fn wrong_type<'a>(opcode: &Opcode, parts: impl Iterator<Item = &'a str> + Clone)
         Diagnostic::error(
             codes::MODIFIER_NOT_HERE,
             opcode.part_id(index),
-            format!("`.{op}` of `{mnemonic}` takes no `.{ty}`"),
+            format!("`.{op}` of `{mnemonic}` does not support `.{ty}`"),
         )
-        .label("the operation has no such type")
+        .label("unsupported type")
         .note(format!("`{mnemonic}.{op}` exists for {}", list.join(", ")))
         .help(help),
     )

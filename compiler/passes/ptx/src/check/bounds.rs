@@ -1,13 +1,13 @@
-//! Accesses whose place is known: the name of a variable or parameter and a constant.
+//! Accesses whose place is known: the name of a variable or parameter plus a constant.
 //!
-//! Memory is accessed at multiples of the size of the access, all elements of a vector together, or the machine faults. What
-//! lies within a variable is its own; what lies beside it is another's, or nobody's. ptxas lets both pass, so that they are
-//! warnings.
+//! An access must be at a multiple of its size, for a vector the size of all elements together, or
+//! the machine faults. An access outside a variable reads or writes other data or none at all.
+//! ptxas accepts both, so they are warnings.
 //!
 //! ```text
 //! .shared .align 16 .b8 tile[64];
 //! ld.shared.v4.f32 {%f1, %f2, %f3, %f4}, [tile+4];     at 4, and not at a multiple of 16
-//! ld.shared.u32 %r1, [tile+64];                        behind the end
+//! ld.shared.u32 %r1, [tile+64];                        beyond the end
 //! ```
 
 use ptxc_syntax::ast::{Instruction, OperandKind};
@@ -39,14 +39,14 @@ pub(super) fn check(form: &Form, instruction: &Instruction, names: &Names, out: 
             },
         };
         let whole = i64::from(bytes);
-        // An open array is as long as the launch says.
+        // The launch sets the size of an open array.
         if size != 0 && (offset < 0 || offset.saturating_add(whole) > i64::from(size)) {
             let end = offset.saturating_add(whole);
             out.push(
                 Diagnostic::warning(
                     codes::OUT_OF_BOUNDS,
                     operand.id,
-                    format!("`{opcode}` moves {bytes} bytes, which do not lie within `{name}`"),
+                    format!("`{opcode}` accesses {bytes} bytes that are not within `{name}`"),
                 )
                 .label(format!("bytes {offset} to {} of {size}", end - 1)),
             );
@@ -72,12 +72,13 @@ fn is_access(instruction: Mnemonic) -> bool {
 }
 
 fn misaligned(opcode: &ptxc_syntax::ast::Opcode, bytes: u32, node: ptxc_syntax::NodeId) -> Diagnostic {
-    let message = format!("`{opcode}` moves {bytes} bytes, from or to a multiple of {bytes}");
+    let message =
+        format!("`{opcode}` accesses {bytes} bytes and needs an address that is a multiple of {bytes}");
     Diagnostic::warning(codes::MISALIGNED, node, message)
-        .note("an access whose address is no multiple of its size ends the kernel with an error")
+        .note("a misaligned access ends the kernel with an error")
 }
 
-/// The bytes of the value that is loaded or stored; none where that is no power of two.
+/// The bytes of the value that is loaded or stored; `None` if that is not a power of two.
 fn bytes_moved(form: &Form) -> Option<u32> {
     let (ty, lanes) = match form.vector() {
         Some((ty, count, _)) => (ty, count),

@@ -1,11 +1,12 @@
-//! Cache policies: where an access may follow one, and what part of the accesses one may be for.
+//! Cache policies: the accesses that may follow one, and the fraction of accesses that one may
+//! apply to.
 //!
 //! ```text
 //! ld.shared.L2::cache_hint.u32 %r1, [%r2], %rd1;                 // E0118: shared memory is not cached
 //! createpolicy.fractional.L2::evict_last.b64 %rd1, 1.5;          // E0107: a fraction above 1
 //! ```
 //!
-//! In goes an instruction whose form is known, out come findings. The rules are ptxas's.
+//! In: an instruction whose form is known. Out: findings. The rules are those of ptxas.
 
 use ptxc_syntax::ast::{Instruction, OperandKind};
 use ptxc_syntax::const_eval::Constant;
@@ -25,11 +26,11 @@ pub fn check(form: &Form, instruction: &Instruction, out: &mut Vec<Diagnostic>) 
         && let Some(space) = form.space().filter(|&space| space != "global")
         && let Some((_, part)) = hint()
     {
-        let message = format!("`.L2::cache_hint` does not go with `.{space}`");
+        let message = format!("`.L2::cache_hint` is not allowed with `.{space}`");
         out.push(
             Diagnostic::error(codes::HINT_SPACE, opcode.part_id(part), message)
-                .label("global and generic addresses have cache policies")
-                .help("leave out the modifier and its operand"),
+                .label("only global and generic addresses have cache policies")
+                .help("remove the modifier and its operand"),
         );
     }
     let [_, fraction] = &instruction.operands[..] else { return };
@@ -43,7 +44,7 @@ pub fn check(form: &Form, instruction: &Instruction, out: &mut Vec<Diagnostic>) 
         _ => return,
     };
     if !(value > 0.0 && value <= 1.0) {
-        let message = format!("`{opcode}` takes a fraction above 0, 1 at most");
+        let message = format!("`{opcode}` expects a fraction above 0 and at most 1");
         out.push(
             Diagnostic::error(codes::OUT_OF_RANGE, fraction.id, message).label(format!("this is {value}")),
         );

@@ -1,8 +1,9 @@
 //! Whether a call fits the function that it calls.
 //!
-//! `call (results), callee, (arguments), targets;` where everything but the callee may be left out. The
-//! callee is a function of the module, or a register together with a prototype or a list of targets. A
-//! direct call must pass as many arguments as the function declares, each of its size.
+//! A call is `call (results), callee, (arguments), targets;` where everything except the callee is
+//! optional. The callee is a function of the module, or a register together with a prototype or a
+//! list of targets. A direct call must pass as many arguments as the function declares, with the
+//! sizes that it declares.
 
 use ptxc_syntax::NodeId;
 use ptxc_syntax::ast::{Instruction, Operand, OperandKind};
@@ -20,7 +21,7 @@ pub fn check(instruction: &Instruction, names: &Names, env: &ModuleEnv, out: &mu
     let Some((callee, tail)) = rest.split_first() else {
         let node = instruction.opcode.part_id(0);
         out.push(
-            Diagnostic::error(codes::OPERAND_COUNT, node, "`call` takes a function").label("there is none"),
+            Diagnostic::error(codes::OPERAND_COUNT, node, "`call` needs a function").label("no function"),
         );
         return;
     };
@@ -28,7 +29,7 @@ pub fn check(instruction: &Instruction, names: &Names, env: &ModuleEnv, out: &mu
     let arguments = take_list(&mut rest);
     let targets = rest.first();
     if let Some(surplus) = rest.get(1) {
-        let message = "`call` takes results, a function, arguments and a prototype at most";
+        let message = "`call` takes at most results, a function, arguments and a prototype";
         out.push(Diagnostic::error(codes::OPERAND_COUNT, surplus.id, message).label("one too many"));
     }
     let Some(name) = callee.as_symbol() else {
@@ -42,7 +43,7 @@ pub fn check(instruction: &Instruction, names: &Names, env: &ModuleEnv, out: &mu
             if signature.is_entry {
                 out.push(
                     not_callable(callee, &format!("`{name}` is a kernel"))
-                        .help("kernels are launched, not called"),
+                        .help("call a device function; a kernel can only be launched"),
                 );
                 return;
             }
@@ -73,12 +74,11 @@ fn take_list<'a>(rest: &mut &'a [Operand]) -> Option<(NodeId, &'a [Operand])> {
 }
 
 fn not_callable(callee: &Operand, label: &str) -> Diagnostic {
-    let message =
-        "a call goes to a device function, or through a register with a prototype or a list of targets";
+    let message = "expected a device function, or a register with a prototype or a list of targets";
     Diagnostic::error(codes::NOT_CALLABLE, callee.id, message).label(label)
 }
 
-/// Compares what is passed with what is declared.
+/// Compares the arguments or results of a call with the declaration.
 fn compare(
     what: &str,
     declared: &[Formal],
@@ -89,9 +89,8 @@ fn compare(
 ) {
     if declared.len() != given.len() {
         let plural = if declared.len() == 1 { "" } else { "s" };
-        let message = format!("`{callee}` has {} {what}{plural}", declared.len());
-        let there =
-            if given.len() == 1 { "there is 1".to_string() } else { format!("there are {}", given.len()) };
+        let message = format!("`{callee}` declares {} {what}{plural}", declared.len());
+        let there = if given.len() == 1 { "found 1".to_string() } else { format!("found {}", given.len()) };
         out.push(Diagnostic::error(codes::ARGUMENT_COUNT, node, message).label(there));
         return;
     }
@@ -102,9 +101,10 @@ fn compare(
             Some(Thing::Register(ty, vector)) => ty.bits().div_ceil(8) * lanes(vector),
             _ => continue,
         };
-        // A parameter of open size takes an array of any.
+        // A parameter of open size takes an array of any size.
         if bytes != size && size != 0 {
-            let message = format!("{what} {} of `{callee}` has {size} bytes", index + 1);
+            let message =
+                format!("{what} {} of `{callee}` has {size} bytes, but `{name}` has {bytes}", index + 1);
             let finding = Diagnostic::error(codes::ARGUMENT_SIZE, operand.id, message);
             out.push(finding.label(format!("`{name}` has {bytes} bytes")));
         }

@@ -1,8 +1,8 @@
 //! The codes of the checker's findings, each with its rule.
 //!
-//! `E0101` to `E0199` say what an instruction may look like, `E0201` to `E0299` are about names and types, `E0301` to
-//! `E0399` about what a function does, as far as that is known without running it; these are warnings.
-//! A code never changes its meaning. Each has a page in `docs/errors`.
+//! `E0101` to `E0199` concern the form of an instruction, and `E0201` to `E0299` names and types.
+//! `E0301` to `E0399` are warnings about the behaviour of a function, as far as it is known without
+//! running it. A code never changes its meaning. Each has a page in `docs/errors`.
 
 use ptxc_syntax::codes::Code;
 

@@ -1,4 +1,5 @@
-//! Opcodes as data: the instruction, its types and its modifiers, as the check found them in the table.
+//! Opcodes as data: the instruction, its types and its modifiers, as the check found them in the
+//! table.
 //!
 //! ```text
 //! ld.global.ca.v2.f32    =>    Ld, types [F32], modifiers [Global, Ca, V2]
@@ -14,15 +15,16 @@ use super::table::{Choice, Mnemonic, Modifier};
 
 /// An opcode that is a form of an instruction.
 ///
-/// Several rows may have one opcode where the operands decide; they agree in all that is here.
+/// Several rows may share one opcode if the operands decide between them; the rows agree in
+/// everything here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
     /// The instruction.
     pub instruction: Mnemonic,
     /// The types, in the order in which they are written.
     pub types: SmallVec<[Scalar; 8]>,
-    /// The modifiers that are not part of the instruction's name, in the order in which they are written; then those that are
-    /// meant because they are left out.
+    /// The modifiers that are not part of the instruction's name, in the order in which they are
+    /// written; then the defaults of the omitted ones.
     pub modifiers: SmallVec<[Modifier; 8]>,
 }
 
@@ -65,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn opcodes_are_what_is_written() {
+    fn opcodes_decode_to_the_written_form() {
         use Modifier::*;
         let load = decoded("ld.volatile.shared.v2.u16");
         assert_eq!((load.instruction, &load.types[..]), (Mnemonic::Ld, &[Scalar::U16][..]));
@@ -82,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_there_if_something_is_meant() {
+    fn omitted_modifiers_with_a_default_are_present() {
         assert_eq!(decoded("fence.gpu").modifiers[..], [Modifier::Gpu, Modifier::AcqRel]);
         assert_eq!(decoded("fence.sc.gpu").modifiers[..], [Modifier::Sc, Modifier::Gpu]);
     }

@@ -1,7 +1,7 @@
-//! What a function sees of its module.
+//! The part of its module that a function can see.
 //!
-//! A [`ModuleEnv`] holds the header and just those module-scope names that the function mentions, so that
-//! a change of any other one leaves everything about the function as it was.
+//! A [`ModuleEnv`] holds the header and only those module-scope names that the function mentions,
+//! so a change of any other name does not affect the function.
 
 use std::sync::Arc;
 
@@ -20,17 +20,19 @@ pub struct Variable {
     pub space: Space,
     /// The type of an element.
     pub ty: Type,
-    /// Size in bytes; 0 for an open array whose size the launch gives.
+    /// Size in bytes; 0 for an open array, whose size is set at launch.
     pub size: u32,
     /// Alignment in bytes.
     pub align: u32,
-    /// How other modules see it.
+    /// Its visibility to other modules.
     pub linkage: Option<Linkage>,
-    /// What it holds at the start; `None` without an initialiser.
+    /// Its initial content; `None` without an initialiser.
     pub content: Result<Option<Arc<Initial>>, Misfit>,
-    /// Where it lies in the constant bank of the module, or where the module's table of addresses has its
-    /// address, in bytes; given by [`place`] to the constant and global variables of a module. A shared variable
-    /// that device functions name has a place in shared memory, which is the same for all kernels that call functions.
+    /// Its place in bytes, given by [`place`] to the constant and global variables of a module. For
+    /// a constant variable it is the place in the module's constant bank; for a global variable it
+    /// is the place of its address in the module's table of addresses. A shared variable that
+    /// device functions name has a place in shared memory, the same for all kernels that call
+    /// functions.
     pub place: Option<u32>,
 }
 
@@ -46,17 +48,18 @@ pub struct Formal {
 }
 
 impl Formal {
-    /// How a parameter looks to a caller; of size 0 also where its size is no constant or too large.
+    /// The form of a parameter as a caller sees it; its size is also 0 if the declared size is too
+    /// large or not a constant.
     pub fn of(parameter: &Parameter) -> Formal {
         let (size, align) = parameter_layout(parameter).unwrap_or((0, 1));
         Formal { ty: parameter.specifiers.ty, size, align }
     }
 }
 
-/// What a call of a function must look like.
+/// The form that a call of a function must have.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Signature {
-    /// The function's own name, which an alias does not have.
+    /// The function's own name; an alias has another name.
     pub name: Name,
     /// Whether it is a kernel, which can't be called.
     pub is_entry: bool,
@@ -79,8 +82,9 @@ pub struct ModuleEnv {
     pub variables: IndexMap<Name, Variable>,
     /// Functions that the function mentions.
     pub signatures: IndexMap<Name, Signature>,
-    /// Where the shared variables begin that are a device function's own, or those of a kernel that calls device
-    /// functions; in bytes. What lies before it, device functions name.
+    /// The start, in bytes, of the shared variables that a device function, or a kernel that calls
+    /// device functions, declares itself. Shared variables that device functions name lie before
+    /// it.
     pub shared_start: u32,
 }
 
@@ -98,18 +102,20 @@ impl ModuleEnv {
     }
 }
 
-/// The largest alignment of a variable, in bytes: in a file of machine code so much may lie unused in front of one.
+/// The largest alignment of a variable, in bytes: this many bytes may be unused before it in a file
+/// of machine code.
 pub const MOST_ALIGNMENT: u32 = 1 << 24;
 
-/// So many addresses of global variables have room in their constant bank.
+/// The most addresses of global variables that fit their constant bank.
 pub const MOST_ADDRESSES: usize = 8192;
 
-/// Gives the constant and global variables of a module their places, in order: constants lie one after the
-/// other in constant bank 3, as ptxas lays them out, and the address of each global variable has 8 bytes of
-/// constant bank 4. An extern constant has none; only a linker knows it. `None` also where the bank would be
-/// larger than 2^31 bytes.
+/// Gives the constant and global variables of a module their places, in order. Constants lie one
+/// after the other in constant bank 3, as ptxas lays them out; the address of each global variable
+/// takes 8 bytes of constant bank 4. An extern constant has no place, because only a linker knows
+/// it. The place is also `None` if the bank would be larger than 2^31 bytes.
 ///
-/// Of more global variables than the bank has room for, only those that `is_used` have a place there.
+/// If there are more global variables than the bank has room for, only those that `is_used` get a
+/// place there.
 pub fn place<'a>(
     variables: impl Iterator<Item = (&'a Name, &'a mut Variable)>,
     is_used: &dyn Fn(&Name) -> bool,
@@ -132,7 +138,7 @@ pub fn place<'a>(
     }
 }
 
-/// Size of an object in bytes: elements times dimensions. `None` where the size exceeds 2^31 bytes.
+/// Size of an object in bytes: elements times dimensions. `None` if the size exceeds 2^31 bytes.
 fn object_size(element: u32, dimensions: &[u32]) -> Option<u32> {
     let mut size = u64::from(element);
     for &count in dimensions {
@@ -141,8 +147,8 @@ fn object_size(element: u32, dimensions: &[u32]) -> Option<u32> {
     u32::try_from(size).ok()
 }
 
-/// The variables of a declaration with their sizes; `None` in place of one whose size is no constant or
-/// beyond 2^31 bytes.
+/// The variables of a declaration with their sizes; a variable is `None` if its size is not a
+/// constant or exceeds 2^31 bytes.
 pub fn variables(declaration: &Declaration) -> Vec<(Name, Option<Variable>)> {
     let specifiers = &declaration.specifiers;
     let lanes = specifiers.vector.map_or(1, |vector| vector.lanes());

@@ -1,10 +1,10 @@
-//! What PTX calls the things that other languages have under other names: CUDA C, LLVM, SASS, x86.
+//! The PTX names of things that other languages call by other names: CUDA C, LLVM, SASS, x86.
 //!
-//! Nearness of spelling does not lead from `store` to `st`, and from `cmp` it leads astray.
+//! Edit distance does not lead from `store` to `st`, and it suggests a wrong name for `cmp`.
 
 use ptxc_syntax::ast::Opcode;
 
-/// Mnemonics of elsewhere, and what to write.
+/// Mnemonics of other languages, with the PTX to write instead.
 const INSTRUCTIONS: &[(&str, &str)] = &[
     ("b", "bra"),
     ("bar_sync", "bar.sync"),
@@ -37,7 +37,7 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ("syncthreads", "bar.sync 0"),
 ];
 
-/// Types and comparisons of elsewhere, and what to write.
+/// Types and comparisons of other languages, with the PTX to write instead.
 const MODIFIERS: &[(&str, &str)] = &[
     ("bool", "pred"),
     ("char", "s8"),
@@ -74,12 +74,12 @@ fn find(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
     table.binary_search_by_key(&name, |&(from, _)| from).ok().map(|index| table[index].1)
 }
 
-/// The instruction of PTX that does what the mnemonic of another language says.
+/// The PTX instruction for a mnemonic of another language.
 pub(super) fn instruction(opcode: &Opcode) -> Option<&'static str> {
     find(INSTRUCTIONS, opcode.mnemonic())
 }
 
-/// The modifier of PTX that says what another language's type or comparison does.
+/// The PTX modifier for a type or comparison of another language.
 pub(super) fn modifier(name: &str) -> Option<&'static str> {
     find(MODIFIERS, name)
 }
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_are_sorted_and_name_what_exists() {
+    fn tables_are_sorted_and_name_existing_things() {
         for table in [INSTRUCTIONS, MODIFIERS, VARIABLES] {
             assert!(table.windows(2).all(|pair| pair[0].0 < pair[1].0));
         }

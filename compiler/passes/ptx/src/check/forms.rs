@@ -1,9 +1,9 @@
-//! Which form of its instruction an opcode is, and what is wrong with it if it is none.
+//! The form of its instruction that an opcode has, or the error in an opcode that matches no form.
 //!
-//! In goes an opcode, out come the rows of the [table](super::table) that have exactly its modifiers, each
-//! with the choices made. Where no row has, the closest one (fewest modifiers too many or too few) decides
-//! what is said: a modifier no form has, one that excludes another, one that does not go with the others,
-//! one that is missing.
+//! In: an opcode. Out: the rows of the [table](super::table) that have exactly its modifiers, each
+//! with the choices made. If no row matches, the closest row (fewest extra or missing modifiers)
+//! decides the finding: a modifier that no form has, two that exclude each other, one that
+//! conflicts with the others, or one that is missing.
 //!
 //! Cost: rows of the mnemonic times modifiers, once for each distinct opcode of a function.
 
@@ -21,12 +21,12 @@ use crate::diagnostic::Diagnostic;
 pub struct Form {
     /// The row.
     pub row: &'static Row,
-    /// For each group of the row the choice that is written, and by which part of the opcode.
+    /// For each group of the row the written choice, with the part of the opcode that writes it.
     chosen: SmallVec<[Option<(u8, u8)>; 8]>,
 }
 
 impl Form {
-    /// The modifier of a group: what is written, else the default.
+    /// The modifier of a group: the written one, or else the default.
     pub fn choice(&self, group: usize) -> Option<&'static Choice> {
         let group_row = &self.row.groups[group];
         match (self.chosen[group], group_row.presence) {
@@ -36,7 +36,8 @@ impl Form {
         }
     }
 
-    /// The part of the opcode that is the modifier of a group; beyond the last one where none is written.
+    /// The part of the opcode that is the modifier of a group; beyond the last part if none is
+    /// written.
     pub fn part(&self, group: usize) -> usize {
         self.chosen[group].map_or(usize::MAX, |(_, part)| usize::from(part))
     }
@@ -59,8 +60,8 @@ impl Form {
         })
     }
 
-    /// The vector that the instruction moves, if it is written with `.v2` and the like: the type of an
-    /// element, their number, and the part of the opcode that says so.
+    /// The vector that the instruction moves, if it has `.v2` or the like: the type of an element,
+    /// the number of elements, and the part of the opcode with that modifier.
     pub fn vector(&self) -> Option<(Scalar, u32, usize)> {
         self.row.operands.iter().find_map(|operand| {
             let Kind::Value(value) = &operand.kind else { return None };
@@ -71,7 +72,7 @@ impl Form {
         })
     }
 
-    /// The state space that the opcode names for the first address that leaves the choice.
+    /// The state space that the opcode names for the first address with a choice of spaces.
     pub fn space(&self) -> Option<&'static str> {
         self.row.operands.iter().find_map(|operand| match operand.kind {
             Kind::Address(AddressSpace::Group(group)) => self.choice(group).map(|choice| choice.text),
@@ -79,7 +80,7 @@ impl Form {
         })
     }
 
-    /// The type of an operand; none where the table's type is not one of registers.
+    /// The type of an operand; `None` if the table's type is not a type of registers.
     pub fn scalar(&self, ty: TypeOf) -> Option<Scalar> {
         match ty {
             TypeOf::Fixed(scalar) => Some(scalar),
@@ -89,20 +90,20 @@ impl Form {
     }
 }
 
-/// A row laid beside an opcode.
+/// A row compared with an opcode.
 struct Fit {
     form: Form,
-    /// Parts (by number) that the row has no place for.
+    /// Parts (by number) without a place in the row.
     left: SmallVec<[usize; 4]>,
-    /// Groups that need a modifier and have none.
+    /// Required groups without a modifier.
     missing: SmallVec<[usize; 4]>,
 }
 
-/// So many parts without a place are listed: nobody reads on in a list of what is wrong with one word, and there may be a
-/// million of them.
+/// The most parts without a place that are listed: longer lists help no reader, and an opcode may
+/// have a million parts.
 const MOST_LEFT: usize = 16;
 
-/// Lays a row beside an opcode; with more than `most_left` parts that it has no place for, no further than to these.
+/// Compares a row with an opcode; stops after `most_left` parts without a place.
 fn fit(row: &'static Row, opcode: &Opcode, most_left: usize) -> Fit {
     let mut list: SmallVec<[Option<(u8, u8)>; 8]> = SmallVec::from_elem(None, row.groups.len());
     let chosen = &mut list[..];
@@ -154,9 +155,10 @@ fn position(group: &Group, text: &str) -> Option<u8> {
     group.choices.iter().position(|choice| text == choice.text).map(|choice| choice as u8)
 }
 
-/// The forms that have exactly the modifiers of the opcode; several only where operands decide.
+/// The forms that have exactly the modifiers of the opcode; several only if the operands decide.
 pub fn forms(opcode: &Opcode) -> impl Iterator<Item = Form> {
-    // Most rows of an instruction lack one of the modifiers, or demand another, which their traces tell.
+    // Most rows of an instruction lack one of the modifiers or demand another; the traces show that
+    // quickly.
     let traces = opcode.modifiers().fold(0, |all, part| all | trace(part));
     let may_fit = move |row: &&Row| {
         traces & !row.traces == 0
@@ -167,14 +169,15 @@ pub fn forms(opcode: &Opcode) -> impl Iterator<Item = Form> {
     fits.filter(|fit| fit.left.is_empty() && fit.missing.is_empty()).map(|fit| fit.form)
 }
 
-/// What is wrong with an opcode that is no form of any instruction.
+/// The error in an opcode that matches no form of any instruction.
 pub fn explain(opcode: &Opcode, suggestions: &mut Suggestions, out: &mut Vec<Diagnostic>) {
     if let Some(finding) = super::atomics::explain(opcode) {
         return out.push(finding);
     }
     let mnemonic = opcode.mnemonic();
     let fits: Vec<Fit> = TABLE.forms(mnemonic).iter().map(|row| fit(row, opcode, MOST_LEFT)).collect();
-    // Of several as close, the one that what is written first goes with: the operation says more than the type.
+    // Among equally close rows, prefer the one that fits the earlier modifiers: the operation
+    // matters more than the type.
     let best = fits.iter().min_by_key(|fit| {
         (2 * fit.left.len() + fit.missing.len(), std::cmp::Reverse(fit.left.first().copied()))
     });
@@ -204,10 +207,10 @@ pub fn explain(opcode: &Opcode, suggestions: &mut Suggestions, out: &mut Vec<Dia
     }
 }
 
-/// A note that is longer fills lines.
+/// The longest form that a note shows in full; a longer one fills several lines.
 const LONG_FORM: usize = 120;
 
-/// A modifier that the closest form has no place for.
+/// A modifier without a place in the closest form.
 fn surplus(
     opcode: &Opcode,
     part: usize,
@@ -222,7 +225,7 @@ fn surplus(
         fits.iter().any(|fit| fit.form.row.groups.iter().any(|group| position(group, text).is_some()));
     if !known {
         let all = fits.iter().flat_map(|fit| fit.form.row.groups).flat_map(|group| group.choices);
-        // What the form misses is the likeliest meaning.
+        // The modifiers that the form lacks are the likeliest intention.
         let missing = best.missing.iter().flat_map(|&group| row.groups[group].choices);
         let near = match super::foreign::modifier(text) {
             Some(own) => Some(own).filter(|own| all.clone().any(|choice| choice.text == *own)),
@@ -233,8 +236,8 @@ fn surplus(
             node,
             format!("`{mnemonic}` has no modifier `.{text}`"),
         )
-        .label("unknown here");
-        // Beside the answer a form with dozens of modifiers says nothing.
+        .label("unknown modifier");
+        // Beside the suggestion, a form with dozens of modifiers adds nothing.
         return match near {
             Some(near) if form.len() > LONG_FORM => finding.help(format!("did you mean `.{near}`?")),
             Some(near) => finding.note(form).help(format!("did you mean `.{near}`?")),
@@ -247,7 +250,7 @@ fn surplus(
     });
     if let Some((other, other_part)) = rival {
         let message = if text == other {
-            format!("`.{text}` is there twice")
+            format!("`.{text}` is written twice")
         } else {
             format!("`.{other}` and `.{text}` exclude each other")
         };
@@ -258,28 +261,28 @@ fn surplus(
     }
     let in_name = row.groups[..row.leading].iter().any(|group| position(group, text).is_some());
     if in_name {
-        let name = format!("`.{text}` stands directly behind `{mnemonic}`");
+        let name = format!("`.{text}` must directly follow `{mnemonic}`");
         return Diagnostic::error(codes::MISPLACED_MODIFIER, node, name)
-            .label("too far behind")
+            .label("misplaced")
             .note(format!("the form is `{row}`"));
     }
     let with: String = best.form.written().map(|(choice, _)| format!(".{}", choice.text)).collect();
-    Diagnostic::error(codes::MODIFIER_NOT_HERE, node, format!("`{mnemonic}{with}` takes no `.{text}`"))
-        .label("does not go with the other modifiers")
+    Diagnostic::error(codes::MODIFIER_NOT_HERE, node, format!("`{mnemonic}{with}` does not allow `.{text}`"))
+        .label("conflicts with the other modifiers")
         .note(form)
         .help(match best.missing[..] {
             [group] if best.left.len() == 1 => {
                 let choices = row.groups[group].choices.iter().map(|choice| format!("`.{}`", choice.text));
-                format!("write {} in its place", choices.collect::<Vec<_>>().join(" or "))
+                format!("write {} instead", choices.collect::<Vec<_>>().join(" or "))
             }
-            _ => format!("leave out `.{text}`"),
+            _ => format!("remove `.{text}`"),
         })
 }
 
 /// The modifiers that the closest form needs.
 fn missing(opcode: &Opcode, best: &Fit, fits: &[Fit], out: &mut Vec<Diagnostic>) {
     let Some(&group) = best.missing.first() else { return };
-    // All forms that lack as little say together what may stand there.
+    // All forms that lack equally many modifiers contribute their choices.
     let lacking = fits.iter().filter(|fit| fit.left.is_empty() && fit.missing.len() == best.missing.len());
     let mut choices: Vec<&str> = Vec::new();
     for fit in lacking {
@@ -302,7 +305,7 @@ fn missing(opcode: &Opcode, best: &Fit, fits: &[Fit], out: &mut Vec<Diagnostic>)
         .note(format!("the closest form is `{}`", best.form.row));
     out.push(match &list[..] {
         [only] => finding.help(format!("add {only}")),
-        _ if is_type => finding.help(format!("one of {}", list.join(", "))),
+        _ if is_type => finding.help(format!("add one of {}", list.join(", "))),
         _ => finding,
     });
 }

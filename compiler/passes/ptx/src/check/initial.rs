@@ -1,15 +1,15 @@
-//! The content of variables that their declarations give.
+//! The initial content of variables, from their declarations.
 //!
-//! In: the initialiser of a declarator, with the type and dimensions of the variable. Out: its bytes, and the
-//! addresses in it.
+//! In: the initialiser of a declarator, with the type and dimensions of the variable. Out: its
+//! bytes, and the addresses in it.
 //!
 //! ```text
 //! .const .u16 m[2][3] = {{1}, {2, 3}};     =>     01 00 00 00 00 00  02 00 03 00
 //! ```
 //!
-//! Lists follow the dimensions, a vector being one more; what a list leaves out is zero. Integers are cut to
-//! their type. As in ptxas, a float variable needs float constants. Linear in the initialiser; the parser
-//! limits how deeply lists nest.
+//! Lists follow the dimensions, with a vector as one more dimension; elements that a list omits are
+//! zero. Integers are truncated to their type. As in ptxas, a float variable needs float constants.
+//! Linear in the initialiser; the parser limits the depth of lists.
 
 use ptxc_ir::{Initial, InitialAddress};
 use ptxc_syntax::ast::{Expr, Initialiser, SymbolAddress, Type};
@@ -21,7 +21,8 @@ use super::env::constant_u32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Misfit;
 
-/// The content that an initialiser gives to an array of `dimensions` elements of `lanes` times `ty`.
+/// The content that an initialiser gives to an array of `dimensions` elements of `lanes` times
+/// `ty`.
 pub(super) fn content(
     initialiser: &Initialiser,
     ty: Type,
@@ -47,7 +48,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Writes what belongs to the part of the variable at byte `at` that has these dimensions.
+    /// Writes the initialiser of a part of the variable with these dimensions, at byte `at`.
     fn level(&mut self, initialiser: &Initialiser, dimensions: &[u32], at: u32) -> Result<(), Misfit> {
         match (initialiser, dimensions) {
             (Initialiser::List(list), [count, inner @ ..]) if list.len() <= *count as usize => {
@@ -120,8 +121,8 @@ impl Writer {
     }
 }
 
-/// The dimensions of an array; an open first one has as many elements as its list. `None` where one is no
-/// constant.
+/// The dimensions of an array; an open first dimension has as many elements as its list. `None` if
+/// a dimension is not a constant.
 pub(super) fn dimensions(written: &[Option<Expr>], initialiser: Option<&Initialiser>) -> Option<Vec<u32>> {
     let size = |(index, dimension): (usize, &Option<Expr>)| match (dimension, initialiser) {
         (Some(expr), _) => constant_u32(expr),
@@ -142,7 +143,7 @@ mod tests {
     fn variable(text: &str) -> env::Variable {
         let Some(Item::Declaration(declaration)) = ptxc_syntax::parse_item(text, ItemKind::Variable).value
         else {
-            panic!("{text} is no declaration")
+            panic!("{text} is not a declaration")
         };
         env::variables(&declaration).remove(0).1.unwrap()
     }

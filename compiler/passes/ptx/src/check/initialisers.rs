@@ -6,7 +6,8 @@ use super::codes::MISFIT_INITIALISER;
 use super::env::variables;
 use crate::diagnostic::Diagnostic;
 
-/// Checks a declaration, of a module or in a function. A variable whose size is wrong is left to others.
+/// Checks a declaration in a module or in a function. Other checks report a variable whose size is
+/// wrong.
 pub fn check(declaration: &Declaration, out: &mut Vec<Diagnostic>) {
     if declaration.declarators.iter().all(|declarator| declarator.initialiser.is_none()) {
         return;
@@ -20,23 +21,23 @@ pub fn check(declaration: &Declaration, out: &mut Vec<Diagnostic>) {
             let message = format!("`{name}` is defined in another module, and gets its value there");
             out.push(error(message).label("declared `.extern` here"));
         } else if !matches!(space, Space::Const | Space::Global) {
-            let message = format!("`{name}` in `.{}` can't have a value from the start", space.spelling());
+            let message = format!("`{name}` in `.{}` can't have an initialiser", space.spelling());
             let whose = if space == Space::Shared { "every CTA" } else { "every thread" };
             out.push(
                 error(message)
-                    .label(format!("{whose} has its own, which comes without content"))
-                    .help("store to it at the start of the kernel"),
+                    .label(format!("{whose} has its own copy, which starts uninitialised"))
+                    .help("store its value at the start of the kernel"),
             );
         } else if variable.content.is_err() {
             let elements = variable.size / variable.ty.bytes().unwrap_or(1).max(1);
             let label = match elements {
                 1 => format!("one value of `.{}`", variable.ty.spelling()),
-                count => format!("{count} values of `.{}` at most", variable.ty.spelling()),
+                count => format!("at most {count} values of `.{}`", variable.ty.spelling()),
             };
             out.push(
-                error(format!("the initialiser of `{name}` does not fit"))
-                    .label(label)
-                    .note("integers stand for integers, `2.0` or `0f40000000` for floats"),
+                error(format!("the initialiser of `{name}` does not fit")).label(label).note(
+                    "integer types take integers; float types take numbers such as `2.0` or `0f40000000`",
+                ),
             );
         }
     }

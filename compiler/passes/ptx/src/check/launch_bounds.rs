@@ -1,4 +1,5 @@
-//! The directives that bound the launches of a kernel: `.maxntid`, `.reqntid`, `.maxnreg`, `.minnctapersm`.
+//! The directives that bound the launches of a kernel: `.maxntid`, `.reqntid`, `.maxnreg`,
+//! `.minnctapersm`.
 
 use ptxc_syntax::ast::{Directive, DirectiveKind, Function};
 
@@ -6,7 +7,8 @@ use super::codes::LAUNCH_BOUND;
 use super::env::constant_u32;
 use crate::diagnostic::Diagnostic;
 
-/// Checks the launch bounds of a function as ptxas does: positive numbers, and not both the most threads and their number.
+/// Checks the launch bounds of a function as ptxas does: numbers are positive, and `.maxntid` and
+/// `.reqntid` exclude each other.
 pub(super) fn check(function: &Function, out: &mut Vec<Diagnostic>) {
     for directive in &function.directives {
         let is_bound = matches!(
@@ -21,9 +23,9 @@ pub(super) fn check(function: &Function, out: &mut Vec<Diagnostic>) {
         if is_bound && !directive.values.iter().all(is_positive) {
             let name = directive.kind.spelling();
             out.push(
-                Diagnostic::error(LAUNCH_BOUND, directive.id, format!("`.{name}` takes positive numbers"))
+                Diagnostic::error(LAUNCH_BOUND, directive.id, format!("`.{name}` expects positive numbers"))
                     .label("a launch has at least one of each")
-                    .help("leave the directive out where there is no bound"),
+                    .help("remove the directive if there is no bound"),
             );
         }
     }
@@ -33,7 +35,7 @@ pub(super) fn check(function: &Function, out: &mut Vec<Diagnostic>) {
             Diagnostic::error(LAUNCH_BOUND, exact.id, "`.maxntid` and `.reqntid` exclude each other")
                 .label("the threads of every launch")
                 .also(most.id, "the most threads of a launch")
-                .help("`.reqntid` says more: leave `.maxntid` out"),
+                .help("remove `.maxntid`, which `.reqntid` implies"),
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Checks PTX against the declarative instruction table.
 //!
-//! In go a function's syntax tree and what it sees of its module, out come findings: what was expected and
-//! what is there, at the exact operand or modifier.
+//! In: a function's syntax tree, and its view of the module. Out: findings that say what was
+//! expected and what was found, at the exact operand or modifier.
 //!
 //! ```
 //! use ptxc_ptx::check::{check_function, codes, env::ModuleEnv};
@@ -10,38 +10,38 @@
 //! let function = ptxc_syntax::parse_function(text).value;
 //! let findings = check_function(&function, &ModuleEnv::empty());
 //! assert_eq!(findings[0].code, codes::OUT_OF_RANGE);
-//! assert_eq!(findings[0].message, "`bar.sync` takes a barrier number from 0 to 15");
+//! assert_eq!(findings[0].message, "`bar.sync` expects a barrier number from 0 to 15, found 16");
 //! assert_eq!(findings[1].help.as_deref(), Some("did you mean `add`?"));
 //! ```
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
-//! | [`table`] | what each instruction is allowed to look like: the rows in `instructions/*.txt` |
-//! | [`forms`] | the row that an opcode is, or what is wrong with its modifiers |
+//! | [`table`] | the allowed forms of each instruction: the rows in `instructions/*.txt` |
+//! | [`forms`] | the row that an opcode matches, or the error in its modifiers |
 //! | [`decoded`] | an opcode as data: instruction, types, modifiers |
-//! | [`usual`] | instructions that look like one of which there was nothing to say |
-//! | [`accesses`] | which registers each instruction reads and writes |
-//! | [`resolved`] | which register an operand names, what an opcode is |
-//! | [`operands`] | number, kind, type, range of the operands |
-//! | [`signature`] | what a form takes, beside what is written and in words |
-//! | [`whole_type`] | instructions whose own type is the wrong one |
+//! | [`usual`] | a cache: instructions with the same shape as one without findings |
+//! | [`accesses`] | the registers that each instruction reads and writes |
+//! | [`resolved`] | the register that an operand names, and the decoded opcodes |
+//! | [`operands`] | number, kind, type and range of the operands |
+//! | [`signature`] | the operands that a form takes, paired with the written ones and in words |
+//! | [`whole_type`] | instructions whose own type is wrong |
 //! | [`types`] | when a register's type agrees with the instruction's |
-//! | [`names`], [`scope`], [`ranges`], [`special`] | what names mean |
-//! | [`foreign`] | what other languages call what PTX has |
-//! | [`initialisers`] | values that variables begin with |
-//! | [`parameter_space`] | the size of a kernel's parameters together |
+//! | [`names`], [`scope`], [`ranges`], [`special`] | the meaning of names |
+//! | [`foreign`] | the PTX names for names of other languages |
+//! | [`initialisers`] | initial values of variables |
+//! | [`parameter_space`] | the total size of a kernel's parameters |
 //! | [`launch_bounds`] | `.maxntid`, `.maxnreg` and the like |
 //! | [`calls`] | arguments and results of calls |
 //! | [`bounds`] | accesses by a variable's name: alignment, size |
 //! | [`cache_hints`] | cache policies |
 //! | [`register_counts`] | hints on the number of registers |
 //! | [`requirements`] | PTX version and target |
-//! | [`mod@env`] | what a function sees of its module |
+//! | [`mod@env`] | the part of its module that a function can see |
 //! | [`codes`] | every code with its rule |
 //!
-//! One walk over the flat list of statements; forms are looked up once for each distinct opcode. Linear in
-//! the size of the function. At most a handful of findings for each statement, and one for each name that
-//! means nothing.
+//! The check is one walk over the flat list of statements; forms are looked up once for each
+//! distinct opcode. It is linear in the size of the function, with at most a handful of findings
+//! for each statement and one for each undeclared name.
 
 pub mod accesses;
 pub mod atomics;
@@ -91,35 +91,37 @@ use suggest::Suggestions;
 use types::Class;
 use usual::{Opcodes, Places};
 
-/// Behind so many errors a function is not checked any further.
+/// After this many errors the check of a function stops.
 const MOST_ERRORS: usize = 1000;
 
 /// Checks a function; the findings are in order of appearance.
 ///
-/// Findings that say that a name is not declared ([`codes::UNDECLARED_REGISTER`] and its like) are not worth
-/// showing for a function with syntax errors, since its declaration may have been lost; the caller knows.
+/// A declaration may be lost in a function with syntax errors, so findings about undeclared names
+/// ([`codes::UNDECLARED_REGISTER`] and the like) should not be shown for it. The caller decides
+/// that.
 pub fn check_function(function: &Function, env: &ModuleEnv) -> Vec<Diagnostic> {
     check_with(function, env, Strictness::Splits)
 }
 
-/// What a check finds out.
+/// The results of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// The findings, in order of appearance.
     pub findings: Vec<Diagnostic>,
-    /// The registers that each instruction reads and writes; of all instructions, where the findings have no errors.
+    /// The registers that each instruction reads and writes; complete if the findings contain no
+    /// errors.
     pub accesses: Accesses,
-    /// What names and opcodes are.
+    /// The meanings of names and opcodes.
     pub resolved: Resolved,
 }
 
-/// [Checks a function](check_function), and keeps what else that finds out.
+/// [Checks a function](check_function), and keeps the other results of the check.
 pub fn examine(function: &Function, env: &ModuleEnv) -> Checked {
     examine_with(function, env, Strictness::Splits)
 }
 
-/// What in a function is PTX for a newer target than its module's, and compiled all the same by being
-/// [split](ptxc_ssa::legalize::split): the errors that [`check_function`] leaves out.
+/// The statements of a function that need a newer target than its module's and are compiled anyway,
+/// by being [split](ptxc_ssa::legalize::split): the errors that [`check_function`] leaves out.
 pub fn check_strictly(function: &Function, env: &ModuleEnv) -> Vec<Diagnostic> {
     let mut found = check_with(function, env, Strictness::Strict);
     let lenient: FxHashSet<Diagnostic> = check_function(function, env).into_iter().collect();
@@ -174,8 +176,8 @@ fn examine_with(function: &Function, env: &ModuleEnv, strictness: Strictness) ->
     }
 }
 
-/// What a function needs that an older target than its module's does not have: the code is to run there.
-/// Each finding names the instruction.
+/// The statements that need more than an older target has, for code that is to run there. Each
+/// finding names the instruction.
 pub fn check_target(
     function: &Function,
     env: &ModuleEnv,
@@ -188,7 +190,7 @@ pub fn check_target(
     found.retain(|finding| finding.code == codes::TARGET_TOO_OLD);
     for finding in &mut found {
         finding.primary.message = format!("compiled for {}", env.target);
-        // The module's own target is not in the way.
+        // Changing the module's own `.target` would not help.
         finding.help = None;
     }
     found
@@ -237,9 +239,9 @@ impl<'a> Checker<'a> {
                     }
                 }
                 if !known.is_usual(shape) {
-                    let said = self.out.len();
+                    let before = self.out.len();
                     self.look_closely(instruction, number);
-                    if self.out.len() == said {
+                    if self.out.len() == before {
                         self.opcodes.known(number).found_in_order(shape);
                     }
                 }
@@ -252,7 +254,7 @@ impl<'a> Checker<'a> {
         self.accesses.end();
     }
 
-    /// Checks an instruction with the opcode of that number, but for its guard.
+    /// Checks an instruction whose opcode has that number, except for its guard.
     fn look_closely(&mut self, instruction: &'a Instruction, opcode: usize) {
         let is_call = instruction.opcode.mnemonic() == "call";
         for operand in &instruction.operands {
@@ -271,8 +273,9 @@ impl<'a> Checker<'a> {
         if is_call {
             calls::check(instruction, &self.names, self.env, &mut self.out);
         }
-        // Where several rows have the modifiers, operands decide: a row with as many as there are, then the
-        // fewest that are of another shape, then the fewest findings, then the first row.
+        // If several rows have the modifiers, the operands decide: first a row with the right
+        // number of operands, then the fewest operands of another shape, then the fewest findings,
+        // then the first row.
         let mut best: Option<(&Form, Vec<Diagnostic>)> = None;
         for form in forms.iter() {
             let mut operands = Operands { names: &self.names, form, instruction, out: Vec::new() };
@@ -293,11 +296,11 @@ impl<'a> Checker<'a> {
             let fits = found.is_empty();
             self.out.extend(whole_type::as_one(instruction, &self.names, found));
             if fits {
-                let known = self.out.len();
+                let before = self.out.len();
                 requirements::check(form, instruction, self.env, self.strictness, &mut self.out);
                 cache_hints::check(form, instruction, &mut self.out);
                 bounds::check(form, instruction, &self.names, &mut self.out);
-                if self.out.len() == known {
+                if self.out.len() == before {
                     register_counts::check(form, instruction, &mut self.out);
                 }
             }
@@ -317,9 +320,13 @@ impl<'a> Checker<'a> {
             None => {}
             Some(Thing::Register(ty, None)) if ty.class() == Class::Predicate => {}
             Some(thing) => self.out.push(
-                Diagnostic::error(codes::GUARD_NOT_PREDICATE, guard.id, "a guard is a predicate register")
-                    .label(format!("`{register}` is {}", thing.describe()))
-                    .help(format!("make a predicate of it first: `setp.ne.b32 %p, {register}, 0;`")),
+                Diagnostic::error(
+                    codes::GUARD_NOT_PREDICATE,
+                    guard.id,
+                    "expected a predicate register as the guard",
+                )
+                .label(format!("`{register}` is {}", thing.describe()))
+                .help(format!("compute a predicate first: `setp.ne.b32 %p, {register}, 0;`")),
             ),
         }
     }

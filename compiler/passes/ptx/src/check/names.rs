@@ -1,8 +1,8 @@
-//! What the names in a function mean, and what is wrong with those that mean nothing.
+//! The meaning of the names in a function, and the errors about names without a meaning.
 //!
-//! A name is looked for in the scopes around it, then among the results of the function, the variables and
-//! functions of the module, and the special registers. One that isn't found is reported once a function,
-//! with the nearest known name.
+//! A name is looked up in the scopes around it, then among the results of the function, the
+//! variables and functions of the module, and the special registers. An unknown name is reported
+//! once for each function, with the nearest known name.
 
 use ptxc_syntax::ast::{
     Function, FunctionKind, Operand, OperandKind, Parameter, Space, Statement, StatementKind, Vector,
@@ -22,7 +22,7 @@ use super::suggest::Suggestions;
 use super::types::Scalar;
 use crate::diagnostic::Diagnostic;
 
-/// What a name stands for.
+/// The thing that a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thing {
     /// A register, or a vector of registers.
@@ -60,7 +60,7 @@ impl Thing {
     }
 }
 
-/// What an unknown name should have been.
+/// The kind of name that was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// Any name that an operand can have.
@@ -76,12 +76,13 @@ pub struct Names<'a> {
     env: &'a ModuleEnv,
     kind: FunctionKind,
     scopes: Scopes,
-    /// What names have turned out to be.
+    /// The meanings of names found so far.
     pub(super) resolved: Resolved,
-    /// Parameters and results, whose state space the scopes don't know.
+    /// Parameters and results; the scopes don't know their state space.
     own: FxHashMap<&'a str, (&'a Parameter, u32)>,
     directives: FxHashMap<&'a str, Thing>,
-    /// For all labels of the function, in whatever block: one of each name. It is made when one is missed.
+    /// One label of each name, from any block of the function. The map is made when a label is
+    /// missing.
     labels: Option<FxHashMap<&'a str, NodeId>>,
     function: &'a Function,
     reported: FxHashSet<Name>,
@@ -89,14 +90,18 @@ pub struct Names<'a> {
     unsized_names: FxHashSet<Name>,
 }
 
-/// What is said of a predicate that is a vector, or in memory.
+/// The error about a predicate that is a vector or in memory.
 pub fn predicate_storage(node: NodeId, name: &str) -> Diagnostic {
-    Diagnostic::error(codes::PREDICATE_STORAGE, node, format!("the predicate `{name}` is no single register"))
-        .label("neither memory nor vectors hold predicates")
-        .help("declare `.reg .pred`, and keep the value as an integer: `selp.b32 %r, 1, 0, %p;`")
+    Diagnostic::error(
+        codes::PREDICATE_STORAGE,
+        node,
+        format!("the predicate `{name}` is not a single register"),
+    )
+    .label("predicates can't be in memory or in vectors")
+    .help("declare `.reg .pred`, and keep the value as an integer: `selp.b32 %r, 1, 0, %p;`")
 }
 
-/// The labels of a function, in whatever block: one of each name.
+/// One label of each name, from any block of the function.
 fn labels(function: &Function) -> FxHashMap<&str, NodeId> {
     let labels = function.body.iter().flatten().filter_map(|statement| match &statement.kind {
         StatementKind::Label(name) => Some((name.as_str(), statement.id)),
@@ -142,13 +147,13 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Takes in a statement, and reports what it declares wrongly.
+    /// Processes a statement, and reports its wrong declarations.
     pub fn statement(&mut self, index: usize, statement: &Statement, out: &mut Vec<Diagnostic>) {
         self.scopes.statement(index, statement);
         self.take_errors(out);
     }
 
-    /// Reports what could not be declared since the last call.
+    /// Reports the declarations since the last call that could not be entered.
     pub fn take_errors(&mut self, out: &mut Vec<Diagnostic>) {
         if self.scopes.errors.is_empty() {
             return;
@@ -164,7 +169,7 @@ impl<'a> Names<'a> {
                 .also(first, "declared here first")
                 .help("rename one of them, or open a scope with braces"),
                 ScopeError::BadSize(node, name) => {
-                    let message = format!("the size of `{name}` is no constant that fits");
+                    let message = format!("the size of `{name}` is not a valid constant");
                     self.unsized_names.insert(name);
                     Diagnostic::error(codes::BAD_SIZE, node, message)
                         .label("not a positive constant, or too large")
@@ -178,7 +183,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// What a name stands for here, at that node.
+    /// The thing that a name stands for at this point and node.
     pub fn find_at(&self, node: NodeId, name: &str) -> Option<Thing> {
         match self.resolved.register(node) {
             Some((_, ty)) => Some(Thing::Register(Scalar::of(ty), None)),
@@ -186,14 +191,14 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// What names turned out to be, at the end of the body.
+    /// The meanings of names, at the end of the body.
     pub(super) fn into_resolved(mut self, opcodes: Vec<Option<Decoded>>) -> Resolved {
         self.resolved.set_opcodes(opcodes);
         self.resolved.set_register_count(self.scopes.register_count());
         self.resolved
     }
 
-    /// What a name stands for here.
+    /// The thing that a name stands for at this point.
     pub fn find(&self, name: &str) -> Option<Thing> {
         let memory = |parameter: &Parameter, size| match parameter.specifiers.space {
             Space::Reg => Thing::Register(Scalar::of(parameter.specifiers.ty), parameter.specifiers.vector),
@@ -229,7 +234,8 @@ impl<'a> Names<'a> {
         special::find(name).map(Thing::Special)
     }
 
-    /// Size and alignment, in bytes, of what a name stands for in memory; of size 0 where it is open.
+    /// Size and alignment, in bytes, of the memory that a name stands for; the size is 0 if it is
+    /// open.
     pub fn layout(&self, name: &str) -> Option<(u32, u32)> {
         match self.scopes.lookup(name) {
             Some(Meaning::Variable(index)) => {
@@ -247,27 +253,27 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The scopes around the point.
+    /// The scopes around this point.
     pub(super) fn scopes(&self) -> &Scopes {
         &self.scopes
     }
 
-    /// Where the function's parameters lie.
+    /// The places of the function's parameters.
     pub fn parameters(&self) -> &[ParameterPlace] {
         &self.scopes.parameters
     }
 
-    /// Whether the name is a parameter of the function here, no variable that hides it.
+    /// Whether the name is a parameter of the function here, and no variable hides it.
     pub fn is_parameter(&self, name: &str) -> bool {
         matches!(self.scopes.lookup(name), Some(Meaning::Parameter(_)))
     }
 
-    /// The same in a kernel.
+    /// Whether the name is such a parameter, and the function is a kernel.
     pub fn is_kernel_parameter(&self, name: &str) -> bool {
         self.kind == FunctionKind::Entry && self.is_parameter(name)
     }
 
-    /// Reports the names of an operand that mean nothing.
+    /// Reports the undeclared names of an operand.
     pub fn check_operand(
         &mut self,
         operand: &Operand,
@@ -275,7 +281,8 @@ impl<'a> Names<'a> {
         suggestions: &mut Suggestions,
         out: &mut Vec<Diagnostic>,
     ) {
-        // Operands nest only as deep as a vector in an address; a list replaces recursion.
+        // Operands nest only as deep as a vector in an address; an explicit list replaces
+        // recursion.
         let mut rest: SmallVec<[&Operand; 8]> = smallvec![operand];
         while let Some(operand) = rest.pop() {
             let mut need = |name: &Name| self.need(name, operand.id, wanted, suggestions, out);
@@ -299,7 +306,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Reports a name that means nothing, once.
+    /// Reports an undeclared name, once.
     pub fn need(
         &mut self,
         name: &Name,
@@ -311,7 +318,7 @@ impl<'a> Names<'a> {
         if self.find_at(node, name).is_some() || !self.reported.insert(name.clone()) {
             return;
         }
-        // What is wrong with its declaration has been said.
+        // The error in its declaration has been reported.
         let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
         if self.unsized_names.contains(name.as_str()) || self.unsized_names.contains(prefix) {
             return;
@@ -323,21 +330,23 @@ impl<'a> Names<'a> {
             Diagnostic::error(
                 codes::UNKNOWN_SPECIAL_REGISTER,
                 node,
-                format!("there is no special register `{name}`"),
+                format!("unknown special register `{name}`"),
             )
             .label("unknown")
             .note(format!("`{base}` has the elements `.x`, `.y` and `.z`"))
         } else if wanted == Wanted::Label {
             let finding =
-                Diagnostic::error(codes::UNDECLARED_LABEL, node, format!("there is no label `{name}`"))
+                Diagnostic::error(codes::UNDECLARED_LABEL, node, format!("label `{name}` is not declared"))
                     .label("not declared in this block or one around it");
             let labels = self.labels.get_or_insert_with(|| labels(self.function));
             match labels.get(name.as_str()) {
-                Some(&elsewhere) => finding.also(elsewhere, "a block in braces keeps this one to itself"),
+                Some(&elsewhere) => {
+                    finding.also(elsewhere, "this label is visible only within its own block")
+                }
                 None => finding,
             }
         } else if wanted == Wanted::Function {
-            Diagnostic::error(codes::UNDECLARED_SYMBOL, node, format!("there is no function `{name}`"))
+            Diagnostic::error(codes::UNDECLARED_SYMBOL, node, format!("function `{name}` is not declared"))
                 .label("not declared in this module")
         } else if name.starts_with('%') {
             let finding = Diagnostic::error(
@@ -367,7 +376,7 @@ impl<'a> Names<'a> {
         let mut names = suggestions.afford(known)?;
         names.sort_unstable();
         special::names().for_each(|special| names.push(special));
-        // Names of one letter are all near to one another.
+        // All names of one letter are near each other.
         let near =
             suggestions.nearest(name, names.into_iter()).filter(|_| name.trim_start_matches('%').len() > 1);
         near.map(str::to_string)

@@ -1,4 +1,4 @@
-//! Versions and targets of PTX, and what needs which.
+//! Versions and targets of PTX, and the requirements of features.
 
 /// A PTX language version, `.version 9.0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -8,7 +8,7 @@ impl PtxVersion {
     /// The newest version that this compiler knows.
     pub const NEWEST: PtxVersion = PtxVersion(9, 5);
 
-    /// Whether there is such a version: by its major number, up to the last minor one.
+    /// Whether this version exists: a known major number, with a minor number up to the last one.
     pub fn is_known(self) -> bool {
         let last = match self.0 {
             1 => 5,
@@ -30,10 +30,10 @@ impl std::fmt::Display for PtxVersion {
     }
 }
 
-/// What features a target has beyond its number.
+/// The features that a target has beyond its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TargetKind {
-    /// `sm_90`: runs on later ones too.
+    /// `sm_90`: code runs on later ones too.
     Baseline,
     /// `sm_100f`: the features that a family of architectures shares.
     Family,
@@ -82,9 +82,9 @@ impl std::fmt::Display for PtxTarget {
 /// The PTX version and the targets that something exists from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// The oldest version, if any has been stated.
+    /// The oldest version, if any is stated.
     pub version: Option<PtxVersion>,
-    /// One of these targets; none stated means any.
+    /// Any of these targets; if none is stated, every target.
     pub targets: &'static [PtxTarget],
 }
 
@@ -100,9 +100,10 @@ impl Needs {
     }
 }
 
-/// Whether what needs the first target may be used on the second: features of a baseline stay, those of a
-/// family are shared by the targets whose numbers differ in the last digit alone, from the first that has
-/// them on, and those of one target are its own.
+/// Whether a feature of the first target may be used on the second. Later targets keep the features
+/// of a baseline. The features of a family are shared by the targets from the first that has them
+/// on, as long as only the last digit of the number differs. The features of one target are its
+/// own.
 fn runs(needed: PtxTarget, present: PtxTarget) -> bool {
     match needed.kind {
         TargetKind::Baseline => present.number >= needed.number,

@@ -1,8 +1,8 @@
-//! Whether operands are what a form of an instruction takes.
+//! Whether operands match a form of an instruction.
 //!
-//! In go a form (a row of the [`table`] with its choices) and the operands as written; out come
-//! findings about number, kind, type, vector size, state space and the range of constants. Names that mean
-//! nothing were reported before ([`names`](super::names)) and fit everything here.
+//! In: a form (a row of the [`table`] with its choices) and the operands as written. Out: findings
+//! about number, kind, type, vector size, state space and the range of constants. Undeclared names
+//! were reported before ([`names`](super::names)) and match everything here.
 
 use ptxc_syntax::ast::{Address, Expr, Instruction, Operand, OperandKind, Vector};
 use ptxc_syntax::const_eval::Constant;
@@ -20,21 +20,21 @@ use crate::diagnostic::Diagnostic;
 
 /// Checks the operands of one instruction against one form.
 pub struct Operands<'a, 'n> {
-    /// What names mean here.
+    /// The meaning of names here.
     pub names: &'a Names<'n>,
     /// The form.
     pub form: &'a Form,
     /// The instruction.
     pub instruction: &'a Instruction,
-    /// What is wrong.
+    /// The findings.
     pub out: Vec<Diagnostic>,
 }
 
 impl Operands<'_, '_> {
-    /// Checks them all.
+    /// Checks all operands.
     pub fn check(&mut self) {
         if self.form.row.operands.iter().any(|spec| spec.kind == Kind::Call) {
-            // Calls have operands of a shape of their own, see `calls`.
+            // The operands of calls have a special shape, see `calls`.
             return;
         }
         if self.is_turned_round() {
@@ -46,7 +46,7 @@ impl Operands<'_, '_> {
         }
     }
 
-    /// A load or store whose address and register have changed places: one mistake, and one finding.
+    /// A load or store with swapped address and register: one mistake and one finding.
     fn is_turned_round(&mut self) -> bool {
         let [first, second] = &self.instruction.operands[..] else { return false };
         let is_address = |operand: &Operand| matches!(operand.kind, OperandKind::Address(_));
@@ -59,12 +59,12 @@ impl Operands<'_, '_> {
             }
             _ => return false,
         };
-        let message = format!("the operands of `{}` are the other way round", self.opcode());
+        let message = format!("the operands of `{}` are swapped", self.opcode());
         self.out.push(
             Diagnostic::error(codes::OPERAND_KIND, first.id, message)
                 .label("this comes second")
                 .also(second.id, "this comes first")
-                .help(format!("{what} names what it writes to first: {order}")),
+                .help(format!("swap them: {what} takes {order}")),
         );
         true
     }
@@ -89,13 +89,10 @@ impl Operands<'_, '_> {
             Some(first_too_many) => first_too_many.id,
             None => operands.last().map_or(self.instruction.opcode.part_id(0), |last| last.id),
         };
-        let there = if operands.len() == 1 {
-            "there is 1".to_string()
-        } else {
-            format!("there are {}", operands.len())
-        };
+        let there =
+            if operands.len() == 1 { "found 1".to_string() } else { format!("found {}", operands.len()) };
         let finding = |node| {
-            Diagnostic::error(codes::OPERAND_COUNT, node, format!("`{}` takes {wanted}", self.opcode()))
+            Diagnostic::error(codes::OPERAND_COUNT, node, format!("`{}` expects {wanted}", self.opcode()))
         };
         let is_reduction = matches!(self.form.row.instruction, Mnemonic::Red | Mnemonic::RedAsync);
         let meets = match self.form.row.instruction {
@@ -108,15 +105,15 @@ impl Operands<'_, '_> {
         let first = operands.first().filter(|first| !matches!(first.kind, OperandKind::Address(_)));
         self.out.push(match first {
             Some(first) if is_reduction && operands.len() == most + 1 => finding(first.id)
-                .label("a place for a result")
-                .note("`red` gives nothing back; the vector examples of the PTX ISA's page on it that have such an operand are wrong")
-                .help("leave the operand out, or write `atom` to have what was there before"),
+                .label("`red` has no result")
+                .note("`red` returns no value; the vector examples with such an operand on its page of the PTX ISA are wrong")
+                .help("remove the operand, or write `atom` to get the old value"),
             _ if meets && operands.len() + 1 == least => finding(node)
                 .label(there)
-                .note("the last operand is the mask of the threads of the warp that take part, and wait for one another")
-                .help("write `0xffffffff` there for the whole warp"),
+                .note("the last operand is the mask of the threads of the warp that take part and wait for each other")
+                .help("write `0xffffffff` as the last operand for the whole warp"),
             _ => {
-                // Of the operand that is not there, what is known of the constants that it may be.
+                // The range of the missing operand, if it may be a constant.
                 let missing = self.form.row.operands.get(operands.len()).filter(|missing| {
                     operands.len() < most && missing.presence == OperandPresence::Always
                 });
@@ -127,7 +124,8 @@ impl Operands<'_, '_> {
                 let mut finding = finding(node).label(there).note(signature::in_words(self.form, &self.opcode()));
                 finding.notes.extend(range.and_then(|range| range.rule).map(str::to_string));
                 finding.help = range.and_then(|range| range.help).map(str::to_string);
-                // `%rd1 [out]` is an element of an array, whatever the line break or space says.
+                // `%rd1 [out]` is an element of an array, even with a space or line break in
+                // between.
                 let element = operands.iter().find_map(|operand| match &operand.kind {
                     OperandKind::Element(element) => Some(&**element),
                     _ => None,
@@ -136,7 +134,7 @@ impl Operands<'_, '_> {
                     && operands.len() + 1 == least
                 {
                     let index = index.base.as_ref().map_or("…", Name::as_str);
-                    finding.help = Some(format!("a comma between `{name}` and `[{index}]` makes two operands of them"));
+                    finding.help = Some(format!("write a comma between `{name}` and `[{index}]` to separate the operands"));
                 }
                 finding
             }
@@ -193,7 +191,7 @@ impl Operands<'_, '_> {
         match self.names.find(name) {
             Some(thing) if thing != wanted => {
                 let finding =
-                    Diagnostic::error(code, operand.id, format!("`{}` takes {what}", self.opcode()));
+                    Diagnostic::error(code, operand.id, format!("`{}` expects {what}", self.opcode()));
                 self.out.push(finding.label(format!("`{name}` is {}", thing.describe())));
             }
             _ => {}
@@ -202,7 +200,7 @@ impl Operands<'_, '_> {
 
     fn wrong_kind(&mut self, operand: &Operand, wanted: &str) {
         let there = match &operand.kind {
-            OperandKind::Sink => "`_`, a result thrown away".to_string(),
+            OperandKind::Sink => "`_`, a discarded result".to_string(),
             OperandKind::Symbol(name) => match self.names.find(name) {
                 Some(thing) => thing.describe(),
                 None => return,
@@ -219,7 +217,7 @@ impl Operands<'_, '_> {
             OperandKind::Arguments(_) => "a list in parentheses".to_string(),
             OperandKind::String(_) => "a string".to_string(),
         };
-        let message = format!("`{}` takes {wanted} here", self.opcode());
+        let message = format!("`{}` expects {wanted}, found {there}", self.opcode());
         self.out.push(
             Diagnostic::error(codes::OPERAND_KIND, operand.id, message).label(format!("this is {there}")),
         );
@@ -236,7 +234,7 @@ impl Operands<'_, '_> {
             return;
         }
         if let Some((_, false)) = value.second {
-            return self.wrong_kind(operand, "two results, `d|p`,");
+            return self.wrong_kind(operand, "two results, `d|p`");
         }
         let lanes = match value.lanes {
             Lanes::One => None,
@@ -255,11 +253,11 @@ impl Operands<'_, '_> {
                 if list.len() as u32 != count {
                     return self.vector_size(count, list.len(), operand.id);
                 }
-                // A part of a vector may be thrown away, and none of it is a second result.
+                // A part of a vector may be discarded, but it can't have a second result.
                 let element = Value { discard: written, second: None, ..value.clone() };
                 list.iter().for_each(|operand| self.scalar(&element, ty, written, operand));
             }
-            // `{%r1}` is as good as `%r1`.
+            // `{%r1}` is equivalent to `%r1`.
             (OperandKind::Vector(list), None) if list.len() == 1 && value.lanes != Lanes::One => {
                 self.scalar(value, ty, written, &list[0]);
             }
@@ -280,22 +278,22 @@ impl Operands<'_, '_> {
     }
 
     fn vector_size(&mut self, count: u32, there: usize, node: NodeId) {
-        let message = format!("`{}` takes a vector of {count} here", self.opcode());
+        let message = format!("`{}` expects a vector of {count}", self.opcode());
         let there =
-            if there == 1 { "this is 1 element".to_string() } else { format!("these are {there} elements") };
+            if there == 1 { "found 1 element".to_string() } else { format!("found {there} elements") };
         self.out.push(Diagnostic::error(codes::VECTOR_SIZE, node, message).label(there));
     }
 
-    /// One register, constant or the like.
+    /// One register, constant or similar operand.
     fn scalar(&mut self, value: &Value, ty: Scalar, written: bool, operand: &Operand) {
         match &operand.kind {
             OperandKind::Symbol(name) => self.symbol(value, ty, written, name, operand),
             OperandKind::Selected(selected) => self.selected(value, ty, &selected.0, &selected.1, operand),
             OperandKind::Sink if written && value.discard => {}
             OperandKind::Sink if written => {
-                let message = format!("the result of `{}` can't be thrown away", self.opcode());
+                let message = format!("the result of `{}` can't be discarded", self.opcode());
                 let finding = Diagnostic::error(codes::DISCARDED_RESULT, operand.id, message);
-                self.out.push(finding.label("a register must stand here"));
+                self.out.push(finding.label("expected a register"));
             }
             OperandKind::Immediate(expr) if !written => self.constant(ty, value.range, expr, operand.id),
             OperandKind::SymbolOffset(_) if value.symbol => {}
@@ -318,7 +316,8 @@ impl Operands<'_, '_> {
                 self.out.push(finding.label("a special register is read-only"));
             }
             Some(Thing::Special(register)) if value.special && !register.vector => {
-                // `%tid.x` and its like had 16 bits before PTX 2.0, and may be read so still.
+                // `%tid.x` and similar registers had 16 bits before PTX 2.0 and may still be read
+                // as such.
                 let narrow = ty.bits() == 16 && register.ty.bits() == 32;
                 if ty.class() == Class::Float {
                     self.mismatch(ty, register.ty, name, operand.id);
@@ -329,7 +328,7 @@ impl Operands<'_, '_> {
             Some(Thing::Special(register))
                 if ty.class() == Class::Predicate && register.ty.class() == ty.class() => {}
             Some(Thing::Special(register)) if register.vector && value.special => {
-                let message = format!("`{}` reads one element of a special register", self.opcode());
+                let message = format!("`{}` expects one element of a special register", self.opcode());
                 let finding = Diagnostic::error(codes::SPECIAL_REGISTER_NOT_HERE, operand.id, message);
                 self.out.push(
                     finding
@@ -342,14 +341,14 @@ impl Operands<'_, '_> {
                 let finding = Diagnostic::error(codes::SPECIAL_REGISTER_NOT_HERE, operand.id, message);
                 self.out.push(
                     finding
-                        .label(format!("`{name}` stands here"))
+                        .label(format!("`{name}` is a special register"))
                         .note("only `mov` and `cvt` read special registers (PTX ISA, special registers)")
                         .help(format!("read it into a register first: `mov.u32 %r, {name};`")),
                 );
             }
             Some(Thing::Memory(..) | Thing::Function) if value.symbol && !written => {}
             Some(Thing::Memory(..) | Thing::Function) if !written => {
-                let message = format!("`{}` takes a register or constant, no address, here", self.opcode());
+                let message = format!("`{}` expects a register or constant, found an address", self.opcode());
                 let finding = Diagnostic::error(codes::OPERAND_KIND, operand.id, message);
                 self.out.push(
                     finding
@@ -390,16 +389,20 @@ impl Operands<'_, '_> {
     }
 
     fn mismatch(&mut self, ty: Scalar, register: Scalar, name: &Name, node: NodeId) {
-        let message = format!("`{}` takes a `{ty}` operand here", self.opcode());
+        let message = format!("`{}` expects a `{ty}` operand, but `{name}` is `{register}`", self.opcode());
         let mut finding = Diagnostic::error(codes::TYPE_MISMATCH, node, message)
             .label(format!("`{name}` is `{register}`"))
             .note(format!("registers that agree: {} (PTX ISA, operand type checking)", ty.registers()));
         if ty.class() == Class::Predicate || register.class() == Class::Predicate {
-            finding.help = Some("`setp` makes a predicate of a value, `selp` a value of a predicate".into());
+            finding.help = Some(
+                "use `setp` to get a predicate from a value, or `selp` to get a value from a predicate"
+                    .into(),
+            );
         } else if ty.bits() != register.bits() {
-            finding.help = Some("`cvt` converts between sizes".into());
+            finding.help = Some("use `cvt` to convert between sizes".into());
         } else {
-            finding.help = Some(format!("`cvt` converts the value, `mov.b{}` moves its bits", ty.bits()));
+            finding.help =
+                Some(format!("use `cvt` to convert the value, or `mov.b{}` to move its bits", ty.bits()));
         }
         self.out.push(finding);
     }
@@ -414,14 +417,14 @@ impl Operands<'_, '_> {
             (Class::Integer | Class::Predicate, Constant::S64(_) | Constant::U64(_)) => (true, ""),
             (Class::Float, Constant::F32(_) | Constant::F64(_)) => (true, ""),
             (Class::Bits, Constant::S64(_) | Constant::U64(_)) => (true, ""),
-            // Bits are also those of a float of the same size.
+            // A float of the same size has bits, too.
             (Class::Bits, Constant::F32(_)) if ty.bits() == 32 => (true, ""),
             (Class::Bits, Constant::F64(_)) if ty.bits() == 64 => (true, ""),
             (_, Constant::S64(_) | Constant::U64(_)) => (false, "an integer"),
             (_, Constant::F32(_) | Constant::F64(_)) => (false, "a floating-point number"),
         };
         if !fits {
-            let message = format!("`{}` takes a `{ty}` operand here", self.opcode());
+            let message = format!("`{}` expects a `{ty}` operand, found {there}", self.opcode());
             let mut finding =
                 Diagnostic::error(codes::CONSTANT_TYPE, node, message).label(format!("this is {there}"));
             if let (Class::Float, Some(bits)) = (ty.class(), constant.integer_bits()) {
@@ -454,10 +457,11 @@ impl Operands<'_, '_> {
         let Range { noun, least, greatest, multiple, except, .. } = *range;
         let is_outside = value < least || value > greatest;
         let mut finding = if is_outside {
-            let message = format!("`{}` takes {noun} from {least} to {greatest}", self.opcode());
+            let message =
+                format!("`{}` expects {noun} from {least} to {greatest}, found {value}", self.opcode());
             Diagnostic::error(codes::OUT_OF_RANGE, node, message)
         } else if value % multiple != 0 {
-            let message = format!("{noun} must be a multiple of {multiple}");
+            let message = format!("{noun} must be a multiple of {multiple}, found {value}");
             Diagnostic::error(codes::NOT_A_MULTIPLE, node, message)
         } else if except == Some(value) {
             let message = format!("{noun} can't be {value}");
@@ -468,12 +472,12 @@ impl Operands<'_, '_> {
         finding.notes.extend(range.rule.map(str::to_string));
         finding.help = match is_outside {
             true => range.help.map(str::to_string),
-            false => Some(format!("the next one is {}", value - value % multiple + multiple)),
+            false => Some(format!("use {} instead", value - value % multiple + multiple)),
         };
         self.out.push(finding.label(format!("this is {value}")));
     }
 
-    /// `{a, b}` that is as wide as the type altogether, elements all alike.
+    /// `{a, b}`: equal elements that are together as wide as the type.
     fn pack(&mut self, ty: TypeOf, operand: &Operand) {
         let Some(ty) = self.form.scalar(ty) else { return };
         let OperandKind::Vector(list) = &operand.kind else {
@@ -481,9 +485,9 @@ impl Operands<'_, '_> {
         };
         let count = list.len() as u32;
         if !(1..=8).contains(&count) || !ty.bits().is_multiple_of(count) {
-            let message = format!("`{}` packs 1, 2, 4 or 8 equal parts of {} bits", self.opcode(), ty.bits());
+            let message = format!("`{}` packs {} bits as 1, 2, 4 or 8 equal parts", self.opcode(), ty.bits());
             let finding = Diagnostic::error(codes::VECTOR_SIZE, operand.id, message);
-            self.out.push(finding.label(format!("these are {count} elements")));
+            self.out.push(finding.label(format!("found {count} elements")));
             return;
         }
         let element = Scalar::parse(&format!("b{}", ty.bits() / count));
@@ -509,7 +513,7 @@ impl Operands<'_, '_> {
             Some(Thing::Register(register, _))
                 if matches!(register.class(), Class::Bits | Class::Integer) => {}
             Some(Thing::Register(register, _)) => {
-                let message = "an address is an integer or untyped register";
+                let message = "expected an integer or untyped register as an address";
                 let finding = Diagnostic::error(codes::ADDRESS_TYPE, node, message);
                 self.out.push(finding.label(format!("`{base}` is `{register}`")));
             }
@@ -519,7 +523,7 @@ impl Operands<'_, '_> {
                 if let Some(wanted) = wanted
                     && wanted != own.spelling()
                 {
-                    let message = format!("`{}` takes an address in `.{wanted}`", self.opcode());
+                    let message = format!("`{}` expects an address in `.{wanted}`", self.opcode());
                     let own = own.spelling();
                     let mut finding = Diagnostic::error(codes::STATE_SPACE, node, message)
                         .label(format!("`{base}` is in `.{own}`"));
@@ -531,7 +535,7 @@ impl Operands<'_, '_> {
                     }
                     self.out.push(finding);
                 } else if space == Some("param::func") && self.names.is_kernel_parameter(base) {
-                    let message = format!("`{}` takes a parameter of a call", self.opcode());
+                    let message = format!("`{}` expects a parameter of a call", self.opcode());
                     let finding = Diagnostic::error(codes::STATE_SPACE, node, message);
                     self.out.push(finding.label(format!("`{base}` is a parameter of the kernel")));
                 } else if self.stores() && self.names.is_parameter(base) {
@@ -543,7 +547,7 @@ impl Operands<'_, '_> {
                 }
             }
             Some(thing) => {
-                let message = format!("`{}` takes an address in brackets", self.opcode());
+                let message = format!("`{}` expects an address in brackets", self.opcode());
                 let finding = Diagnostic::error(codes::OPERAND_KIND, node, message);
                 self.out.push(finding.label(format!("`{base}` is {}", thing.describe())));
             }
@@ -557,7 +561,7 @@ impl Operands<'_, '_> {
         let is_fine = matches!(&thing, Thing::Register(ty, None)
             if ty.bits() == 32 && matches!(ty.class(), Class::Bits | Class::Integer));
         if !is_fine {
-            let message = "an address in tensor memory is a 32-bit integer or untyped register";
+            let message = "expected a 32-bit integer or untyped register as an address in tensor memory";
             let finding = Diagnostic::error(codes::ADDRESS_TYPE, node, message);
             self.out.push(finding.label(format!("`{base}` is {}", thing.describe())));
         }

@@ -1,4 +1,4 @@
-//! The room for a kernel's parameters, which is in a constant bank and grew with PTX 8.1.
+//! The limit on the size of a kernel's parameters, which lie in a constant bank; PTX 8.1 raised it.
 
 use ptxc_syntax::ast::{Function, FunctionKind};
 
@@ -7,15 +7,15 @@ use super::env::PtxVersion;
 use super::scope::ParameterPlace;
 use crate::diagnostic::Diagnostic;
 
-/// The version from which on there is more room.
+/// The first version with the higher limit.
 const MORE: PtxVersion = PtxVersion(8, 1);
 
-/// Bytes for the parameters of a kernel at most.
+/// The most bytes of a kernel's parameters.
 fn limit(version: PtxVersion) -> u32 {
     if version < MORE { 4352 } else { 32764 }
 }
 
-/// Checks that the parameters of a kernel, which lie at these places, are not too large together.
+/// Checks that the parameters of a kernel, which lie at these places, fit together.
 pub(super) fn check(
     function: &Function,
     parameters: &[ParameterPlace],
@@ -29,7 +29,7 @@ pub(super) fn check(
     }
     let message = format!("the parameters of `{}` take {bytes} bytes", function.name.name);
     let finding = Diagnostic::error(BAD_SIZE, function.name.id, message)
-        .label(format!("PTX {version} has {limit} for the parameters of a kernel"));
+        .label(format!("PTX {version} allows {limit} for the parameters of a kernel"));
     out.push(if version < MORE && bytes <= self::limit(MORE) {
         finding.help(format!("write `.version {MORE}`"))
     } else {

@@ -1,8 +1,8 @@
-//! Registers that are declared in a row, `%r<9>`: nearly all that a function has.
+//! Registers that are declared as a range, `%r<9>`: most registers of a function.
 //!
-//! Every operand of every instruction is looked for here, by each pass that walks the text. A function has a handful of
-//! prefixes of a few bytes, which are compared as numbers, one after the other; what is longer, or comes when there are more,
-//! is hashed.
+//! Every pass that walks the text looks up every operand of every instruction here. A function has
+//! a handful of prefixes of a few bytes each. These are compared as numbers, one after the other;
+//! longer or additional prefixes are hashed.
 
 use ptxc_syntax::ast::{Type, Vector};
 use ptxc_syntax::{Name, NodeId};
@@ -11,13 +11,13 @@ use smallvec::SmallVec;
 
 use super::scope::Register;
 
-/// So many ranges of a scope are looked through one after the other.
+/// The most ranges of a scope that are searched one after the other.
 const MOST_LISTED: usize = 16;
 
 /// The registers that one declarator with a count declares.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Range {
-    /// How many names there are.
+    /// The number of names.
     pub count: u32,
     /// The first lane of the first register.
     pub first: Register,
@@ -29,18 +29,19 @@ pub(super) struct Range {
     pub declared: NodeId,
 }
 
-/// What stands in front of the number, `%r`.
+/// The part of a name before the number, `%r`.
 #[derive(Clone, Copy)]
 pub(super) struct Prefix<'a> {
-    /// The name that begins with it, and its length.
+    /// The name that begins with the prefix, and the length of the prefix.
     name: &'a str,
     length: usize,
-    /// Its bytes, if they fit; names have no zero bytes, so that two of them differ if they do.
+    /// Its bytes, if they fit. Names have no zero bytes, so different prefixes have different
+    /// numbers.
     bytes: Option<u64>,
 }
 
 impl<'a> Prefix<'a> {
-    /// The prefix that is written so.
+    /// The prefix with this spelling.
     #[inline]
     pub fn of(text: &'a str) -> Prefix<'a> {
         Prefix { name: text, length: text.len(), bytes: packed(text.as_bytes()) }
@@ -51,25 +52,25 @@ impl<'a> Prefix<'a> {
     }
 }
 
-/// Up to eight bytes as a number, the first one lowest.
+/// Up to eight bytes as a number, with the first byte lowest.
 #[inline]
 fn packed(bytes: &[u8]) -> Option<u64> {
-    // From both ends, which may overlap, so that nothing is done byte by byte.
+    // Reads from both ends, which may overlap, instead of byte by byte.
     if let (Some(&first), Some(&last)) = (bytes.first_chunk(), bytes.last_chunk()) {
         let (first, last) = (u32::from_le_bytes(first), u32::from_le_bytes(last));
-        let behind = bytes.len() - size_of::<u32>();
-        return (behind <= size_of::<u32>()).then(|| u64::from(first) | u64::from(last) << (8 * behind));
+        let offset = bytes.len() - size_of::<u32>();
+        return (offset <= size_of::<u32>()).then(|| u64::from(first) | u64::from(last) << (8 * offset));
     }
     Some(bytes.iter().rev().fold(0, |all, &byte| all << 8 | u64::from(byte)))
 }
 
-/// The prefix and the number of a name that may be one of a range: `%r<9>` declares `%r0` to `%r8`, and nothing with leading
-/// zeros.
+/// The prefix and the number of a name that may belong to a range: `%r<9>` declares `%r0` to `%r8`,
+/// without leading zeros.
 #[inline]
 pub(super) fn member(name: &str) -> Option<(Prefix<'_>, u32)> {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let Some(bytes) = packed(name.as_bytes()).filter(|_| !name.is_empty()) else { return long_member(name) };
-    // What is no digit here, from 10 on, has the highest bit of its byte behind the sum.
+    // After the addition, a byte that is not a digit (10 or more) has its highest bit set.
     let values = bytes ^ (u64::from(b'0') * EACH);
     let others = (((values & (0x7f * EACH)) + 0x76 * EACH) | values) & (0x80 * EACH);
     let unused = 64 - 8 * name.len() as u32;
@@ -82,7 +83,8 @@ pub(super) fn member(name: &str) -> Option<(Prefix<'_>, u32)> {
     if digits > 1 && values & 0xff == 0 {
         return None;
     }
-    // Eight digits, of which the first are zero, become four numbers of two digits, two of four, and one.
+    // Eight digits, the first of them zero, become four numbers of two digits, then two of four,
+    // then one.
     let mut number = values << (64 - 8 * digits);
     number = (number.wrapping_mul(10 << 8 | 1) >> 8) & (0xff * 0x0001_0001_0001_0001);
     number = (number.wrapping_mul(100 << 16 | 1) >> 16) & (0xffff * 0x0000_0001_0000_0001);
@@ -91,7 +93,7 @@ pub(super) fn member(name: &str) -> Option<(Prefix<'_>, u32)> {
     Some((Prefix { name, length, bytes: Some(prefix) }, number as u32))
 }
 
-/// The same for all names, however long.
+/// Does the same for names of any length.
 #[cold]
 fn long_member(name: &str) -> Option<(Prefix<'_>, u32)> {
     let length = name.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
@@ -121,7 +123,7 @@ impl Ranges {
         if self.others.is_empty() { None } else { self.others.get(prefix.text()) }
     }
 
-    /// Enters a range; the one that had its prefix before.
+    /// Enters a range; returns the range that had its prefix before.
     pub fn insert(&mut self, name: &Name, range: Range) -> Option<Range> {
         if let Some(bytes) = Prefix::of(name).bytes {
             if let Some((_, listed)) = self.listed.iter_mut().find(|(listed, _)| *listed == bytes) {

@@ -1,11 +1,12 @@
-//! `setmaxnreg`: a hint that is not followed.
+//! `setmaxnreg`: a hint that ptxc ignores.
 //!
 //! ```text
 //! setmaxnreg.dec.sync.aligned.u32 40;        // note[E0120]
 //! ```
 //!
-//! A kernel's registers are allocated for all of its code, and each warp keeps them. PTX says of the instruction that it is a hint,
-//! and ptxas ignores it, too, where it does not know how many registers a warp begins with.
+//! A kernel's registers are allocated for all of its code, and each warp keeps them. PTX calls the
+//! instruction a hint, and ptxas also ignores it if it does not know how many registers a warp
+//! starts with.
 
 use ptxc_syntax::ast::Instruction;
 
@@ -14,15 +15,15 @@ use super::forms::Form;
 use super::table::Mnemonic;
 use crate::diagnostic::Diagnostic;
 
-/// Says that a hint on the number of registers is not followed.
+/// Reports that a hint on the number of registers is ignored.
 pub fn check(form: &Form, instruction: &Instruction, out: &mut Vec<Diagnostic>) {
     let opcode = &instruction.opcode;
     if form.row.instruction == Mnemonic::Setmaxnreg {
-        let message = format!("`{opcode}` is a hint that ptxc does not follow");
+        let message = format!("ptxc ignores the hint `{opcode}`");
         out.push(
             Diagnostic::remark(codes::REGISTERS_STAY, opcode.part_id(0), message)
                 .label("each warp keeps the registers that its kernel is launched with")
-                .help("`--max-regs` limits the registers of all warps"),
+                .help("use `--max-regs` to limit the registers of all warps"),
         );
     }
 }

@@ -9,16 +9,17 @@ use super::needs::Needs;
 use super::table::{Mnemonic, Row};
 use crate::diagnostic::Diagnostic;
 
-/// How strictly targets are taken.
+/// How strictly targets are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
-    /// What legalization splits for earlier targets is no error there.
+    /// An instruction that legalization splits for earlier targets is not an error there.
     Splits,
-    /// Everything needs the target that PTX says.
+    /// Every instruction needs the target that PTX states.
     Strict,
 }
 
-/// Checks the form and each modifier that is written; at most one finding for each of version and target.
+/// Checks the form and each modifier that is written; at most one finding for each of version and
+/// target.
 pub fn check(
     form: &Form,
     instruction: &Instruction,
@@ -36,10 +37,10 @@ pub fn check(
             );
             return versions(form, instruction, env, strictness, out);
         }
-        let message = format!("{what} is gone on sm_{target} and later from PTX {version} on");
+        let message = format!("{what} was removed for sm_{target} and later in PTX {version}");
         out.push(
             Diagnostic::error(codes::REMOVED, opcode.part_id(0), message)
-                .label(format!("the module says PTX {} and {}", env.version, env.target))
+                .label(format!("the module has PTX {} and {}", env.version, env.target))
                 .help(instead),
         );
         return;
@@ -63,11 +64,11 @@ fn superseded(row: &Row) -> Superseded {
         Mnemonic::WmmaMma => Superseded {
             what: "`wmma.mma` of floats with `.satfinite`".into(),
             why: "the tensor cores saturate integers only",
-            instead: "leave `.satfinite` out".into(),
+            instead: "remove `.satfinite`".into(),
         },
         _ => Superseded {
             what: format!("`{mnemonic}` without `.sync`"),
-            why: "it exchanges with whatever threads run together, and from sm_70 on threads of a warp may run apart",
+            why: "it exchanges data with the threads that happen to run together, and on sm_70 and later the threads of a warp may diverge",
             instead: format!("write `{mnemonic}.sync` with a mask of the threads as its last operand"),
         },
     }
@@ -82,10 +83,10 @@ fn versions(
     out: &mut Vec<Diagnostic>,
 ) {
     let opcode = &instruction.opcode;
-    // Nearly every instruction has all it needs: names are only made for one that has not.
+    // Nearly every instruction has all that it needs, so names are made only for the others.
     let whole = std::iter::once((&form.row.needs, None));
     let parts = form.written().map(|(choice, part)| (&choice.needs, Some((choice.text, part))));
-    // The form comes first; what its modifiers need, they need in any case.
+    // The form comes first; the needs of its modifiers are not excused.
     let mut excused = form.row.splits && strictness == Strictness::Splits;
     let (mut version, mut target) = (false, false);
     for (needs, modifier) in whole.chain(parts) {
@@ -106,7 +107,8 @@ fn versions(
     }
 }
 
-/// Loads and stores of vectors: up to 128 bits anywhere, 256 bits from PTX 8.8 and sm_100 on, never more.
+/// Loads and stores of vectors: up to 128 bits anywhere, 256 bits from PTX 8.8 and sm_100 on, never
+/// more.
 fn wide_access(form: &Form, instruction: &Instruction, env: &ModuleEnv, out: &mut Vec<Diagnostic>) {
     let opcode = &instruction.opcode;
     let Some((element, count, part)) = form.vector() else { return };
@@ -115,15 +117,15 @@ fn wide_access(form: &Form, instruction: &Instruction, env: &ModuleEnv, out: &mu
         let message = format!("`{opcode}` moves {bits} bits");
         out.push(
             Diagnostic::error(codes::VECTOR_SIZE, node, message)
-                .label("too many elements for their type")
+                .label("too many elements for this type")
                 .note("a vector has at most 128 bits; `.v8` of 32 bits and `.v4` of 64 bits have 256"),
         );
     } else if bits > 128 {
         if let Some(space) = form.space().filter(|&space| space != "global") {
-            let message = format!("`{opcode}` moves {bits} bits, which only `.global` can");
+            let message = format!("`{opcode}` moves {bits} bits, which only `.global` allows");
             out.push(
                 Diagnostic::error(codes::VECTOR_SIZE, node, message)
-                    .label(format!("`.{space}` moves up to 128")),
+                    .label(format!("`.{space}` allows at most 128")),
             );
         }
         let what = format!("a vector of {bits} bits");
@@ -147,7 +149,7 @@ pub fn version_too_old(
     node: ptxc_syntax::NodeId,
 ) -> Diagnostic {
     Diagnostic::error(codes::VERSION_TOO_OLD, node, format!("{what} needs PTX {needed} or later"))
-        .label(format!("the module says `.version {present}`"))
+        .label(format!("the module has `.version {present}`"))
         .help(format!("write `.version {needed}`"))
 }
 
@@ -163,13 +165,13 @@ pub fn target_too_old(
     let later =
         if needs.targets.iter().all(|target| target.kind == TargetKind::Baseline) { " or later" } else { "" };
     let finding = Diagnostic::error(codes::TARGET_TOO_OLD, node, format!("{what} needs {list}{later}"))
-        .label(format!("the module says `.target {present}`"));
+        .label(format!("the module has `.target {present}`"));
     match (&names[..], needs.targets.first().map(|target| target.kind)) {
         ([first, ..], Some(TargetKind::Baseline)) => {
-            finding.help(format!("write `.target {first}` for code that older machines need not run"))
+            finding.help(format!("write `.target {first}` if the code need not run on older machines"))
         }
         ([first, ..], _) => {
-            finding.help(format!("write `.target {first}` for code that no other machine needs to run"))
+            finding.help(format!("write `.target {first}` if the code need not run on other machines"))
         }
         _ => finding,
     }

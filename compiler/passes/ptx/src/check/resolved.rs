@@ -1,9 +1,9 @@
-//! What the names and opcodes of a function came to: what the check had to find out and who reads the text after it would have
-//! to find out again.
+//! The meanings of the names and opcodes of a function: the check has found them, and later readers
+//! of the text would otherwise have to find them again.
 //!
-//! Which register an operand names is kept by the node of the operand, so that the construction of SSA looks up nothing but
-//! other names. Instructions whose opcodes are spelled alike have one number, and what such an [opcode](Decoded) is stands
-//! here once.
+//! The register that an operand names is stored under the node of the operand, so the construction
+//! of SSA only looks up other names. Instructions with equally spelled opcodes share one number,
+//! and the [decoded opcode](Decoded) is stored here once.
 
 use ptxc_syntax::NodeId;
 use ptxc_syntax::ast::{Statement, Type};
@@ -11,17 +11,17 @@ use ptxc_syntax::ast::{Statement, Type};
 use super::decoded::Decoded;
 use super::scope::Register;
 
-/// The bits of a type in a place of the list.
+/// The number of bits for the type in an entry of the list.
 const TYPE_BITS: u32 = 5;
 
 /// Registers by the nodes that name them, and opcodes by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resolved {
-    /// By node, the number of the register and its type; 0 where none is known.
+    /// By node, the number of the register and its type; 0 if unknown.
     named: Vec<u32>,
     /// The number of each instruction's opcode.
     numbers: Vec<u32>,
-    /// The opcodes by number; none for one that is no form of any instruction.
+    /// The opcodes by number; `None` for an opcode that is not a form of any instruction.
     opcodes: Vec<Option<Decoded>>,
     /// See [`register_count`](Self::register_count).
     register_count: u32,
@@ -30,7 +30,7 @@ pub struct Resolved {
 impl Resolved {
     /// Room for the nodes of a body.
     pub(super) fn of(body: &[Statement]) -> Resolved {
-        // The operands of the last statement, mostly a `ret`, may be looked up.
+        // The operands of the last statement, often a `ret`, may be looked up.
         let nodes = body.last().map_or(0, |last| last.id.0 as usize + 1);
         Resolved {
             named: vec![0; nodes],
@@ -53,22 +53,22 @@ impl Resolved {
         self.numbers.push(number as u32);
     }
 
-    /// Enters what the opcodes are, by number.
+    /// Enters the decoded opcodes, by number.
     pub(super) fn set_opcodes(&mut self, opcodes: Vec<Option<Decoded>>) {
         self.opcodes = opcodes;
     }
 
-    /// Enters how many registers there are.
+    /// Enters the number of registers.
     pub(super) fn set_register_count(&mut self, count: u32) {
         self.register_count = count;
     }
 
-    /// The register, no vector, that an operand, address or guard names, and the type that it is declared with. A node of which
-    /// nothing is known may name one, too.
+    /// The scalar register that an operand, address or guard names, with its declared type. A node
+    /// without an entry may name a register, too.
     pub fn register(&self, node: NodeId) -> Option<(Register, Type)> {
         let place = *self.named.get(node.0 as usize)?;
         let ty = *Type::ALL.get((place & ((1 << TYPE_BITS) - 1)) as usize)?;
-        // Declared registers have the numbers from 1 on.
+        // Declared registers are numbered from 1.
         (place != 0).then_some((Register(place >> TYPE_BITS), ty))
     }
 
@@ -78,7 +78,7 @@ impl Resolved {
         self.opcodes.get(number as usize)?.as_ref()
     }
 
-    /// One more than the greatest register.
+    /// One more than the greatest register number.
     pub fn register_count(&self) -> u32 {
         self.register_count
     }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_name_what_was_entered() {
+    fn nodes_name_the_entered_registers() {
         let mut resolved = Resolved { named: vec![0; Type::ALL.len()], ..Resolved::default() };
         for (node, ty) in (0..).zip(Type::ALL) {
             assert_eq!(resolved.register(NodeId(node)), None);
@@ -98,7 +98,7 @@ mod tests {
         for (node, ty) in (0..).zip(Type::ALL) {
             assert_eq!(resolved.register(NodeId(node)), Some((Register(1 << 24 | node), ty)));
         }
-        // What has no room, or is too large, is looked up.
+        // A register that does not fit an entry is looked up instead.
         resolved.set_register(NodeId(u32::MAX), Register(1), Type::B32);
         resolved.set_register(NodeId(0), Register(1 << 27), Type::B64);
         assert_eq!(resolved.register(NodeId(u32::MAX)), None);

@@ -1,8 +1,8 @@
-//! The types that registers, operands and memory have.
+//! The types of registers, operands and memory.
 
 use std::fmt;
 
-/// What kind of type it is, as far as agreement goes.
+/// The class of a type, for deciding agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// `.bN`
@@ -13,7 +13,7 @@ pub enum Class {
     Float,
     /// `.f16`, `.f16x2`
     Half,
-    /// A format that lives in untyped registers: `.bf16`, `.tf32`, `.e4m3x2`, `.s16x2`.
+    /// A format in untyped registers: `.bf16`, `.tf32`, `.e4m3x2`, `.s16x2`.
     Packed,
     /// `.pred`
     Predicate,
@@ -21,7 +21,8 @@ pub enum Class {
     Memory,
 }
 
-/// Declares the types: for each its variant, its name as a modifier, its class and its size in bits.
+/// Declares the types: for each its variant, its name as a modifier, its class and its size in
+/// bits.
 macro_rules! scalars {
     ($($variant:ident = $name:literal $class:ident $bits:literal;)*) => {
         /// The type of an instruction or of a register.
@@ -39,7 +40,7 @@ macro_rules! scalars {
                 }
             }
 
-            /// As a modifier, without its dot.
+            /// The spelling as a modifier, without its dot.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Scalar::$variant => $name,)*

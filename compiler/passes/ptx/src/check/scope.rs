@@ -1,9 +1,9 @@
 //! Names inside a function: registers, variables, parameters and labels, with their scopes.
 //!
-//! PTX scopes are braces. A name is visible from its declaration to the end of the innermost block around
-//! it, and hides outer ones; labels are visible in the whole of their block. Both checking and the
-//! construction of SSA walk the flat list of statements with a [`Scopes`], which numbers every register
-//! densely, so that a register is an index and no string from here on.
+//! PTX scopes are braces. A name is visible from its declaration to the end of the innermost block
+//! around it, and hides outer names; labels are visible in their whole block. The check and the
+//! construction of SSA both walk the flat list of statements with a [`Scopes`]. It numbers all
+//! registers densely, so later code uses an index for a register instead of a string.
 use ptxc_syntax::ast::{
     Declaration, Function, Parameter, Space, Specifiers, Statement, StatementKind, Type, Vector,
 };
@@ -18,17 +18,17 @@ use super::ranges::{self, Prefix, Range, Ranges};
 pub struct Register(pub u32);
 
 impl Register {
-    /// The carry flag, which no name stands for: declared registers have the numbers from 1 on.
+    /// The carry flag, which no name stands for: declared registers are numbered from 1.
     pub const CARRY: Register = Register(0);
 }
 
-/// The greatest number of registers that one function may declare; a range `%r<N>` beyond it is an error.
+/// The most registers that one function may declare; a range `%r<N>` beyond this limit is an error.
 pub const MAX_REGISTERS: u32 = 1 << 24;
 
-/// What a name means.
+/// The meaning of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
-    /// A register with the type of its declaration; a vector register takes as many numbers as lanes.
+    /// A register with its declared type; a vector register takes as many numbers as it has lanes.
     Register {
         /// The number of its first lane.
         register: Register,
@@ -63,29 +63,29 @@ pub struct ParameterPlace {
 /// A declaration that can't be entered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScopeError {
-    /// The name has a meaning in this scope already; where it is declared again, and where first.
+    /// The name is already declared in this scope; the new declaration, and the first one.
     Redeclared(NodeId, Name, NodeId),
-    /// The size or range is no constant, or too large.
+    /// The size or range is too large or not a constant.
     BadSize(NodeId, Name),
-    /// A predicate that is no single register: a vector, or in memory.
+    /// A predicate that is not a single register: a vector, or in memory.
     Predicate(NodeId, Name),
 }
 
-/// Whether a declaration makes of predicates what they can't be: vectors, or variables in memory.
+/// Whether a declaration misuses predicates: as vectors, or as variables in memory.
 pub fn misplaces_predicate(specifiers: &Specifiers) -> bool {
     specifiers.ty == Type::Pred && (specifiers.space != Space::Reg || specifiers.vector.is_some())
 }
 
 #[derive(Debug, Default)]
 struct Scope {
-    /// With the place of the declaration.
+    /// The meaning of each name, with the place of its declaration.
     names: FxHashMap<Name, (Meaning, NodeId)>,
     ranges: Ranges,
 }
 
 impl Scope {
-    /// What a name by itself means.
-    #[inline(never)] // Most names are found without.
+    /// The meaning of a name that is not in a range.
+    #[inline(never)] // Most names are found without this call.
     fn named(&self, name: &str) -> Option<Meaning> {
         if self.names.is_empty() { None } else { self.names.get(name).map(|&(meaning, _)| meaning) }
     }
@@ -96,20 +96,23 @@ impl Scope {
 pub struct Scopes {
     stack: Vec<Scope>,
     registers: u32,
-    /// The registers that are parameters, each with the number of the parameter; then those that are results.
+    /// The registers that are parameters, each with the number of the parameter; then those that
+    /// are results.
     pub in_registers: [Vec<(usize, Meaning)>; 2],
     /// The variables declared so far, by [`Meaning::Variable`].
     pub variables: Vec<(Name, Variable)>,
     /// The parameters, by [`Meaning::Parameter`].
     pub parameters: Vec<ParameterPlace>,
-    /// What could not be entered.
+    /// The declarations that could not be entered.
     pub errors: Vec<ScopeError>,
-    /// For every statement that opens a block (and the body itself, under `usize::MAX`), its labels.
+    /// For every statement that opens a block (and for the body itself, under `usize::MAX`), the
+    /// labels of that block.
     labels: FxHashMap<usize, Vec<(Name, usize, NodeId)>>,
 }
 
 impl Scopes {
-    /// The scopes at the start of a function's body: its parameters, and the labels of the outermost block.
+    /// The scopes at the start of a function's body: its parameters, and the labels of the
+    /// outermost block.
     pub fn new(function: &Function) -> Scopes {
         let body = function.body.as_deref().unwrap_or(&[]);
         let mut scopes = Scopes {
@@ -150,7 +153,7 @@ impl Scopes {
         scopes
     }
 
-    /// Enters a parameter or result, which is what `in_memory` says unless it is a register.
+    /// Enters a parameter or result: a register, or else `in_memory`.
     fn enter_parameter(&mut self, parameter: &Parameter, index: usize, in_memory: Meaning, side: usize) {
         let Specifiers { space, ty, vector, .. } = parameter.specifiers;
         let meaning = if space == Space::Reg {
@@ -165,7 +168,8 @@ impl Scopes {
         self.enter_name(parameter.id, parameter.name.clone(), meaning);
     }
 
-    /// Takes in a statement, the `index`-th of the body: opens and closes blocks, enters declarations.
+    /// Processes a statement, the `index`-th of the body: opens and closes blocks, enters
+    /// declarations.
     pub fn statement(&mut self, index: usize, statement: &Statement) {
         match &statement.kind {
             StatementKind::Open => {
@@ -180,9 +184,9 @@ impl Scopes {
         }
     }
 
-    /// What a name means here.
+    /// The meaning of a name at this point.
     pub fn lookup(&self, name: &str) -> Option<Meaning> {
-        // Most names are those of registers in a range.
+        // Most names belong to a range of registers.
         let member = ranges::member(name);
         for scope in self.stack.iter().rev() {
             if let Some((prefix, number)) = &member
@@ -202,7 +206,7 @@ impl Scopes {
         None
     }
 
-    /// The number of registers declared so far: one more than the greatest.
+    /// The number of registers declared so far, plus one for the carry flag.
     pub fn register_count(&self) -> u32 {
         self.registers
     }
@@ -212,7 +216,7 @@ impl Scopes {
         self.stack.iter().flat_map(|scope| scope.names.keys())
     }
 
-    /// How many registers the innermost range `prefix<N>` declares, if there is one.
+    /// The number of registers in the innermost range `prefix<N>`, if there is one.
     pub fn range(&self, prefix: &str) -> Option<u32> {
         let prefix = Prefix::of(prefix);
         self.stack.iter().rev().find_map(|scope| scope.ranges.get(&prefix)).map(|range| range.count)

@@ -1,4 +1,4 @@
-//! What a form takes: its operands beside those that are written, and in words.
+//! The operands that a form takes: paired with the written operands, and in words.
 //!
 //! ```text
 //! mad.lo.u32    =>    a `.u32` result, a `.u32` value, a `.u32` value, a `.u32` value
@@ -10,11 +10,11 @@ use smallvec::SmallVec;
 use super::forms::Form;
 use super::table::{self, Kind, Lanes, OperandPresence};
 
-/// Operands, each beside what its form says of it.
+/// Operands, each paired with its description in the form.
 pub type Pairs<'o> = SmallVec<[(&'static table::Operand, &'o Operand); 6]>;
 
-/// Each operand beside what the form says of it; where there are too few or too many, how many operands the form
-/// takes at least and at most.
+/// Pairs each operand with its description in the form; the error is the least and the greatest
+/// number of operands, if there are too few or too many.
 pub fn beside<'o>(form: &Form, operands: &'o [Operand]) -> Result<Pairs<'o>, (usize, usize)> {
     let there = |spec: &&table::Operand| match spec.presence {
         OperandPresence::With(group) => form.has(group),
@@ -29,7 +29,7 @@ pub fn beside<'o>(form: &Form, operands: &'o [Operand]) -> Result<Pairs<'o>, (us
     if operands.len() < least || operands.len() > most {
         return Err((least, most));
     }
-    // Of the operands that may be left out, the first ones are there.
+    // The first of the optional operands are the ones present.
     let mut extra = operands.len() - least;
     let mut written = operands.iter();
     let mut pairs = Pairs::new();
@@ -54,13 +54,13 @@ pub fn in_words(form: &Form, opcode: &str) -> String {
         match spec.presence {
             OperandPresence::With(group) if !form.has(group) => None,
             OperandPresence::Always | OperandPresence::With(_) => Some(word),
-            OperandPresence::Optional => Some(format!("perhaps {word}")),
+            OperandPresence::Optional => Some(format!("optionally {word}")),
         }
     });
     let words: Vec<String> = words.collect();
     match words.is_empty() {
-        true => format!("`{opcode}` stands alone"),
-        false => format!("in this order: {}", words.join(", ")),
+        true => format!("`{opcode}` has no operands"),
+        false => format!("operands in order: {}", words.join(", ")),
     }
 }
 

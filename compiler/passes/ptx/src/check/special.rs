@@ -1,7 +1,8 @@
 //! The special registers of PTX.
 //!
-//! Each with its type and the least PTX version and target that have it. `%tid` and its like are vectors
-//! of four; their elements `.x`, `.y`, `.z` are names of their own, as the lexer sees them.
+//! Each special register has a type and a least PTX version and target. `%tid` and similar
+//! registers are vectors of four; their elements `.x`, `.y`, `.z` are separate names, as the lexer
+//! reads them.
 
 use super::env::PtxVersion;
 use super::types::Scalar;
@@ -11,7 +12,7 @@ use super::types::Scalar;
 pub struct SpecialRegister {
     /// The type of the register, or of an element.
     pub ty: Scalar,
-    /// Whether it is a vector of four and no element was named.
+    /// Whether it is a vector of four, named without an element.
     pub vector: bool,
     /// The least PTX version.
     pub version: PtxVersion,
@@ -19,8 +20,8 @@ pub struct SpecialRegister {
     pub target: u32,
 }
 
-/// Names with type, least version and least target. `*` behind a name: a vector with elements `x`, `y`,
-/// `z`, `w`; a range: as many registers as numbers.
+/// Names with type, least version and least target. A name with `*` is a vector with elements `x`,
+/// `y`, `z`, `w`; a name with a range stands for one register for each number.
 const ROWS: &[(&str, &str, &str, u32)] = &[
     ("%tid*", "u32", "1.0", 0),
     ("%ntid*", "u32", "1.0", 0),
@@ -61,7 +62,8 @@ const ROWS: &[(&str, &str, &str, u32)] = &[
     ("%reserved_smem_offset_1", "b32", "7.6", 80),
 ];
 
-/// Families of registers that differ in a number: prefix, suffix, count, type, least version and target.
+/// Families of registers that differ in a number: prefix, suffix, count, type, least version and
+/// target.
 const NUMBERED: &[(&str, &str, u32, &str, &str, u32)] = &[
     ("%envreg", "", 32, "b32", "2.1", 0),
     ("%pm", "", 8, "u32", "1.3", 0),

@@ -1,7 +1,8 @@
 //! "Did you mean": the nearest known name by edit distance.
 //!
-//! Distance after Wagner and Fischer (1974) with a swap of neighbours counted as one edit. Comparing costs
-//! the product of two lengths; a budget for the whole function keeps a file full of mistakes linear.
+//! The distance is that of Wagner and Fischer (1974), with a swap of neighbours counted as one
+//! edit. A comparison costs the product of two lengths; a budget for the whole function keeps a
+//! file full of mistakes linear.
 
 /// The longest name that is compared, in bytes.
 const LONGEST: usize = 64;
@@ -18,7 +19,7 @@ impl Default for Suggestions {
 }
 
 impl Suggestions {
-    /// The candidates in a list, if the budget lasts for all of them; else it is spent.
+    /// The candidates in a list, if the budget covers all of them; otherwise the budget is used up.
     pub fn afford<'a>(&mut self, candidates: impl Iterator<Item = &'a str>) -> Option<Vec<&'a str>> {
         let limit = self.budget as usize;
         let list: Vec<&str> = candidates.take(limit + 1).collect();
@@ -29,8 +30,8 @@ impl Suggestions {
         Some(list)
     }
 
-    /// The candidate nearest to `name`, if one is near enough: a third of the letters may differ, at most
-    /// three. Of equally near ones the first.
+    /// The candidate nearest to `name`, if it is near enough: a third of the letters may differ, at
+    /// most three. Among equally near candidates the first wins.
     pub fn nearest<'a>(&mut self, name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
         let limit = (name.len().div_ceil(3)).min(3);
         let mut best: Option<(usize, &str)> = None;
@@ -48,7 +49,7 @@ impl Suggestions {
     }
 }
 
-/// How many letters have to be changed, inserted, left out or swapped with their neighbour.
+/// The number of letters to change, insert, delete or swap with a neighbour.
 fn distance(a: &[u8], b: &[u8]) -> usize {
     let mut rows = [[0usize; LONGEST + 1]; 3];
     for (column, cell) in rows[1].iter_mut().enumerate() {

@@ -1,8 +1,8 @@
-//! The targets that PTX has, and the version that brought each.
+//! The targets of PTX, and the version that introduced each.
 //!
-//! `.target sm_90` may stand in a module from `.version 7.8` on. Source: NVIDIA's ptxas 13.5, asked with a module of
-//! one empty kernel for every pair; `sm_101` and its variants, which it no longer knows, by the PTX ISA's release
-//! notes (renamed to `sm_110` in PTX 9.0).
+//! A module may have `.target sm_90` from `.version 7.8` on. Source: NVIDIA's ptxas 13.5, tested
+//! with a module of one empty kernel for every pair. ptxas no longer knows `sm_101` and its
+//! variants; for these the source is the PTX ISA's release notes (renamed to `sm_110` in PTX 9.0).
 
 use super::env::{PtxTarget, PtxVersion, TargetKind};
 
@@ -57,10 +57,10 @@ static TARGETS: &[Line] = &[
     with_variants(121, V88, V88, V88),
 ];
 
-/// What `.target` may hold beside an architecture.
+/// The options that `.target` may have beside an architecture.
 pub const OPTIONS: &[&str] = &["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
 
-/// The version of PTX from which on a module may have that target; `None` if PTX has no such target.
+/// The first PTX version in which a module may have that target; `None` if PTX has no such target.
 pub fn first_version(target: PtxTarget) -> Option<PtxVersion> {
     let &(_, base, own, family) = TARGETS.iter().find(|line| line.0 == target.number)?;
     match target.kind {
@@ -70,7 +70,7 @@ pub fn first_version(target: PtxTarget) -> Option<PtxVersion> {
     }
 }
 
-/// The known target whose number is nearest, as a help for a mistyped one.
+/// The known target whose number is nearest, to suggest for a mistyped one.
 pub fn nearest(number: u32) -> PtxTarget {
     let numbers = TARGETS.iter().map(|line| line.0);
     let number = numbers.min_by_key(|known| known.abs_diff(number)).unwrap_or(number);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_comes_with_its_version() {
+    fn a_target_needs_its_version() {
         assert_eq!(version_of("sm_75"), Some(PtxVersion(6, 3)));
         assert_eq!(version_of("sm_90"), Some(PtxVersion(7, 8)));
         assert_eq!(version_of("sm_90a"), Some(PtxVersion(8, 0)));

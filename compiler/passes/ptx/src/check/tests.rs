@@ -25,7 +25,7 @@ fn codes_of(body: &str) -> Vec<u16> {
 }
 
 #[test]
-fn what_ptxas_accepts_is_accepted() {
+fn code_that_ptxas_accepts_is_accepted() {
     for good in [
         "add.f32.rn %f1, %f2, %f3;",
         "add.sat.ftz.rn.f32 %f1, %f2, 0f3F800000;",
@@ -95,7 +95,7 @@ fn each_mistake_has_its_code() {
 #[test]
 fn messages_point_at_the_part() {
     let found = findings("add.rn.ftz.f64 %fd1, %fd2, %fd3;");
-    assert_eq!(found[0].message, "`add.rn.f64` takes no `.ftz`");
+    assert_eq!(found[0].message, "`add.rn.f64` does not allow `.ftz`");
     assert_eq!(found[0].notes, ["the closest form is `add{.rn|.rz|.rm|.rp}.f64`"]);
     let found = findings("mul.lo.s33 %r1, %r2, %r3;");
     assert_eq!(found[0].help.as_deref(), Some("did you mean `.s32`?"));

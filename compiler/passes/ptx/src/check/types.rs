@@ -11,8 +11,8 @@
 //! | other packed and short floats, `.u16x2`, `.s16x2` | `.bN` |
 //! | `.pred` | `.pred` |
 //!
-//! `ld`, `st` and `cvt` also take wider registers of the same kinds: `.bN` and integers any integer or
-//! untyped one, floating point only untyped ones.
+//! `ld`, `st` and `cvt` also take wider registers of the same kinds: `.bN` and integers take any
+//! integer or untyped register, floating point takes only untyped registers.
 
 use ptxc_syntax::ast::Type;
 
@@ -46,7 +46,7 @@ impl Scalar {
         }
     }
 
-    /// Whether a register of type `register` may stand where the instruction has this type.
+    /// Whether a register of type `register` is allowed for an operand of this type.
     pub fn agrees(self, register: Scalar, wider: bool) -> bool {
         let size = if wider { register.bits() >= self.bits() } else { register.bits() == self.bits() };
         let kind = match self.class() {
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn agreement_is_that_of_ptxas() {
-        // Each was asked of ptxas 13.0, as `add`, `and`, `fma` or `mov` with such a register.
+        // Each answer comes from ptxas 13.0, for `add`, `and`, `fma` or `mov` with such a register.
         for (instruction, register, answer) in [
             ("u32", "s32", true),
             ("u32", "b32", true),
@@ -116,7 +116,7 @@ mod tests {
         ] {
             assert_eq!(agrees(instruction, register, false), answer, "{instruction} with {register}");
         }
-        // Each was asked as `ld` or `st`.
+        // Each answer comes from ptxas 13.0, for `ld` or `st`.
         for (instruction, register, answer) in [
             ("u8", "u32", true),
             ("u8", "f32", false),

@@ -1,9 +1,10 @@
-//! Instructions that look like one of which there was nothing to say.
+//! A cache of instructions without findings.
 //!
-//! What the check says of most instructions depends on the opcode and on the *shape* of the operands alone: which of them are
-//! registers of what type, in vectors, behind brackets. A function repeats a few hundred pairs of the two thousands of times, so
-//! that nearly all instructions are compared with what was found in order before, and looked at no closer. Names of variables,
-//! parameters, special registers and functions have no shape: more is to be known about them.
+//! For most instructions the findings depend only on the opcode and on the *shape* of the operands:
+//! which of them are registers of which type, in vectors or in brackets. A function repeats a few
+//! hundred pairs of opcode and shape thousands of times. So the check remembers the pairs without
+//! findings and skips instructions that match one. Names of variables, parameters, special
+//! registers and functions have no shape, because the check needs to know more about them.
 
 use ptxc_syntax::NodeId;
 use ptxc_syntax::ast::{Opcode, Operand, OperandKind, Type};
@@ -17,10 +18,10 @@ use super::forms::{Form, forms};
 use super::scope::{Meaning, Register, Scopes};
 use super::table::{Kind, Mnemonic, Value};
 
-/// So many shapes of an opcode are remembered.
+/// The most shapes that are remembered for an opcode.
 const MOST_SHAPES: usize = 16;
 
-/// What stands in the operands of an instruction: a byte an item.
+/// The shape of the operands of an instruction: one byte for each item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Shape(u64);
 
@@ -34,7 +35,7 @@ impl Shape {
     const F64: u8 = 0x64;
     const PAIR: u8 = 0x65;
     const NOT: u8 = 0x66;
-    /// With the number of elements.
+    /// Combined with the number of elements.
     const VECTOR: u8 = 0x70;
 
     fn add(&mut self, item: u8) -> Option<()> {
@@ -50,32 +51,32 @@ impl Shape {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub register: Register,
-    /// The type that it is declared with.
+    /// Its declared type.
     pub ty: Type,
     pub node: NodeId,
     /// The number of the operand.
     pub operand: u8,
-    /// Whether it is an address, which is read whatever happens to the memory there.
+    /// Whether it is an address, which counts as read even if the memory there is written.
     pub is_address: bool,
 }
 
 /// The registers among the operands, in order.
 pub(super) type Places = SmallVec<[Place; 8]>;
 
-/// What is known of an opcode in a function.
+/// The knowledge about an opcode in a function.
 #[derive(Debug)]
 pub(super) struct Known {
-    /// The forms that have exactly its modifiers; several only where operands decide.
+    /// The forms that have exactly its modifiers; several only if the operands decide.
     pub forms: Vec<Form>,
     /// The opcode as data, if it has a form.
     decoded: Option<Decoded>,
-    /// Whether there is more to be said of constants than their type.
+    /// Whether constants need checks beyond their type.
     looks_at_constants: bool,
-    /// Whether there is more to be said of its operands than their shape.
+    /// Whether operands need checks beyond their shape.
     looks_at_names: bool,
-    /// The shapes of which there was nothing to say.
+    /// The shapes without findings.
     usual: SmallVec<[Shape; 4]>,
-    /// What is written of so many operands.
+    /// The written operands, for a number of operands.
     written: Option<(usize, Written)>,
 }
 
@@ -87,7 +88,7 @@ impl Known {
             Kind::Constant(range) | Kind::Value(Value { range, .. }) => range.is_some(),
             _ => false,
         };
-        // Policies are made of fractions.
+        // The operands of policies include fractions.
         let decoded = forms.first().map(Decoded::of);
         debug_assert!(
             forms.iter().all(|form| Some(Decoded::of(form)) == decoded),
@@ -140,7 +141,7 @@ impl Known {
         Some(shape)
     }
 
-    /// Adds what has no parts.
+    /// Adds an item without parts.
     fn element(
         &self,
         element: &Operand,
@@ -170,12 +171,12 @@ impl Known {
         shape.add(item)
     }
 
-    /// Whether there was nothing to say of an instruction with this shape.
+    /// Whether an instruction with this shape had no findings.
     pub fn is_usual(&self, shape: Shape) -> bool {
         self.usual.contains(&shape)
     }
 
-    /// Remembers that there was nothing to say.
+    /// Remembers a shape without findings.
     pub fn found_in_order(&mut self, shape: Shape) {
         if self.usual.len() < MOST_SHAPES {
             self.usual.push(shape);
@@ -191,7 +192,7 @@ impl Known {
     }
 }
 
-/// The register, no vector, that a name stands for.
+/// The scalar register that a name stands for.
 fn register(scopes: &Scopes, name: &str) -> Option<(Register, Type)> {
     match scopes.lookup(name)? {
         Meaning::Register { register, ty, vector: None } => Some((register, ty)),
@@ -207,7 +208,8 @@ pub(super) struct Opcodes<'a> {
 }
 
 impl<'a> Opcodes<'a> {
-    /// The number of an opcode, in the order of their first instructions: its forms are found once for each spelling.
+    /// The number of an opcode, in the order of first use: its forms are looked up once for each
+    /// spelling.
     pub fn number(&mut self, opcode: &'a Opcode) -> usize {
         if let Some(&number) = self.numbers.get(opcode.as_str()) {
             return number;
@@ -218,12 +220,12 @@ impl<'a> Opcodes<'a> {
         number
     }
 
-    /// What the opcodes are, by number.
+    /// The decoded opcodes, by number.
     pub fn into_decoded(self) -> Vec<Option<Decoded>> {
         self.known.into_iter().map(|known| known.decoded).collect()
     }
 
-    /// What is known of the opcode of that number.
+    /// The knowledge about the opcode of that number.
     pub fn known(&mut self, number: usize) -> &mut Known {
         &mut self.known[number]
     }

@@ -1,4 +1,5 @@
-//! An instruction whose registers are all of one other type: it is the instruction's type that is wrong, and one mistake.
+//! An instruction whose registers all have one other type: the instruction's type is wrong, and
+//! there is one mistake.
 //!
 //! ```text
 //! add.s32 %f1, %f2, %f3;        the registers of `add.s32` are `.f32`; did you mean `add.f32`?
@@ -11,7 +12,8 @@ use super::names::{Names, Thing};
 use super::table::TABLE;
 use crate::diagnostic::Diagnostic;
 
-/// The findings about an instruction's operands; one in place of those that say the same of every register.
+/// The findings about an instruction's operands; a single finding replaces those that report the
+/// same for every register.
 pub(super) fn as_one(instruction: &Instruction, names: &Names, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let [first, rest @ ..] = &found[..] else { return found };
     let is_alike = |finding: &Diagnostic| {
@@ -28,7 +30,7 @@ pub(super) fn as_one(instruction: &Instruction, names: &Names, found: Vec<Diagno
         _ => None,
     });
     let Some(ty) = types.next() else { return found };
-    // A register that agrees, or one of a third type, makes it a matter of the single register.
+    // If a register agrees, or has a third type, the findings concern single registers.
     if types.clone().any(|other| other != ty) || types.count() + 1 != found.len() {
         return found;
     }
@@ -41,7 +43,7 @@ pub(super) fn as_one(instruction: &Instruction, names: &Names, found: Vec<Diagno
             .label("another type");
     finding.notes.clone_from(&first.notes);
     finding.help.clone_from(&first.help);
-    // With further modifiers the other type may take others.
+    // With further modifiers, the other type may allow other modifiers.
     let mut choices =
         TABLE.forms(opcode.mnemonic()).iter().flat_map(|row| row.groups).flat_map(|group| group.choices);
     if opcode.part_count() == 2 && choices.any(|choice| choice.text == own) {

@@ -1,7 +1,7 @@
-//! The blocks of a function's text: which one goes on where, and what each does to registers.
+//! The blocks of a function's text: their successors, and the registers that each reads and writes.
 //!
-//! A block begins at a label, or behind a branch, and ends in front of the next. There is no graph of a function whose
-//! branches go to places that its text does not name.
+//! A block begins at a label or after a branch, and ends before the next block. A function has no
+//! graph if it branches to places that its text does not name.
 
 use ptxc_syntax::ast::{Function, Ident, Instruction, Space, Statement, StatementKind};
 use ptxc_syntax::{Name, NodeId};
@@ -13,14 +13,14 @@ use crate::check::resolved::Resolved;
 use crate::check::scope::{Meaning, Register, Scopes};
 use crate::check::table::Mnemonic;
 
-/// A stretch of text that control enters at its start alone.
+/// A stretch of text that control enters only at its start.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Block {
-    /// The label in front of it: its place and name.
+    /// The label before it: its place and name.
     pub label: Option<(NodeId, Name)>,
     /// Its instructions, as a range of [`Graph::instructions`].
     pub instructions: std::ops::Range<usize>,
-    /// Whether control goes on behind its last instruction, where no branch is taken.
+    /// Whether control continues after its last instruction if no branch is taken.
     pub goes_on: bool,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Block {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub node: NodeId,
-    /// Which instruction it is.
+    /// The instruction.
     pub mnemonic: Option<Mnemonic>,
 }
 
@@ -40,11 +40,11 @@ pub(super) struct Graph<'a> {
     pub instructions: Vec<Place>,
     /// Whether a block can be reached.
     pub reached: Vec<bool>,
-    /// How many registers there are.
+    /// The number of registers.
     pub registers: usize,
     function: &'a Function,
     accesses: &'a Accesses,
-    /// Parameters in registers, which have values from the start.
+    /// Parameters in registers; they have values from the start.
     given: FxHashSet<Register>,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Graph<'a> {
         builder.finish()
     }
 
-    /// The accesses of a block, each instruction's reads before its writes.
+    /// The accesses of a block; in each instruction, reads before writes.
     pub fn accesses_in(&self, block: usize) -> impl Iterator<Item = &'a Access> {
         self.accesses_of(self.blocks[block].instructions.clone())
     }
@@ -140,11 +140,11 @@ fn given(function: &Function) -> FxHashSet<Register> {
     scopes.in_registers[0].iter().filter_map(register).collect()
 }
 
-/// What labels mean, each the number of its statement.
+/// The meaning of labels, each as the number of its statement.
 enum Labels<'a> {
-    /// Of a body without blocks in braces, as compilers write them for kernels: by name, which nothing else has.
+    /// A body without nested blocks, as compilers write it for kernels: label names are unique.
     Plain(FxHashMap<&'a str, usize>),
-    /// What they mean depends on where they are named.
+    /// The meaning of a label depends on the place that names it.
     Nested(Scopes),
 }
 
@@ -163,7 +163,7 @@ impl<'a> Labels<'a> {
         Labels::Plain(labels)
     }
 
-    /// The statement of a label that is named here.
+    /// The statement of a label that is named at this place.
     fn get(&self, name: &str) -> Option<usize> {
         match self {
             Labels::Plain(labels) => labels.get(name).copied(),
@@ -184,7 +184,7 @@ fn lists_of_targets(body: &[Statement]) -> FxHashMap<&str, &[Ident]> {
     lists.collect()
 }
 
-/// The blocks that edges lead to from the first.
+/// The blocks that are reachable from the first.
 fn reached(blocks: usize, edges: &[(u32, u32)]) -> Vec<bool> {
     let mut next: Vec<Vec<u32>> = vec![Vec::new(); blocks];
     for &(from, to) in edges {
@@ -218,7 +218,7 @@ impl<'a> Builder<'a> {
         self.graph.blocks.len() as u32 - 1
     }
 
-    /// Begins a block behind the current one.
+    /// Begins a block after the current one.
     fn begin(&mut self, label: Option<(NodeId, Name)>) {
         let (last, at) = (self.current(), self.graph.instructions.len());
         let goes_on = self.graph.blocks.last().is_some_and(|block| block.goes_on);
@@ -265,7 +265,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The graph, if it is known where all branches go.
+    /// The graph, if the targets of all branches are known.
     fn finish(self) -> Option<Graph<'a>> {
         let mut graph = self.graph;
         if self.has_unknown_targets {

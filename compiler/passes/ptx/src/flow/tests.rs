@@ -13,7 +13,7 @@ fn all(function: &Function) -> Vec<Diagnostic> {
     warnings(function, &examine(function, &ModuleEnv::empty()))
 }
 
-/// The warnings about a kernel with this body, behind declarations of a few registers.
+/// The warnings about a kernel with this body, after declarations of a few registers.
 fn of(body: &str) -> Vec<Diagnostic> {
     let text =
         format!(".entry k(.param .u64 p) {{ .reg .pred %p<4>; .reg .b32 %r<9>; .reg .v2 .f32 %v; {body} }}");
@@ -32,7 +32,7 @@ fn found(body: &str) -> Vec<String> {
 }
 
 const END: &str = "E0306 control reaches the end of the body";
-const LOST: &str = "E0305 nothing leads here";
+const LOST: &str = "E0305 unreachable code";
 
 #[test]
 fn a_register_is_written_on_no_way() {
@@ -43,7 +43,7 @@ fn a_register_is_written_on_no_way() {
         found("@%p1 mov.u32 %r1, 1; @%p1 st.shared.u32 [%r3+4], %r1; ret;"),
         ["E0304 `%p1` is read", "E0304 `%r3` is read"]
     );
-    // Only behind the read.
+    // The write comes only after the read.
     let findings = of("add.u32 %r1, %r2, 1; mov.u32 %r2, %r1; ret;");
     assert_eq!(findings.len(), 1);
     assert_eq!(findings[0].secondary.len(), 1);
@@ -54,17 +54,17 @@ fn one_way_with_a_write_is_enough() {
     let body =
         "mov.u32 %r1, 1; setp.eq.u32 %p1, %r1, 0; @%p1 bra L; mov.u32 %r2, 2; L: add.u32 %r1, %r2, 1; ret;";
     assert_eq!(found(body), [""; 0]);
-    // The next turn of a loop reads what the one before wrote.
+    // The next iteration of a loop reads what the previous one wrote.
     let body =
         "mov.u32 %r1, 1; L: add.u32 %r3, %r2, %r1; mov.u32 %r2, 1; setp.eq.u32 %p1, %r3, 0; @%p1 bra L; ret;";
     assert_eq!(found(body), [""; 0]);
-    // What only code writes that nothing leads to is not written.
+    // A write in unreachable code does not count.
     let body = "bra L; M: mov.u32 %r2, 1; bra L; L: add.u32 %r1, %r2, 1; ret;";
     assert_eq!(found(body), [LOST, "E0304 `%r2` is read"]);
 }
 
 #[test]
-fn what_a_guard_writes_and_parts_of_vectors_are_written() {
+fn guarded_writes_and_parts_of_vectors_count_as_written() {
     assert_eq!(found("setp.eq.u32 %p1, 1, 0; @%p1 mov.u32 %r1, 1; add.u32 %r2, %r1, 1; ret;"), [""; 0]);
     assert_eq!(found("mov.f32 %v.x, 0f00000000; st.shared.v2.f32 [0], %v; ret;"), [""; 0]);
     // An exclusive or with itself is 0.
@@ -81,13 +81,13 @@ fn parameters_in_registers_have_values() {
 }
 
 #[test]
-fn code_behind_a_branch_needs_a_label_that_something_branches_to() {
+fn code_after_a_branch_needs_a_label_that_something_branches_to() {
     assert_eq!(found("ret; mov.u32 %r1, 1; ret;"), [LOST]);
     assert_eq!(found("bra L; mov.u32 %r1, 1; M: mov.u32 %r2, 1; L: ret;"), [LOST]);
     assert_eq!(found("exit; L: mov.u32 %r1, 1; bra L;"), [LOST]);
-    // A guard lets the others go on.
+    // If the guard fails, control continues.
     assert_eq!(found("setp.eq.u32 %p1, 1, 0; @%p1 ret; mov.u32 %r1, 1; ret;"), [""; 0]);
-    // What compilers leave behind `trap`, and branches that never happen.
+    // Code that compilers leave after `trap`, and branches that are never taken.
     assert_eq!(found("trap; exit;"), [""; 0]);
     assert_eq!(found("bra L; bra M; L: ret; M: ret;"), [""; 0]);
 }
@@ -120,6 +120,6 @@ fn long_functions_take_linear_time() {
         let _ = write!(body, "add.u32 %r2, %x{number}, 1; @%p1 bra M{number}; M{number}: ");
     }
     body.push_str("add.u32 %r2, %r8, 1; ret;");
-    // All others may have been written.
+    // Other ways may have written all other registers.
     assert_eq!(found(&body), ["E0304 `%r8` is read"]);
 }

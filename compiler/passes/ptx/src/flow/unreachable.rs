@@ -1,14 +1,15 @@
-//! Code that nothing leads to, and bodies whose end control reaches.
+//! Unreachable code, and bodies whose end control reaches.
 //!
-//! Compilers leave branches and returns behind calls that do not come back, and behind `trap`. Such a stretch does nothing, and
-//! is not worth a word; one that would compute something is.
+//! Compilers leave branches and returns after `trap` and after calls that do not return. Such code
+//! does nothing and gets no warning; unreachable code that would compute something does.
 
 use super::graph::Graph;
 use crate::check::codes::{FALLS_OFF, UNREACHABLE};
 use crate::check::table::Mnemonic;
 use crate::diagnostic::Diagnostic;
 
-/// A warning for each stretch of blocks that nothing leads to, and one where control runs past the end.
+/// A warning for each unreachable stretch of blocks, and one if control reaches the end of the
+/// body.
 pub(super) fn check(graph: &Graph) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut block = 0;
@@ -24,12 +25,12 @@ pub(super) fn check(graph: &Graph) -> Vec<Diagnostic> {
     found
 }
 
-/// Whether an instruction only says where control goes.
+/// Whether an instruction only directs control.
 fn is_padding(mnemonic: Option<Mnemonic>) -> bool {
     matches!(mnemonic, Some(Mnemonic::Bra | Mnemonic::Ret | Mnemonic::Exit | Mnemonic::Trap))
 }
 
-/// The warning about blocks `start..end`, which nothing leads to.
+/// The warning about the unreachable blocks `start..end`.
 fn stretch(graph: &Graph, start: usize, end: usize) -> Option<Diagnostic> {
     let range = match (graph.blocks.get(start), graph.blocks.get(end.checked_sub(1)?)) {
         (Some(first), Some(last)) if start < end => first.instructions.start..last.instructions.end,
@@ -44,27 +45,28 @@ fn stretch(graph: &Graph, start: usize, end: usize) -> Option<Diagnostic> {
         1 => "this instruction is never executed".to_string(),
         count => format!("{count} instructions from here on are never executed"),
     };
-    let mut finding = Diagnostic::warning(UNREACHABLE, first.node, "nothing leads here").label(count);
-    // The last instruction in front ends what is executed, unless that ends elsewhere by itself.
+    let mut finding = Diagnostic::warning(UNREACHABLE, first.node, "unreachable code").label(count);
+    // The instruction before the stretch ends the executed code, unless it is itself unreachable.
     if let Some(before) = range.start.checked_sub(1) {
-        finding = finding.also(graph.instructions[before].node, "control does not go on behind this");
+        finding = finding.also(graph.instructions[before].node, "control does not continue after this");
     }
-    // The label next to it: one further on belongs to another thought.
+    // Only the label at the start of the stretch: a later label is unrelated.
     let label = graph.blocks[start..end]
         .iter()
         .take_while(|block| block.instructions.start == range.start)
         .find_map(|block| block.label.as_ref());
     Some(match label {
         Some((node, name)) => finding
-            .also(*node, "no branch that is executed goes to this label")
+            .also(*node, "no reachable branch goes to this label")
             .help(format!("branch to `{name}`, or remove the code")),
-        None => finding
-            .help("give the branch in front a guard, or the code a label and a branch to it; or remove it"),
+        None => {
+            finding.help("guard the branch before this code, add a label and a branch to it, or remove it")
+        }
     })
 }
 
-/// The warning about a body whose end control reaches. One that is empty, or ends with a call that need not come back, has
-/// none.
+/// The warning about a body whose end control reaches. An empty body, or one that ends with a call
+/// that may not return, gets no warning.
 fn end(graph: &Graph) -> Option<Diagnostic> {
     let (last, block) = (graph.instructions.last()?, graph.blocks.last()?);
     let is_reached = *graph.reached.last()?;
@@ -80,7 +82,7 @@ fn end(graph: &Graph) -> Option<Diagnostic> {
     };
     Some(
         finding
-            .note("what happens there is as if `ret` stood there, which a reader has to guess")
+            .note("control returns there as if by `ret`, but the text does not say so")
             .help("write `ret;` at the end"),
     )
 }

@@ -1,11 +1,12 @@
-//! Registers that are read and that nothing before has written, on whatever way control came.
+//! Registers that are read before any write, on all paths.
 //!
-//! A walk down the dominator tree finds the reads in front of which no write stands on all ways; in code of compilers these
-//! are few. For their registers, 64 at a time, the blocks that some write reaches are found by iteration: a read that
-//! none reaches has no value. What is written on one way and not on another is not reported: whoever wrote it may
-//! know that the other is never taken.
+//! A walk down the dominator tree finds the reads that no write dominates; compilers emit few of
+//! these. For their registers, 64 at a time, an iteration finds the blocks that some write reaches.
+//! A read that no write reaches has no value. A register that is written on one path only is not
+//! reported: the author may know that the other path is never taken.
 //!
-//! Cost: the walk is linear, and registers without any write need no more. The iteration is for [`MOST`] others at most, each of whose bits changes once a block.
+//! Cost: the walk is linear, and registers without any write need nothing more. The iteration
+//! handles at most [`MOST`] other registers, and each of their bits changes once in each block.
 
 use ptxc_ir::dominators::immediate_dominators;
 use ptxc_syntax::Name;
@@ -17,7 +18,7 @@ use crate::check::codes::UNWRITTEN_REGISTER;
 use crate::check::scope::Register;
 use crate::diagnostic::Diagnostic;
 
-/// The most registers of a function, of those that are written somewhere, that are looked at closely.
+/// The most registers with a write somewhere that the iteration handles.
 const MOST: usize = 1024;
 
 /// A warning for each register, at the first read.
@@ -37,7 +38,7 @@ pub(super) fn check(graph: &Graph) -> Vec<Diagnostic> {
         ptxc_interrupt::poll();
         let list = reads.entry(access.register).or_default();
         if !is_written[access.register.0 as usize] {
-            // Nothing to find out.
+            // No register needs the iteration.
             if list.is_empty() {
                 found.push(access);
             }
@@ -66,18 +67,19 @@ fn finding(graph: &Graph, read: Access, name: &Name) -> Diagnostic {
     let finding = Diagnostic::warning(
         UNWRITTEN_REGISTER,
         read.node,
-        format!("`{name}` is read, but nothing has been written to it"),
+        format!("`{name}` is read before anything is written to it"),
     )
-    .label("its value is whatever the register held");
+    .label("its value is undefined");
     match graph.all_accesses().find(|access| access.is_write && access.register == read.register) {
-        Some(write) => finding.also(write.node, "written here, which no way leads from to the read"),
+        Some(write) => finding.also(write.node, "written here, but control can't get from here to the read"),
         None => finding
             .note(format!("no instruction of the function writes `{name}`"))
-            .help("load or compute it first; or is another register meant?"),
+            .help("load or compute it first, or read another register"),
     }
 }
 
-/// The reads that no write dominates, with their blocks, in the order of the text: of each block the first of a register.
+/// The reads that no write dominates, with their blocks, in the order of the text; in each block
+/// only the first read of a register.
 fn doubtful(graph: &Graph) -> Vec<(usize, Access)> {
     let blocks = graph.blocks.len();
     let mut below: Vec<Vec<u32>> = vec![Vec::new(); blocks];
@@ -86,7 +88,7 @@ fn doubtful(graph: &Graph) -> Vec<(usize, Access)> {
             below[*above as usize].push(block as u32);
         }
     }
-    /// Going into a block, and coming out of it with so many writes to forget.
+    /// Entering a block, and leaving it with a number of writes to forget.
     enum Step {
         In(u32),
         Out(usize),
@@ -113,7 +115,7 @@ fn doubtful(graph: &Graph) -> Vec<(usize, Access)> {
             if !access.is_write {
                 found.push((block, *access));
             }
-            // What a first read has said of the register need not be said of the next one below it.
+            // A later read below the first doubtful one adds nothing.
             *is_written = true;
             writes.push(access.register);
         }
@@ -123,7 +125,7 @@ fn doubtful(graph: &Graph) -> Vec<(usize, Access)> {
     found
 }
 
-/// For each block, which of the registers something may have written when control comes there.
+/// For each block, the registers that may have been written when control reaches it.
 fn written_at_start(graph: &Graph, registers: &[Register]) -> Vec<u64> {
     let bits: FxHashMap<Register, u64> =
         registers.iter().enumerate().map(|(bit, &register)| (register, 1 << bit)).collect();

@@ -1,8 +1,9 @@
-//! Whether all lanes of a region wait for the same, whichever way they take to its join.
+//! Whether all lanes of a region wait for the same operations on every way to its join.
 //!
-//! An operation waits until every lane of its mask has executed one of its kind with that mask. So all lanes of a mask have
-//! completed as many of them, and a lane that has come to the join of a region has completed all that there are on its
-//! way. If all ways have the same operations with the same masks, no lane in the region waits for it any more:
+//! An operation waits until every lane of its mask has executed an operation of its kind with that
+//! mask. So all lanes of a mask have completed equally many of them, and a lane at the join of a
+//! region has completed all operations on its way. If all ways have the same operations with the
+//! same masks, no lane in the region still waits for the lane at the join:
 //!
 //! ```text
 //!     brif v1, block1, block2
@@ -11,8 +12,8 @@
 //! block3:                                // the join: safe on the left, not on the right
 //! ```
 //!
-//! In: a region, and for each of its blocks the operations, a kind and a mask each. Out: whether their sequences on all ways
-//! are the same. Linear in the region.
+//! In: a region, and for each of its blocks the operations, a kind and a mask each. Out: whether
+//! the sequences of operations on all ways are the same. Linear in the region.
 
 use ptxc_ir::Block;
 use rustc_hash::FxHashMap;
@@ -24,7 +25,8 @@ use crate::gather::Mask;
 /// A kind of operation, by number, and its mask.
 pub(super) type Event = (u32, Mask);
 
-/// Whether the ways through a region have the same events. Lanes that leave it for elsewhere do not come to its join.
+/// Whether all ways through the region have the same events. Lanes that leave the region by another
+/// way do not reach its join.
 pub(super) fn is_balanced(
     flow: &Flow<'_>,
     region: &Region,
@@ -33,7 +35,7 @@ pub(super) fn is_balanced(
     let mut blocks: Vec<(usize, Block)> =
         region.blocks.iter().filter_map(|&block| Some((flow.cfg.rpo_index(block)?, block))).collect();
     blocks.sort_unstable();
-    // Sequences are numbered. Each consists of an earlier sequence and one event more.
+    // Sequences are numbered. Each consists of an earlier sequence and one more event.
     let mut sequences: FxHashMap<(u32, Event), u32> = FxHashMap::default();
     let mut at_end: FxHashMap<Block, u32> = FxHashMap::from_iter([(region.anchor, 0)]);
     let mut at_start: FxHashMap<Block, u32> = FxHashMap::default();
@@ -47,7 +49,8 @@ pub(super) fn is_balanced(
         });
         at_end.insert(block, end);
     }
-    // All ways to a block, and those back to the head of a loop, bring the same.
+    // All ways to a block, including those back to the head of a loop, must bring the same
+    // sequence.
     let inside = blocks.iter().map(|&(_, block)| (block, at_start[&block]));
     let mut of_join = flow.cfg.preds(region.join).iter().filter_map(|way| at_end.get(way));
     let Some(&join) = of_join.next() else { return false };

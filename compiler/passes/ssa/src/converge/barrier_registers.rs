@@ -1,7 +1,8 @@
-//! The convergence barriers that a region may use: the part of the calling convention that `converge` decides.
+//! The convergence barriers that a region may use: the part of the calling convention that
+//! `converge` decides.
 //!
-//! Barriers B0 to B15 exist once for each warp, and a callee runs while its callers' regions are open. Each barrier
-//! therefore belongs to one kind of function.
+//! Barriers B0 to B15 exist once for each warp, and a callee runs while its callers' regions are
+//! open. Each barrier therefore belongs to one kind of function.
 
 use std::ops::Range;
 
@@ -10,17 +11,18 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::runtime;
 
-/// The convergence barriers that a callee keeps for its callers: a region in which a function is called has one of these,
-/// and a function that opens one of them saves it first.
+/// The convergence barriers that a callee preserves for its callers. A region that contains a call
+/// has one of these, and a function that opens one of them saves it first.
 pub const KEPT_BARRIERS: Range<u8> = 0..6;
-/// Those of runtime routines, which may be called anywhere.
+/// The convergence barriers of runtime routines, which may be called anywhere.
 const OF_ROUTINES: Range<u8> = 12..16;
 
-/// The convergence barriers that a region of a function may have, those that it should rather have first. `calls` says
-/// whether a device function is called in the region.
+/// The convergence barriers that a region of a function may have, the preferred ones first. `calls`
+/// says whether a device function is called in the region.
 ///
-/// Barriers that are open at a call must not be opened by the callee. So runtime routines have their own, and a barrier
-/// that is open at a call of a device function is one that the callee keeps. A kernel has nothing to keep.
+/// A callee must not open a barrier that is open at the call. So runtime routines have barriers of
+/// their own, and a barrier that is open at a call of a device function is one that the callee
+/// preserves. A kernel has nothing to preserve.
 pub fn convergence_barriers(func: &Function, calls: bool) -> SmallVec<[Range<u8>; 2]> {
     let end = if func.callees.is_empty() { OF_ROUTINES.end } else { OF_ROUTINES.start };
     match func.kind {

@@ -1,10 +1,12 @@
 //! Opens, closes and leaves the regions.
 //!
-//! `bssy` stands at the end of the anchor. All edges to the join lead through one new block with `bsync`. Every other edge
-//! out of a region leads through a block with `break`, except where threads only end.
+//! `bssy` is at the end of the anchor. All edges to the join go through one new block with `bsync`.
+//! Every other edge out of a region goes through a block with `break`, unless it leads to a block
+//! where threads only end.
 //!
-//! A region for which no barrier is left takes that of a region around it, and saves what the barrier holds. Both must be
-//! regions that no lane leaves by `break`: lanes that have the barrier in a register could not know of it.
+//! If no barrier is left for a region, it takes the barrier of a region around it and saves that
+//! barrier's value. Lanes must not leave either region by `break`, because a `break` would not
+//! change the saved value in the register.
 //!
 //! ```text
 //! anchor: …
@@ -30,20 +32,20 @@ use super::barrier_registers::{KEPT_BARRIERS, convergence_barriers};
 use super::region::Region;
 use crate::uniformity::is_exit;
 
-/// A region that has a barrier, by its number among them.
+/// Regions with a barrier, by number.
 type Held = SmallVec<[u32; 4]>;
 
 /// A region with its barrier.
 struct Assigned {
     region: Region,
     barrier: ConvergenceBarrier,
-    /// Whether a region around it has the same barrier, which is saved meanwhile.
+    /// Whether a region around it has the same barrier, which this region saves and restores.
     saves: bool,
-    /// Whether all its lanes come to the join or exit.
+    /// Whether all its lanes reach the join or exit.
     is_whole: bool,
 }
 
-/// Regions with their barriers, outer ones first. A region for which no barrier can be had is gone.
+/// Regions with their barriers, outer ones first. Regions that could get no barrier are left out.
 pub(super) struct Barriers {
     regions: Vec<Assigned>,
     /// The regions that hold each block, outer ones first.
@@ -53,7 +55,7 @@ pub(super) struct Barriers {
 }
 
 impl Barriers {
-    /// Gives regions barriers.
+    /// Assigns barriers to regions.
     pub(super) fn assign(func: &Function, regions: Vec<Region>) -> Barriers {
         let mut barriers =
             Barriers { regions: Vec::new(), holders: SecondaryMap::new(), opened: SecondaryMap::new() };
@@ -69,7 +71,8 @@ impl Barriers {
         barriers
     }
 
-    /// A barrier for a region inside those that have theirs, and whether it is one of theirs.
+    /// A barrier for a region inside regions with barriers, and whether it is the barrier of one of
+    /// them.
     fn barrier_for(
         &self,
         func: &Function,
@@ -86,8 +89,9 @@ impl Barriers {
         if !is_whole {
             return None;
         }
-        // The outermost region whose barrier no region inside it has taken, so that all take turns. Lanes come back to it
-        // from the inner region before they leave it, since it holds the join of the inner region.
+        // Take the barrier of the outermost region whose barrier no inner region has taken, so the
+        // barriers are used in turn. Lanes return to the outer region from the inner one before
+        // they leave it, since it contains the join of the inner region.
         let mut passed = 0u16;
         let mut lent = None;
         for &outer in open.iter().rev() {
@@ -105,7 +109,7 @@ impl Barriers {
         lent.map(|barrier| (barrier, true))
     }
 
-    /// Whether there are none.
+    /// Whether there are no regions.
     pub(super) fn is_empty(&self) -> bool {
         self.regions.is_empty()
     }
@@ -115,7 +119,7 @@ impl Barriers {
         self.holders[block].iter().chain(&self.opened[block]).copied().collect()
     }
 
-    /// Writes them into the function.
+    /// Inserts the regions into the function.
     pub(super) fn emit(&self, func: &mut Function) {
         let mut out = Writer {
             barriers: self,
@@ -147,7 +151,7 @@ impl Barriers {
         self.save(func);
     }
 
-    /// Lets a function that is called keep what its barriers hold for its callers.
+    /// Makes a called function preserve the barriers of its callers.
     fn save(&self, func: &mut Function) {
         if func.kind != FunctionKind::Device {
             return;
@@ -177,23 +181,25 @@ impl Barriers {
     }
 }
 
-/// What the regions become.
+/// The new blocks and instructions for the regions.
 struct Writer<'a> {
     barriers: &'a Barriers,
     /// The block with the `bsync` of each region.
     meets: BTreeMap<u32, Block>,
-    /// The blocks in which lanes leave regions, by these, inner ones first, and by the block that they go on to.
+    /// The blocks in which lanes leave regions, keyed by these regions (inner ones first) and the
+    /// block that the lanes go on to.
     breaks: BTreeMap<(Held, Block), Block>,
-    /// For each region the instruction that saves its barrier, if it takes that of a region around it.
+    /// For each region the instruction that saves its barrier, if it takes the barrier of a region
+    /// around it.
     saved: Vec<Option<Inst>>,
-    /// The block after the `bsync` of such a region, which gives the barrier back.
+    /// The block after the `bsync` of such a region, which restores the barrier.
     resumes: BTreeMap<u32, Block>,
     /// The new blocks to insert before each block.
     new: SecondaryMap<Block, Vec<Block>>,
 }
 
 impl Writer<'_> {
-    /// Leads the ways out of a block through what they close and leave.
+    /// Redirects the edges out of a block through the blocks that close or leave regions.
     fn edges(&mut self, func: &mut Function, block: Block) {
         let open = self.barriers.open_at_end(block);
         let Some(inst) = func.terminator(block).filter(|_| !open.is_empty()) else { return };
@@ -238,7 +244,7 @@ impl Writer<'_> {
         block
     }
 
-    /// A block in which lanes leave regions on their way to `to`, which is `target` or leads there.
+    /// A block in which lanes leave regions on their way to `to`, which is `target` or leads to it.
     fn leave(&mut self, func: &mut Function, left: Held, to: Block, target: Block) -> Block {
         if let Some(&known) = self.breaks.get(&(left.clone(), to)) {
             return known;
@@ -254,7 +260,7 @@ impl Writer<'_> {
         block
     }
 
-    /// Gives back the barrier that a region took from one around it.
+    /// Restores the barrier that a region took from a region around it.
     fn restore(&self, func: &Function, number: u32) -> Option<InstData> {
         let save = self.saved[number as usize]?;
         let barrier = self.barriers.regions[number as usize].barrier;
@@ -274,14 +280,15 @@ impl Writer<'_> {
     }
 }
 
-/// Whether all lanes of a region come to its join or exit.
+/// Whether all lanes of a region reach its join or exit.
 fn is_whole(func: &Function, region: &Region) -> bool {
     let stays =
         |edge: &BlockCall| edge.block == region.join || region.holds(edge.block) || is_exit(func, edge.block);
     region.blocks.iter().chain([&region.anchor]).all(|&block| func.edges(block).iter().all(stays))
 }
 
-/// The instruction that saves the barrier of a region for one around it, if it must.
+/// The instruction that saves the barrier that a region takes from a region around it, if it does
+/// so.
 fn save_for(func: &mut Function, assigned: &Assigned) -> Option<Inst> {
     assigned.saves.then(|| func.make_inst(plain(Op::SaveBarrier(assigned.barrier))))
 }

@@ -1,8 +1,9 @@
-//! Brackets divergent regions with BSSY and BSYNC, so that lanes that part meet again.
+//! Brackets divergent regions with BSSY and BSYNC, so that lanes reconverge after they diverge.
 //!
-//! In goes a legal function, out comes one in which lanes that part at a divergent branch, leave a loop in different
-//! iterations, or return apart from a call meet again where that pays and is safe. Lanes that leave a region another
-//! way break its barrier; lanes that exit need not.
+//! In: a legal function. Out: a function in which lanes reconverge where that pays and is safe:
+//! lanes that diverge at a branch, that leave a loop in different iterations, or that return from a
+//! call one by one. Lanes that leave a region another way break its barrier; lanes that exit need
+//! not.
 //!
 //! ```text
 //! block0: …                               block0: …
@@ -19,21 +20,23 @@
 //!                                         block2: …
 //! ```
 //!
-//! Whether lanes are together somewhere is never taken from here: [`together`](crate::together) proves it from the code that
-//! this pass leaves, and code that is not proved waits for lanes by itself ([`gather`](crate::gather)). So a region that is
-//! left out costs time and nothing else.
+//! Other passes never rely on this pass for where lanes are together: [`together`](crate::together)
+//! proves that from the resulting code, and code without a proof waits for lanes explicitly
+//! ([`gather`](crate::gather)). So a region that is left out only costs time.
 //!
-//! 1. [`returns`]: a device function gets one return; calls from which lanes may return apart end their blocks.
-//! 2. [`shape`]: loops get a block in front and one latch where regions need these.
-//! 3. [`region`]: the regions, each with a join where lanes meet and an anchor that dominates it; which of them are safe says
-//!    [`progress`].
-//! 4. [`emit`]: barriers, and the blocks with `bsync` and `break`. A function that is called saves those barriers of its callers
-//!    that it opens.
+//! 1. [`returns`]: a device function gets one return; calls from which lanes may return one by one
+//!    end their blocks.
+//! 2. [`shape`]: loops get a preheader and one latch if regions need them.
+//! 3. [`region`]: finds the regions. Each has a join where lanes meet and an anchor that dominates
+//!    the join; [`progress`] decides which of them are safe.
+//! 4. [`emit`]: inserts barriers, and the blocks with `bsync` and `break`. A called function saves
+//!    those barriers of its callers that it opens.
 //!
-//! Joins that are no post-dominators, and lanes that give up meeting there, are those of Collange, *Stack-less SIMT
-//! reconvergence at low cost* (2011), and of Damani et al., *Speculative reconvergence for improved SIMT efficiency* (CGO
-//! 2020); without speculation, as every join here lies on the way of lanes that have parted. Cost: the sum of the sizes of the
-//! regions. A bounded number of regions holds a block, and a budget bounds the search.
+//! Joins that are not post-dominators, and lanes that stop waiting to meet at them, come from
+//! Collange, *Stack-less SIMT reconvergence at low cost* (2011), and from Damani et al.,
+//! *Speculative reconvergence for improved SIMT efficiency* (CGO 2020). There is no speculation
+//! here, because every join lies on a way of the lanes that have diverged. Cost: the sum of the
+//! sizes of the regions. A block is in a bounded number of regions, and a budget limits the search.
 
 mod balance;
 mod barrier_registers;
@@ -52,22 +55,22 @@ use emit::Barriers;
 use progress::Progress;
 use region::Flow;
 
-/// What the pass leaves.
+/// The results of the pass.
 #[derive(Debug, Default)]
 pub struct Converged {
     /// Whether there are divergent regions.
     pub(crate) has_regions: bool,
-    /// The uniformity of the function, as [`Uniformity::compute_converged`] finds it, where it is known because no branch
-    /// diverges.
+    /// The uniformity of the function as [`Uniformity::compute_converged`] finds it, if it is known
+    /// because no branch diverges.
     pub uniformity: Option<Uniformity>,
 }
 
-/// Brackets the divergent regions of a function; whether there are any.
+/// Brackets the divergent regions of a function; returns whether there are any.
 pub fn converge(func: &mut Function) -> bool {
     converge_in(func, &mut Analyses::default()).has_regions
 }
 
-/// The same with cached analyses of the function's graph, which stay valid.
+/// Does the same with cached analyses of the function's graph, which stay valid.
 pub fn converge_in(func: &mut Function, known: &mut Analyses) -> Converged {
     if !may_part(func) {
         return Converged::default();
@@ -99,7 +102,7 @@ pub fn converge_in(func: &mut Function, known: &mut Analyses) -> Converged {
     Converged { has_regions: true, uniformity: None }
 }
 
-/// Whether a function has an operation at which a lane may wait for others, but for calls.
+/// Whether a function has an operation, other than a call, at which a lane may wait for others.
 pub fn has_waits(func: &Function) -> bool {
     let is_call = |inst: Inst| matches!(func.insts[inst].op, Op::Call { .. } | Op::CallIndirect(_));
     let mut insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
@@ -115,8 +118,9 @@ fn calls_device(func: &Function, inst: Inst) -> bool {
     }
 }
 
-/// Whether a block has two ways to go on, or calls what lanes may return from apart. Where threads only end, nobody is
-/// waited for.
+/// Whether lanes may diverge in the function: a block has two successors, or calls a function from
+/// which lanes may return one by one. Branches to blocks where threads only end do not count,
+/// because no lane waits for ended threads.
 fn may_part(func: &Function) -> bool {
     let goes_on = |edge: &&BlockCall| !is_exit(func, edge.block);
     func.layout.iter().any(|&block| {
@@ -253,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_with_a_divergent_exit_opens_in_front_of_it() {
+    fn a_region_opens_before_a_loop_with_a_divergent_exit() {
         let text = "func @f entry {\nblock0:\n    v0 = sreg.b32 tid.x\n    jump block1(v0)\nblock1(v1: b32):\n    \
             v2 = const.b32 0xffffffff\n    v3 = iadd.b32 v1, v2\n    v4 = const.b32 0x0\n    v5 = icmp.ne.b32 v3, v4\n    \
             brif v5, block1(v3), block2\nblock2:\n    fence.sc.cta\n    exit\n}\n";

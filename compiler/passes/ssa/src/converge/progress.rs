@@ -1,14 +1,16 @@
-//! Where a region would make lanes wait for each other forever.
+//! Decides whether a region could make lanes wait for each other forever.
 //!
-//! Lanes at the join of a region wait for those that are still in it. If one of these is at an operation that waits for
-//! lanes of a mask, and a lane at the join is among them, both wait forever, although PTX lets the lane at the join
-//! go on to where it ends, or to another operation of the kind. So a region may hold an operation that waits only if the mask
-//! names lanes that execute the operation in the region: it is a ballot of the condition under which they came, or was found
-//! out by `activemask`, `vote` or `match` in the region, in a block that is executed as often; or if all ways through the region
-//! [wait for the same](super::balance).
+//! Lanes at the join of a region wait for the lanes that are still in it. Suppose one of these is
+//! at an operation that waits for lanes of a mask, and a lane at the join belongs to that mask.
+//! Then both wait forever, although PTX lets the lane at the join continue to its end or to another
+//! operation of the kind. So a region may contain an operation that waits only in two cases. In the
+//! first case the mask names lanes that execute the operation in the region: it is a ballot of the
+//! condition under which they came, or `activemask`, `vote` or `match` computed it in the region,
+//! in a block that is executed equally often. In the second case all ways through the region [wait
+//! for the same operations](super::balance).
 //!
-//! A CTA barrier waits for all lanes of the warp that have not exited, also one that PTX calls aligned: some may go on from the join
-//! to where they exit.
+//! A CTA barrier, even an aligned one, waits for all lanes of the warp that have not exited: some
+//! lanes may go on from the join to their exit.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use cranelift_entity::SecondaryMap;
@@ -28,11 +30,11 @@ struct Site {
     kind: u32,
 }
 
-/// For whom an operation waits.
+/// The lanes that an operation waits for.
 enum Waits {
     /// The lanes of a mask.
     ForMask(Mask),
-    /// Any lane: a barrier, or a call of a function about which nothing better is known.
+    /// Any lane: a barrier, or a call of a function whose waits are unknown.
     ForAny,
 }
 
@@ -89,7 +91,7 @@ impl Progress {
         }
         let mut inside = region.blocks.iter().flat_map(|&block| &self.by_block[block]).filter(|&n| waits(n));
         let Some(first) = inside.next() else { return false };
-        // One mask for all lanes of the region.
+        // Whether an operation has one mask for all lanes of the region.
         let is_fixed = |number: &u32| match self.sites[*number as usize].waits {
             Waits::ForAny => false,
             Waits::ForMask(Mask::Lanes(_)) => true,
@@ -111,7 +113,7 @@ impl Progress {
         }
     }
 
-    /// Whether all lanes of a mask execute an operation in a region, before they leave it.
+    /// Whether all lanes of a mask execute an operation in a region before they leave it.
     fn is_own_mask(&self, flow: &Flow<'_>, region: &Region, site: &Site, mask: Value) -> bool {
         let func = flow.func;
         let ValueDef::Result(maker, _) = func.def(mask) else { return false };
@@ -122,7 +124,8 @@ impl Progress {
         }
         let Op::Vote(VoteMode::Ballot) = data.op else { return false };
         let ballot = data.args[0];
-        // The lanes that come by an edge on which the ballot's condition holds are the lanes of the mask.
+        // The lanes that come by an edge on which the ballot's condition holds are exactly the
+        // lanes of the mask.
         let mut block = site.block;
         while block != region.anchor {
             let Some(above) = flow.dominators.immediate(block) else { return false };
@@ -144,23 +147,23 @@ impl Progress {
     }
 }
 
-/// Whether a value is a parameter of a kernel, and so the same wherever it is read.
+/// Whether a value is a parameter of a kernel, and therefore the same everywhere.
 fn is_parameter(func: &Function, value: Value) -> bool {
     func.kind == FunctionKind::Entry
         && func.def_inst(value).is_some_and(|data| matches!(data.op, Op::Param { .. }))
 }
 
-/// Whether lanes may wait at an instruction for others.
+/// Whether lanes may wait for others at an instruction.
 pub(super) fn may_wait(func: &Function, inst: Inst) -> bool {
     waits(func, inst).is_some()
 }
 
-/// Whether an operation finds out which lanes there are.
+/// Whether an operation computes a set of present lanes.
 fn finds_lanes(op: &Op) -> bool {
     matches!(op, Op::ActiveMask | Op::Vote(VoteMode::Ballot) | Op::Match(_))
 }
 
-/// For whom an operation waits, if it may wait.
+/// The lanes that an operation waits for; `None` if it does not wait.
 fn waits(func: &Function, inst: Inst) -> Option<Waits> {
     let data = &func.insts[inst];
     match data.op {
@@ -197,7 +200,7 @@ fn waits(func: &Function, inst: Inst) -> Option<Waits> {
     }
 }
 
-/// The block of an instruction that dominates another block, and is not far above it.
+/// The block of an instruction, if it dominates another block and is not far above it.
 fn block_of(flow: &Flow<'_>, inst: Inst, below: Block) -> Option<Block> {
     const FARTHEST: usize = 64;
     let mut block = Some(below);
@@ -211,14 +214,14 @@ fn block_of(flow: &Flow<'_>, inst: Inst, below: Block) -> Option<Block> {
     None
 }
 
-/// Whether a condition that is `truth` means that `wanted` holds.
+/// Whether `wanted` must hold if a condition is `truth`.
 fn holds_on(func: &Function, condition: Value, truth: bool, wanted: Value) -> bool {
     let (condition, flipped) = without_not(func, condition);
     let (wanted, wanted_flipped) = without_not(func, wanted);
     condition == wanted && (truth != flipped) != wanted_flipped
 }
 
-/// A predicate without negations around it, and whether their number is odd.
+/// A predicate without the negations around it, and whether their number is odd.
 fn without_not(func: &Function, value: Value) -> (Value, bool) {
     match func.def_inst(value) {
         Some(data) if data.op == Op::Not => (data.args[0], true),

@@ -1,13 +1,14 @@
-//! The regions: where lanes that part meet again, and where they open what lets them.
+//! The regions: their joins, where diverged lanes meet again, and their anchors, where they open.
 //!
-//! In: the flow of control, and which branches diverge. Out: the regions that are worth a barrier, outer ones before
-//! those inside them.
+//! In: the control flow, and the divergent branches. Out: the regions that are worth a barrier,
+//! outer ones before those inside them.
 //!
-//! A region has a *join*, a block where paths of a divergent branch, iterations of a loop that lanes leave apart, or
-//! lanes after a call come together, and an *anchor*, which dominates the join. It holds the blocks between the two:
-//! those that lead to the join without passing the anchor again. Lanes may leave it anywhere else, for the join of an
-//! outer region, for the next iteration or for a return: they `break` its barrier on their way. So a join need not
-//! post-dominate the branch, as where an arm may leave the loop.
+//! A region has a *join* and an *anchor* that dominates the join. The join is a block where lanes
+//! come together: on paths from a divergent branch, from iterations of a loop that lanes leave one
+//! by one, or after a call. The region holds the blocks in between: those that lead to the join
+//! without passing the anchor again. Lanes may leave it anywhere else, for the join of an outer
+//! region, for the next iteration or for a return; on their way they `break` its barrier. So a join
+//! need not post-dominate the branch, for example if an arm may leave the loop.
 //!
 //! ```text
 //! while … {                       anchor of the loop's region: before it
@@ -15,10 +16,11 @@
 //! }                               join of the loop's region
 //! ```
 //!
-//! The anchor is the join's immediate dominator, but not inside a loop that the join is outside of: lanes leave a loop in
-//! different iterations, and each would open the barrier anew. Regions that hold a part of each other must nest: the one
-//! with the later join begins further out. A region is left out if no lanes come to its join apart, if the code at its
-//! join is not worth meeting for, or if [a lane might wait forever](super::progress).
+//! The anchor is the join's immediate dominator, unless that lies inside a loop that the join is
+//! outside of: lanes leave a loop in different iterations, and each would open the barrier again.
+//! Regions that overlap must nest: the one with the later join begins further out. A region is left
+//! out if no lanes reach its join separately, if the code at its join is not worth meeting for, or
+//! if [a lane might wait forever](super::progress).
 
 use std::cell::Cell;
 
@@ -36,11 +38,12 @@ use crate::uniformity::{Uniformity, is_exit, live_graph};
 /// A region of divergent control flow.
 #[derive(Clone, Debug)]
 pub(super) struct Region {
-    /// The region opens at the end of this block: after its instructions, or before the call that ends it.
+    /// The region opens at the end of this block: after its instructions, or before the call that
+    /// ends it.
     pub(super) anchor: Block,
     /// Whether it opens before the call that ends the anchor, and closes after that call.
     pub(super) around_call: bool,
-    /// Its lanes are together again at the start of this block.
+    /// The block at whose start the lanes are together again.
     pub(super) join: Block,
     /// The blocks in between, in a fixed order.
     pub(super) blocks: Vec<Block>,
@@ -62,7 +65,7 @@ impl Region {
     }
 }
 
-/// What is known of the flow of control.
+/// The analyses of the control flow.
 pub(super) struct Flow<'a> {
     pub(super) func: &'a Function,
     pub(super) uniformity: Uniformity,
@@ -70,9 +73,9 @@ pub(super) struct Flow<'a> {
     pub(super) dominators: &'a Dominators,
     pub(super) loops: &'a Loops,
     pub(super) postdominators: PostDominators,
-    /// The cycles with several ways in, which are no loops, by number; 0 for blocks in none.
+    /// The cycles with several entries, which are not loops, by number; 0 for blocks in none.
     tangles: SecondaryMap<Block, u32>,
-    /// How many edges may still be followed in the search for regions.
+    /// The number of edges that the search for regions may still follow.
     budget: Cell<usize>,
 }
 
@@ -89,29 +92,31 @@ impl<'a> Flow<'a> {
             postdominators,
             tangles: tangles(cfg, known.dominators(func), known.loops(func)),
             func,
-            // Code that people and compilers write takes a few steps for each edge. What is left out beyond that is slower,
-            // and no less right.
+            // Code from people and compilers takes a few steps for each edge. Beyond the budget
+            // regions are left out, which makes the code slower but not wrong.
             budget: Cell::new(64 * cfg.rpo().len() + (1 << 20)),
         }
     }
 
-    /// Whether lanes come apart at the end of a block, so that they may have to be brought together.
+    /// Whether lanes may diverge at the end of a block, so that they may need to be brought
+    /// together.
     pub(super) fn parts(&self, block: Block) -> bool {
         let ways = || self.cfg.succs(block).iter().filter(|&&way| !is_exit(self.func, way)).count();
         self.ends_in_call(block) || self.uniformity.is_divergent_branch(block) && ways() > 1
     }
 
-    /// Whether a block ends in a call from which lanes may return apart.
+    /// Whether a block ends in a call from which lanes may return one by one.
     pub(super) fn ends_in_call(&self, block: Block) -> bool {
         let insts = &self.func.blocks[block].insts;
         insts.len() > 1 && is_parting_call(self.func, insts[insts.len() - 2])
     }
 }
 
-/// So many regions at most may hold a block: those with barriers, and some that turn out to need none.
+/// The most regions that may hold a block: those with barriers, and some that turn out to need
+/// none.
 const MOST_AROUND: u32 = 48;
 
-/// At a join that some lanes pass by, fewer instructions than this are not worth meeting for.
+/// The fewest instructions that are worth meeting for at a join that some lanes bypass.
 const WORTH_MEETING: usize = 4;
 
 /// Finds the regions of a function, outer ones first.
@@ -125,7 +130,7 @@ pub(super) fn regions(flow: &Flow<'_>, progress: &Progress) -> Vec<Region> {
             joins.push((rank, usize::MAX - place, block));
         }
     }
-    // From outside in.
+    // From the outside inwards.
     joins.sort_unstable();
     let mut around: SecondaryMap<Block, u32> = SecondaryMap::new();
     let mut found: Vec<Region> = Vec::new();
@@ -148,7 +153,7 @@ pub(super) fn regions(flow: &Flow<'_>, progress: &Progress) -> Vec<Region> {
     nest(&search, found)
 }
 
-/// Where a region opens.
+/// The place where a region opens.
 #[derive(Clone, Copy)]
 struct Anchor {
     block: Block,
@@ -158,14 +163,15 @@ struct Anchor {
 struct Search<'a, 'b> {
     flow: &'a Flow<'b>,
     progress: &'a Progress,
-    /// The region of each join that has been looked at, if it may have one.
+    /// The regions of the joins that have been visited; `None` if a join can't have one.
     made: FxHashMap<Block, Option<Region>>,
-    /// Where the lanes that part at the end of a block meet, once it is known.
+    /// The block where lanes that diverge at the end of a block meet, once it is known.
     meets: SecondaryMap<Block, Option<Option<Block>>>,
 }
 
 impl Search<'_, '_> {
-    /// Where the region of a join opens, if lanes may come there by several ways or at several times.
+    /// The place where the region of a join opens, if lanes may reach the join by several ways or
+    /// at several times.
     fn anchor(&self, join: Block) -> Option<Anchor> {
         let flow = self.flow;
         if is_exit(flow.func, join) {
@@ -191,7 +197,8 @@ impl Search<'_, '_> {
         Some(Anchor { block, around_call: false })
     }
 
-    /// The nearest block at or above `anchor` that is in no loop without the join, and in which no call comes last.
+    /// The nearest block at or above `anchor` that is in no loop without the join and does not end
+    /// in a call.
     fn outside(&self, anchor: Block, join: Block) -> Option<Block> {
         let (loops, dominators) = (self.flow.loops, self.flow.dominators);
         let mut anchor = anchor;
@@ -213,7 +220,7 @@ impl Search<'_, '_> {
         (anchor != join).then_some(anchor)
     }
 
-    /// The region of a join, if it may have one.
+    /// The region of a join, if it can have one.
     fn region(&mut self, join: Block) -> Option<Region> {
         if let Some(made) = self.made.get(&join) {
             return made.clone();
@@ -237,7 +244,7 @@ impl Search<'_, '_> {
                 continue;
             }
             if block == join {
-                // A way leads from the join into the region.
+                // A path leads from the join into the region.
                 return None;
             }
             blocks.push(block);
@@ -255,8 +262,9 @@ impl Search<'_, '_> {
         is_wanted.then_some(region)
     }
 
-    /// Whether the code at the join is worth a barrier. Lanes that leave a loop, and those of a region that all of them stay
-    /// in, always meet. So do those at the end of an iteration, which would otherwise run all further iterations apart.
+    /// Whether the code at the join is worth a barrier. Lanes that leave a loop, and lanes of a
+    /// region that none of them leaves otherwise, always meet. So do lanes at the end of an
+    /// iteration, which would otherwise run all further iterations separately.
     fn is_worth_it(&self, region: &Region) -> bool {
         let flow = self.flow;
         let insts = &flow.func.blocks[region.join].insts;
@@ -281,14 +289,15 @@ impl Search<'_, '_> {
             || region.blocks.iter().copied().chain([region.anchor]).all(stays)
     }
 
-    /// Whether a block leads to the header of a loop around it and nowhere else.
+    /// Whether a block leads only to the header of a loop around it.
     fn is_latch(&self, block: Block) -> bool {
         let loops = self.flow.loops;
         let around = loops.innermost(block);
         around.is_some_and(|around| self.flow.cfg.succs(block) == [loops.header(around)])
     }
 
-    /// Whether lanes may come to the join of a region apart, so far as regions inside it do not bring them together.
+    /// Whether lanes may reach the join of a region separately even though regions inside it bring
+    /// lanes together.
     fn is_needed(&mut self, region: &Region) -> bool {
         if region.around_call {
             return true;
@@ -297,7 +306,7 @@ impl Search<'_, '_> {
         inside.any(|block| self.flow.parts(block) && self.meet(block).is_none_or(|meet| !region.holds(meet)))
     }
 
-    /// The first block after a block in which all lanes that part at its end meet in a region.
+    /// The first block after a block in which all lanes that diverge at its end meet in a region.
     fn meet(&mut self, block: Block) -> Option<Block> {
         if let Some(known) = self.meets[block] {
             return known;
@@ -314,7 +323,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// The cycles that are left without the edges that lead back to the headers of loops.
+/// The cycles that remain without the edges back to the headers of loops.
 fn tangles(cfg: &Cfg, dominators: &Dominators, loops: &Loops) -> SecondaryMap<Block, u32> {
     let mut tangles = SecondaryMap::new();
     if loops.irreducible_edges().is_empty() {
@@ -338,13 +347,13 @@ fn calls_device(func: &Function, block: Block) -> bool {
     func.blocks[block].insts.iter().any(|&inst| super::calls_device(func, inst))
 }
 
-/// How two regions relate if one holds the anchor of the other.
+/// The relation of two regions if one holds the anchor of the other.
 enum Nesting {
-    /// They can stay as they are.
+    /// Both can stay unchanged.
     Sound,
-    /// The inner one must begin where the outer one does, around it.
+    /// The inner region must be widened to begin where the outer one does, around it.
     Crossed,
-    /// They can't both be.
+    /// They can't both exist.
     Tangled,
 }
 
@@ -355,12 +364,13 @@ fn nesting(outer: &Region, inner: &Region) -> Nesting {
         _ if inner.join == outer.join => Nesting::Tangled,
         (true, true) => Nesting::Tangled,
         (false, true) => Nesting::Crossed,
-        // Inside, or lanes of either break the other one.
+        // The inner region is nested, or lanes of either region break the other one.
         _ => Nesting::Sound,
     }
 }
 
-/// Orders regions from outside in, moves those outwards that cross others, and leaves out those that can't be with others.
+/// Orders regions from the outside inwards, widens regions that cross others, and leaves out
+/// regions that can't be combined with others.
 fn nest(search: &Search<'_, '_>, mut regions: Vec<Region>) -> Vec<Region> {
     // Each round moves an anchor up the dominator tree; few functions need a second one.
     for _ in 0..8 {
@@ -379,7 +389,7 @@ fn nest(search: &Search<'_, '_>, mut regions: Vec<Region>) -> Vec<Region> {
             };
             let anchor = regions[crossed].anchor;
             let join = regions[inner].join;
-            // A region around a call begins at the call.
+            // A region around a call must begin at the call.
             let wider = if regions[crossed].around_call { None } else { search.outside(anchor, join) };
             if let Some(block) = wider
                 && let Some(region) = search.region_from(Anchor { block, around_call: false }, join)
@@ -411,7 +421,8 @@ fn nest(search: &Search<'_, '_>, mut regions: Vec<Region>) -> Vec<Region> {
     kept
 }
 
-/// Outer regions first: by the place of the anchor, and those of one anchor the other way round by that of the join.
+/// Sorts outer regions first: by the place of the anchor, and regions with the same anchor in
+/// reverse order of the join.
 fn sort(search: &Search<'_, '_>, regions: &mut [Region]) {
     let place = |block: Block| search.flow.cfg.rpo_index(block).unwrap_or(usize::MAX);
     regions.sort_by_key(|region| {
@@ -428,7 +439,7 @@ fn around(regions: &[Region]) -> SecondaryMap<Block, SmallVec<[u32; 4]>> {
     around
 }
 
-/// The regions that are open where one of them opens.
+/// The regions that are open at the point where one of them opens.
 fn enclosing(
     regions: &[Region],
     around: &SecondaryMap<Block, SmallVec<[u32; 4]>>,

@@ -1,19 +1,20 @@
 //! One return, and calls that end their blocks.
 //!
-//! A device function returns from one block, so that lanes which return from different places can meet there. A call
-//! from which lanes may return apart ends its block, so that a block is executed by lanes that are together, or is not.
+//! A device function returns from one block, so lanes that return from different places can meet
+//! there. A call from which lanes may return one by one ends its block, so lanes are either
+//! together or not in a whole block.
 
 use ptxc_ir::{Block, BlockCall, Function, Inst, InstData, Op, Type};
 
 use crate::together::is_parting_call;
 
-/// Brings the function into that form; whether it changed.
+/// Brings the function into that form; returns whether it changed.
 pub(super) fn cut(func: &mut Function) -> bool {
     let returns = one_return(func);
     cut_after_calls(func) || returns
 }
 
-/// Ends blocks after calls from which lanes may return apart; whether there is any.
+/// Ends blocks after calls from which lanes may return one by one; returns whether there are any.
 fn cut_after_calls(func: &mut Function) -> bool {
     let has_call = |&block: &Block| func.blocks[block].insts.iter().any(|&inst| is_parting_call(func, inst));
     if !func.layout.iter().any(has_call) {
@@ -44,7 +45,7 @@ fn cut_after_calls(func: &mut Function) -> bool {
     true
 }
 
-/// Lets a device function return from one block.
+/// Makes a device function return from one block.
 fn one_return(func: &mut Function) -> bool {
     let returns = |func: &Function, block: Block| {
         func.terminator(block).filter(|&inst| func.insts[inst].op == Op::Return)

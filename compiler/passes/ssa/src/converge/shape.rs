@@ -1,4 +1,5 @@
-//! Blocks that regions need: one before a loop that lanes leave apart, and one at the end of its iterations.
+//! Blocks that regions need: one before a loop that lanes leave in different iterations, and one at
+//! the end of its iterations.
 //!
 //! ```text
 //! block1: brif v1, block2, block9        block1: brif v1, block7, block9
@@ -22,9 +23,9 @@ pub(super) struct Front {
 
 /// The blocks that are missing.
 pub(super) fn missing(flow: &Flow<'_>) -> Vec<Front> {
-    // Loops in which lanes part, and loops in which such lanes do not meet again.
+    // Loops in which lanes diverge, and loops in which such lanes do not meet again.
     let (mut parted, mut left): (EntitySet<Loop>, EntitySet<Loop>) = Default::default();
-    // From a loop outwards, the last one of those that have been marked as left.
+    // For each loop, the outermost of the loops from it outwards that are marked as left.
     let mut outermost_left: SecondaryMap<Loop, Option<Loop>> = SecondaryMap::new();
     for &block in flow.cfg.rpo() {
         ptxc_interrupt::poll();

@@ -1,15 +1,16 @@
-//! Brings lanes together for what a mask of them does: `shfl.sync`, votes, matches, reductions, elections,
-//! `bar.warp.sync`, and barriers of the CTA and the cluster.
+//! Brings the lanes of a mask together for the operations that need them: `shfl.sync`, votes,
+//! matches, reductions, elections, `bar.warp.sync`, and barriers of the CTA and the cluster.
 //!
-//! In: a converged function, in which these operations wait for the lanes of their masks wherever they stand. Out: one
-//! in which the lanes that are there execute them, and wait explicitly for lanes that may be elsewhere.
+//! In: a converged function, in which each of these operations waits for the lanes of its mask
+//! wherever they are. Out: a function in which the present lanes execute the operations, with
+//! explicit waits for lanes that may be elsewhere.
 //!
 //! | block | operation | becomes |
 //! |---|---|---|
 //! | the warp runs together | all of them | itself, without its mask |
-//! | the same | `warpsync` | `warp_fence`: memory keeps its order, nobody waits |
-//! | it may not, sm_90 | one that [`pairs`] with no other | `warpsync` of its mask in front, once a block for a mask |
-//! | the same | one that pairs | the two ways below; lanes meet in a `WARPSYNC.COLLECTIVE` |
+//! | the same | `warpsync` | `warp_fence`: memory keeps its order, no lane waits |
+//! | it may not, sm_90 | an operation that does not [pair](pairs) | a `warpsync` of its mask before it, once for each block and mask |
+//! | the same | an operation that pairs | the two ways below; lanes meet in a `WARPSYNC.COLLECTIVE` |
 //! | it may not, before sm_90 | all of them | the two ways below; lanes meet in a routine that is called |
 //! | it may not | a barrier with `.aligned` | `warpsync` before it |
 //!
@@ -24,17 +25,19 @@
 //!                                           block9(v5: b32, v6: pred):
 //! ```
 //!
-//! Lanes may also be at such an operation of another function: the function names these kinds (`elsewhere`), and all
-//! of its operations of such a kind count as ones that pair.
+//! Lanes may also be at such an operation in another function. The function lists the kinds of
+//! these operations (`elsewhere`), and all of its own operations of such a kind count as paired.
 //!
-//! `brtogether` is `BRA.DIV`: it costs one instruction where nobody is elsewhere. It wants its mask in a uniform
-//! register, so that only constants are tested; for other masks the routine is called at once. The
-//! [routine](crate::runtime::warp) is one place for all operations of a kind, so that lanes meet from both arms of a
-//! branch. NVIDIA's compiler calls it before sm_90 even where no other place is, since a `WARPSYNC` there
-//! would wait for lanes at the same instruction only; so do we.
+//! `brtogether` is `BRA.DIV`: it costs one instruction if no lane is elsewhere. It needs its mask
+//! in a uniform register, so only constant masks are tested; for other masks the routine is called
+//! without a test. The [routine](crate::runtime::warp) is a single place for all operations of a
+//! kind, so lanes from both arms of a branch meet there. Before sm_90 NVIDIA's compiler calls it
+//! even if there is no other such operation, since a `WARPSYNC` would wait only for lanes at the
+//! same instruction; ptxc does the same.
 //!
-//! Where threads that run together may name different masks, votes, matches and reductions keep them: see
-//! `select/lane_groups.rs` of codegen. Linear, with one walk to rename the results of operations that were split.
+//! If threads that run together may name different masks, votes, matches and reductions keep their
+//! masks: see `select/lane_groups.rs` of codegen. Linear, with one walk to rename the results of
+//! split operations.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod pairs;
@@ -56,9 +59,9 @@ pub(crate) use pairs::equivalent_blocks;
 /// The lanes that an operation is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Mask {
-    /// These.
+    /// These lanes.
     Lanes(u32),
-    /// Those in a value.
+    /// The lanes in a value.
     Value(Value),
 }
 
@@ -66,12 +69,12 @@ impl Mask {
     const ALL: Mask = Mask::Lanes(u32::MAX);
 }
 
-/// An operation that waits for lanes which may be elsewhere.
+/// An operation that waits for lanes that may be elsewhere.
 struct Site {
     inst: Inst,
     block: Block,
     mask: Mask,
-    /// The name of the routine in which they can meet.
+    /// The name of the routine in which these lanes can meet.
     routine: String,
 }
 
@@ -80,28 +83,28 @@ pub fn has_collectives(arch: Arch) -> bool {
     arch.has(Feature::Collectives)
 }
 
-/// What the pass leaves.
+/// The results of the pass.
 #[derive(Debug)]
 pub struct Gathered {
     /// Whether the function changed.
     pub(crate) changed: bool,
-    /// The uniformity of the function, where it is known.
+    /// The uniformity of the function, if it is known.
     pub uniformity: Option<Uniformity>,
 }
 
-/// Makes the function say where lanes are waited for; whether it changed.
+/// Makes waits for lanes explicit; returns whether the function changed.
 pub fn gather(func: &mut Function, arch: Arch) -> bool {
     gather_in(func, arch, &mut Analyses::default(), None).changed
 }
 
-/// The same with cached analyses of the function's graph and uniformity, which stay valid.
+/// Does the same with cached analyses of the function's graph and uniformity, which stay valid.
 pub fn gather_in(
     func: &mut Function,
     arch: Arch,
     known: &mut Analyses,
     uniformity: Option<Uniformity>,
 ) -> Gathered {
-    // A routine of this kind is how lanes come together.
+    // In a routine of this kind the lanes are brought together by the routine itself.
     if func.kind == FunctionKind::Device && runtime::warp::is_warp_routine(&func.name) {
         return Gathered { changed: false, uniformity };
     }
@@ -110,8 +113,8 @@ pub fn gather_in(
     }
     let uniformity = uniformity.unwrap_or_else(|| Uniformity::compute_converged_in(func, known));
     let mut changed = false;
-    // Whether the uniformity still holds. An operation without its mask is as uniform as with it, unless
-    // the mask made its results divergent.
+    // Whether the uniformity is still valid. Without its mask an operation is as uniform as with
+    // it, unless the mask made its results divergent.
     let mut holds = true;
     let mut sites = Vec::new();
     for block in func.layout.clone() {
@@ -161,7 +164,7 @@ pub fn gather_in(
     Gathered { changed: true, uniformity: None }
 }
 
-/// Whether a function has an operation that waits for lanes wherever these are.
+/// Whether a function has an operation that waits for lanes wherever they are.
 pub fn has_sites(func: &Function) -> bool {
     let waits = |&inst: &Inst| mask_of(func, &func.insts[inst]).is_some();
     func.layout.iter().any(|&block| func.blocks[block].insts.iter().any(waits))
@@ -170,11 +173,12 @@ pub fn has_sites(func: &Function) -> bool {
 /// The lanes that an operation is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lanes {
-    /// Each lane by itself, or the lanes that execute it together.
+    /// Each lane separately, or the lanes that execute the operation together.
     Here,
-    /// The lanes of the mask that is this argument; without the argument those that execute it together.
+    /// The lanes of the mask in this argument; without the argument, the lanes that execute it
+    /// together.
     OfMask(usize),
-    /// All lanes of the warp: it is a barrier of the CTA or the cluster.
+    /// All lanes of the warp: the operation is a barrier of the CTA or the cluster.
     Warp,
 }
 
@@ -206,12 +210,13 @@ pub(crate) fn lanes_of(op: &Op) -> Lanes {
     }
 }
 
-/// Whether an operation is a barrier of the CTA or the cluster, which all of the warp arrives at and has no mask.
+/// Whether an operation is a barrier of the CTA or the cluster. All lanes of the warp arrive at it,
+/// and it has no mask.
 fn is_barrier(op: Op) -> bool {
     lanes_of(&op) == Lanes::Warp
 }
 
-/// The lanes that an operation waits for; `None` if it waits for nobody.
+/// The lanes that an operation waits for; `None` if it does not wait.
 pub(crate) fn mask_of(func: &Function, data: &InstData) -> Option<Mask> {
     if is_barrier(data.op) {
         return Some(Mask::ALL);
@@ -220,7 +225,7 @@ pub(crate) fn mask_of(func: &Function, data: &InstData) -> Option<Mask> {
     Some(func.constant(value).map_or(Mask::Value(value), |bits| Mask::Lanes(bits as u32)))
 }
 
-/// The argument that says which lanes an operation is for, if it has one.
+/// The argument with the mask of an operation, if it has one.
 pub(crate) fn mask_argument(data: &InstData) -> Option<Value> {
     match lanes_of(&data.op) {
         Lanes::OfMask(at) => data.args.get(at).copied(),
@@ -228,7 +233,8 @@ pub(crate) fn mask_argument(data: &InstData) -> Option<Value> {
     }
 }
 
-/// The name of the routine for an operation. It contains the name and count of a CTA barrier if both are known.
+/// The name of the routine for an operation. It contains the name and count of a CTA barrier if
+/// both are known.
 pub(crate) fn routine_for(func: &Function, inst: Inst) -> String {
     let data = &func.insts[inst];
     let numbers = if let Op::Barrier { kind, packed: false, .. } = data.op {
@@ -240,7 +246,7 @@ pub(crate) fn routine_for(func: &Function, inst: Inst) -> String {
     runtime::warp::routine_name(data, numbers.as_deref()).unwrap_or_default()
 }
 
-/// Whether the warp executes an operation together by the programmer's word.
+/// Whether the programmer promises that the warp executes an operation together.
 fn is_aligned(op: Op) -> bool {
     matches!(
         op,
@@ -250,8 +256,8 @@ fn is_aligned(op: Op) -> bool {
     )
 }
 
-/// The kinds of a function's operations that wait for lanes, and of how many places each is: what says whether lanes
-/// may have to meet in different functions.
+/// The kinds of a function's operations that wait for lanes, with the number of places of each.
+/// They decide whether lanes may have to meet in different functions.
 pub fn kinds(func: &Function) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for &inst in func.layout.iter().flat_map(|&block| &func.blocks[block].insts) {
@@ -266,14 +272,14 @@ pub fn kinds(func: &Function) -> BTreeMap<String, usize> {
     found
 }
 
-/// Whether operations of this kind may be executed in other functions meanwhile.
+/// Whether lanes may meanwhile execute operations of this kind in other functions.
 fn is_elsewhere(func: &Function, inst: Inst) -> bool {
     !func.elsewhere.is_empty()
         && runtime::warp::kind(&func.insts[inst]).is_some_and(|kind| func.elsewhere.contains(&kind))
 }
 
-/// The operations for which lanes meet in a routine. Barriers with known numbers may be the same as others of their kind, and share one
-/// routine.
+/// The operations whose lanes meet in a routine. Barriers with known numbers may equal others of
+/// their kind and share a routine.
 fn meeting(func: &Function, sites: &mut [Site], arch: Arch) -> EntitySet<Inst> {
     let mut open: BTreeMap<&'static str, bool> = BTreeMap::new();
     let kind_of = |site: &Site| {
@@ -306,7 +312,8 @@ fn meeting(func: &Function, sites: &mut [Site], arch: Arch) -> EntitySet<Inst> {
     meet
 }
 
-/// An operation that is executed by all of the warp: nobody is waited for. Whether it changed.
+/// Handles an operation that the whole warp executes, so that it need not wait; returns whether it
+/// changed.
 fn stays(func: &mut Function, inst: Inst, arch: Arch, uniformity: &Uniformity) -> bool {
     let data = func.insts[inst].clone();
     if is_barrier(data.op) {
@@ -324,14 +331,15 @@ fn stays(func: &mut Function, inst: Inst, arch: Arch, uniformity: &Uniformity) -
     true
 }
 
-/// Whether the result depends on the mask even if its lanes are together: where others may be there as well.
+/// Whether the result depends on the mask even if the mask's lanes are together: other lanes may be
+/// there as well.
 fn keeps_mask(func: &Function, data: &InstData, arch: Arch, uniformity: &Uniformity) -> bool {
     if !matches!(data.op, Op::Vote(_) | Op::Match(_) | Op::Redux(_)) {
         return false;
     }
     match data.args.get(1) {
         Some(&mask) => match func.constant(mask) {
-            // `BRA.DIV` there tells of all the warp or nothing.
+            // `BRA.DIV` on such architectures only tests whether the whole warp is together.
             Some(bits) => !arch.has(Feature::MaskedDivergenceTest) && bits as u32 != u32::MAX,
             None => !uniformity.is_uniform(mask),
         },
@@ -339,16 +347,16 @@ fn keeps_mask(func: &Function, data: &InstData, arch: Arch, uniformity: &Uniform
     }
 }
 
-/// Rewrites blocks with operations that wait.
+/// Rewrites blocks that contain operations that wait.
 struct Splitter<'a> {
     func: &'a mut Function,
     arch: Arch,
     uniformity: &'a Uniformity,
-    /// What anything reads.
+    /// The values that are read.
     used: EntitySet<Value>,
-    /// What stands for the results of operations that are gone.
+    /// The values that replace the results of removed operations.
     names: BTreeMap<Value, Value>,
-    /// For each block that was split the new ones, in order.
+    /// For each split block the new blocks, in order.
     after: SecondaryMap<Block, Vec<Block>>,
 }
 
@@ -358,7 +366,7 @@ impl Splitter<'_> {
         let mut rest: std::collections::VecDeque<Inst> =
             std::mem::take(&mut self.func.blocks[block].insts).into();
         let mut current = block;
-        // The mask that this block has brought together and not parted since.
+        // The mask whose lanes this block has brought together, while they have not diverged since.
         let mut together = None;
         for site in sites {
             while let Some(inst) = rest.pop_front().filter(|&inst| inst != site.inst) {
@@ -405,15 +413,15 @@ impl Splitter<'_> {
         }
     }
 
-    /// Ends a block with the two ways of an operation; the new blocks, the one after them last. None where only one
-    /// way is open.
+    /// Ends a block with the two ways of an operation; returns the new blocks, with the block after
+    /// both ways last. `None` if only one way is possible.
     fn meet(&mut self, block: Block, site: &Site) -> Option<[Block; 3]> {
         let data = self.func.insts[site.inst].clone();
         let results: SmallVec<[Value; 2]> = SmallVec::from_slice(self.func.results(site.inst));
         let used: SmallVec<[bool; 2]> = results.iter().map(|&result| self.used.contains(result)).collect();
         let callee = self.func.callee(&runtime::callee(&site.routine));
         let takes = self.func.callees[callee].params.len();
-        // Numbers in the routine's name come first, and are no arguments.
+        // Numbers that are part of the routine's name come first and are not arguments.
         let args: SmallVec<[Value; 4]> = SmallVec::from_slice(&data.args[data.args.len() - takes..]);
         let call = InstData::new(Op::Call { callee, pure: false }, Type::B32, &args).at(data.loc);
         if !self.can_test(site.mask) {
@@ -454,8 +462,8 @@ impl Splitter<'_> {
         self.func.append(from, jump);
     }
 
-    /// Whether an instruction tells if the lanes of a mask are together: it takes the mask in a uniform register, of
-    /// which functions that are called have none.
+    /// Whether an instruction can test that the lanes of a mask are together. It takes the mask in
+    /// a uniform register, and called functions have no uniform registers.
     fn can_test(&self, mask: Mask) -> bool {
         match mask {
             Mask::Lanes(u32::MAX) if self.arch.has(Feature::UnmaskedDivergenceTest) => true,
@@ -466,7 +474,7 @@ impl Splitter<'_> {
     }
 }
 
-/// Those of an operation's results that anything reads.
+/// The results of an operation that are read.
 fn wanted(results: &[Value], used: &[bool]) -> Vec<Value> {
     results.iter().zip(used).filter(|(_, used)| **used).map(|(&result, _)| result).collect()
 }

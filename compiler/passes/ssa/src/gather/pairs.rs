@@ -1,12 +1,14 @@
 //! Which operations may have to bring lanes together from different places.
 //!
-//! In: the operations of a function that wait for lanes while part of the warp may be elsewhere. Out: those whose lanes
-//! may wait for lanes that are at another operation of the same kind.
+//! In: the operations of a function that wait for lanes while part of the warp may be elsewhere.
+//! Out: those operations whose lanes may have to wait for lanes at another operation of the same
+//! kind.
 //!
-//! PTX lets a `shfl.sync` wait until all threads of its mask have executed one "with the same qualifiers" and the same
-//! mask, wherever it stands. So two of them pair if they have the same routine, if their masks may be equal, and if
-//! threads may be at one while others are at the other. The last is excluded for two in *control-equivalent* blocks,
-//! where a thread executes one as often as the other, if both have one and the same mask: then all threads
+//! PTX lets a `shfl.sync` wait until all threads of its mask have executed one "with the same
+//! qualifiers" and the same mask, wherever it is. So two of them pair if they have the same
+//! routine, if their masks may be equal, and if threads may be at one while others are at the
+//! other. The last condition fails for two operations with one and the same mask in
+//! *control-equivalent* blocks, where a thread executes one as often as the other: then all threads
 //! of the mask execute them in turn.
 //!
 //! ```text
@@ -16,8 +18,8 @@
 //! block2: jump block3                             jump block3
 //! ```
 //!
-//! A block is equivalent to its immediate dominator if it post-dominates that and both are in the same loops; the
-//! chain of such blocks is a class. Linear in the operations and blocks.
+//! A block is equivalent to its immediate dominator if it post-dominates the dominator and both are
+//! in the same loops; a chain of such blocks is a class. Linear in the operations and blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,8 +35,8 @@ use super::{Mask, Site};
 /// The operations that may have to wait for lanes at another one.
 pub(super) fn paired(func: &Function, sites: &[Site]) -> EntitySet<Inst> {
     let classes = equivalent_blocks(func);
-    // Of each routine the different places, a place being a class and a mask; how many of them have each mask that is
-    // known, and how many one that is not.
+    // For each routine the different places, where a place is a class and a mask. Then count the
+    // places with each known mask, and those with an unknown mask.
     let mut places: BTreeMap<&str, BTreeSet<(Block, Mask)>> = BTreeMap::new();
     for site in sites {
         places.entry(&site.routine).or_default().insert((classes[site.block], site.mask));
@@ -66,7 +68,7 @@ pub(super) fn paired(func: &Function, sites: &[Site]) -> EntitySet<Inst> {
     found
 }
 
-/// For each block the first of those that are executed exactly as often by every thread.
+/// For each block the first of the blocks that every thread executes exactly as often.
 pub(crate) fn equivalent_blocks(func: &Function) -> SecondaryMap<Block, Block> {
     let cfg = Cfg::compute(func);
     let dominators = Dominators::compute(&cfg);

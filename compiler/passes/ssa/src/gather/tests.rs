@@ -1,4 +1,4 @@
-//! What becomes of operations that wait for lanes, in forms that the lit tests don't show.
+//! The results for operations that wait for lanes, in forms that the lit tests don't show.
 
 use ptxc_ir::text::parse_function;
 use ptxc_ir::verify::{Level, verify};
@@ -22,7 +22,8 @@ fn arms(left: &str, right: &str, arch: Arch) -> String {
     func.to_string()
 }
 
-/// A function with a block that lanes come to by two ways and have not met at, with these operations, gathered and verified.
+/// A function with a block that lanes reach by two ways without having met, with these operations,
+/// gathered and verified.
 fn apart(operations: &str, arch: Arch) -> String {
     let text = format!(
         "func @f entry {{\n    param \"n\" 4 +0\nblock0:\n    v0 = sreg.b32 tid.x\n    v1 = const.b32 0x5\n    \
@@ -104,7 +105,8 @@ fn the_warp_is_one_at_the_barrier_of_the_cluster() {
 
 #[test]
 fn masks_that_are_one_value_for_all_are_not_tested_either() {
-    // A parameter is one mask for the warp, but `brtogether` has it in a register that a loop or an arm may not make.
+    // A parameter is one mask for the warp, but `brtogether` needs it in a uniform register, which
+    // a loop or an arm may be unable to set.
     for arch in [Arch::Sm75, Arch::Sm80, Arch::Sm90] {
         let text = arms(
             "    v10, v11 = shfl.idx v0, v6, v7, v4\n",

@@ -1,4 +1,4 @@
-//! The constant part of an address moves into the access.
+//! Moves the constant part of an address into the access.
 //!
 //! ```text
 //! v2 = const.b64 8
@@ -6,21 +6,23 @@
 //! v4 = load.b32.global v3 + 4      =>    v4 = load.b32.global v1 + 12
 //! ```
 //!
-//! For every address the rule knows a base and a constant distance from it, found in one walk: that of a
-//! sum follows from those of its terms. So a chain of additions costs no more than its length, and a
-//! 64-bit sum with a constant inside is turned inside out, which brings index and base together for
-//! [`wide_multiply_add`](super::wide_multiply_add()):
+//! For every address the rule finds a base and a constant distance from it, in one walk: the base
+//! and distance of a sum follow from those of its terms. So a chain of additions costs no more than
+//! its length. A 64-bit sum with a constant inside is rearranged, which brings index and base
+//! together for [`wide_multiply_add`](super::wide_multiply_add()):
 //!
 //! ```text
 //! v3 = iadd.b64 v1, 8              v5 = iadd.b64 v1, v2
 //! v4 = iadd.b64 v3, v2      =>     v4 = iadd.b64 v5, 8
 //! ```
 //!
-//! A 32-bit sum is turned inside out only if nothing but accesses uses it, since elsewhere the constant costs an addition. Arrays
-//! in one window that the same index walks then share one sum, and the scheduler sees that their accesses are disjoint.
+//! A 32-bit sum is rearranged only if only accesses use it, since elsewhere the constant costs an
+//! addition. Arrays in one window that the same index walks then share one sum, and the scheduler
+//! sees that their accesses are disjoint.
 //!
-//! An access of sm_75 to sm_90 holds a signed 24-bit offset; one to a constant bank a signed 16-bit one, a copy to shared
-//! memory a signed 12-bit one of what it reads.
+//! The offset of an access of sm_75 to sm_90 has 24 bits with sign. The offset of an access to a
+//! constant bank has 16 bits with sign, and so has the source of a copy to shared memory with 12
+//! bits.
 
 use std::ops::Range;
 
@@ -29,7 +31,7 @@ use ptxc_machine::Arch;
 
 use super::emitter::{Emitter, rewrite, use_counts};
 
-/// The offsets of what a copy to shared memory reads: 12 bits with sign.
+/// The offsets of the source of a copy to shared memory: 12 bits with sign.
 pub(super) const COPY_OFFSETS: Range<i64> = -(1 << 11)..1 << 11;
 
 /// `base + offset` in the arithmetic of the base's type.
@@ -59,14 +61,14 @@ pub fn address_offsets(func: &mut Function, _arch: Arch) -> bool {
                 }
                 changed
             }
-            // What is left of an extension where only the low word is wanted.
+            // The remainder of an extension if only the low word is wanted.
             Op::Bitcast if data.ty == Type::B32 && emitter.func.ty(data.args[0]) == Type::B32 => {
                 let result = emitter.func.result(inst);
                 places[result.as_u32() as usize] =
                     places.get(data.args[0].as_u32() as usize).copied().flatten();
                 false
             }
-            // A hint is about the access, wherever the constant part stands.
+            // A hint concerns the access, wherever the constant part is.
             Op::CacheHint => {
                 let at = place(&places, data.args[0]);
                 let (policy, result) = (data.args[1], emitter.func.result(inst));
@@ -112,7 +114,8 @@ pub fn address_offsets(func: &mut Function, _arch: Arch) -> bool {
     })
 }
 
-/// The values that are used, and only as addresses of accesses that have room for an offset, given how often each is used.
+/// The values that are used only as addresses of accesses with room for an offset, given the number
+/// of uses of each value.
 pub(crate) fn only_addresses(func: &Function, mut other_uses: Vec<u32>) -> Vec<bool> {
     let mut is_address = vec![false; other_uses.len()];
     for &block in &func.layout {
@@ -131,7 +134,7 @@ pub(crate) fn only_addresses(func: &Function, mut other_uses: Vec<u32>) -> Vec<b
     is_address
 }
 
-/// Where `a + b` is, and whether a new sum of two bases was made for it, as `may_turn` allows.
+/// The place of `a + b`, and whether a new sum of two bases was made for it, as `may_turn` allows.
 fn sum(
     emitter: &mut Emitter,
     places: &[Option<Place>],
@@ -159,7 +162,7 @@ fn sum(
     (Some(Place { base, offset }), true)
 }
 
-/// A value that no sum defines is its own base, as is one that the rule made.
+/// A value that no sum defines is its own base, and so is a value that the rule made.
 fn place(places: &[Option<Place>], value: Value) -> Place {
     places.get(value.as_u32() as usize).copied().flatten().unwrap_or(Place { base: value, offset: 0 })
 }
@@ -220,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_inside_a_sum_comes_out() {
+    fn a_constant_inside_a_sum_moves_out() {
         let mut b = Build::new();
         let base = b.value(Op::Param { offset: 0 }, Type::B64, &[]);
         let index = b.value(Op::Param { offset: 8 }, Type::B64, &[]);

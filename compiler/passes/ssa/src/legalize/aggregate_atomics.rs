@@ -1,5 +1,6 @@
-//! Integer updates of one address by a warp become one update by one of its threads: all of them with `--aggregate-atomics`, and
-//! by default those that would be [loops](super::atomic_loops), whose lanes would take turns.
+//! Turns integer updates of one address by a warp into one update by one of its threads: all such
+//! updates with `--aggregate-atomics`, and by default those that would be
+//! [loops](super::atomic_loops), in which lanes take turns.
 //!
 //! ```text
 //! red.add.global… [v1], v2          v3 = activemask
@@ -15,8 +16,8 @@
 //!                               block2:
 //! ```
 //!
-//! The lanes that lead, count and add up are those that execute this together, whichever these are, so that it is right
-//! where the warp is divergent, too. Which updates:
+//! The lanes that lead, count and add up are the lanes that execute this together, so the result is
+//! also right in a divergent warp. These updates are aggregated:
 //!
 //! | update | operand the same in all lanes | another one for each lane |
 //! |---|---|---|
@@ -24,13 +25,15 @@
 //! | `red.xor` | 32 and 64 bits: if that number is odd | `redux`; of 64 bits two |
 //! | `red.and .or` | 32 and 64 bits: once | `redux`; of 64 bits two |
 //! | `red.min .max` | 32 and 64 bits: once | 32 bits: `redux` |
-//! | `atom.add`, 32 bits | what the leader got, and the operand times the number of lanes below | – |
+//! | `atom.add`, 32 bits | the leader's result, plus the operand times the number of lanes below | – |
 //!
-//! `redux` needs sm_80, and a block that the warp executes together: elsewhere its result has no uniform register to be in,
-//! and each lane's own update costs less than a loop. `inc` and `dec` wrap where their operand says, and what lies
-//! between is seen by `atom`; both stay, as do floats, whose sums depend on the order. Only relaxed updates are aggregated:
-//! a thread's own release or acquire is its own. What other threads can see is what they would see if the lanes' updates came
-//! one directly behind the other, which they may. Linear, and the divergence analysis.
+//! `redux` needs sm_80 and a block that the warp executes together: elsewhere its result has no
+//! uniform register, and each lane's own update costs less than a loop. `inc` and `dec` wrap at
+//! their operand, and `atom` would return the values in between, so both stay. Floats stay as well,
+//! because their sums depend on the order. Only relaxed updates are aggregated, because each
+//! thread's release or acquire concerns that thread. Other threads see the same memory as if the
+//! updates of the lanes came directly one after the other, which is allowed. Linear, plus the
+//! divergence analysis.
 
 use ptxc_ir::{
     Access, AtomicOp, Block, Function, Inst, IntCond, Op, Order, ReduxOp, ShflMode, SpecialReg, Type, Value,
@@ -41,12 +44,12 @@ use super::atomic_loops::needs_loop;
 use super::emitter::{Emitter, rewrite};
 use crate::uniformity::Uniformity;
 
-/// Which updates are aggregated.
+/// The updates to aggregate.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
-    /// All that can be.
+    /// All updates that can be aggregated.
     All,
-    /// Those that would be loops, in blocks that the warp executes together.
+    /// Updates that would be loops, in blocks that the warp executes together.
     Loops,
 }
 
@@ -55,7 +58,8 @@ pub fn aggregate_atomics(func: &mut Function, arch: Arch) -> bool {
     aggregate_some(func, arch, Which::All)
 }
 
-/// Aggregates those of them for which lanes would take turns in a loop, in blocks that the warp executes together.
+/// Aggregates those updates for which lanes would take turns in a loop, in blocks that the warp
+/// executes together.
 pub fn aggregate_loops(func: &mut Function, arch: Arch) -> bool {
     aggregate_some(func, arch, Which::Loops)
 }
@@ -72,7 +76,7 @@ fn aggregate_some(func: &mut Function, arch: Arch, which: Which) -> bool {
     let mut from = None;
     rewrite(func, |emitter, inst| {
         let found = is_candidate(emitter.func, inst);
-        // Later parts of a block that was cut are executed by the same lanes as the first.
+        // The lanes that execute the first part of a split block also execute the later parts.
         let block: Block = *match &mut from {
             Some((start, last)) if *last == emitter.block => start,
             place => &mut place.insert((emitter.block, emitter.block)).0,
@@ -88,7 +92,7 @@ fn aggregate_some(func: &mut Function, arch: Arch, which: Which) -> bool {
     })
 }
 
-/// A relaxed update of a word or two.
+/// A relaxed update of one or two words.
 fn update(func: &Function, inst: Inst) -> Option<(AtomicOp, Access)> {
     let data = &func.insts[inst];
     let (Op::Atomic { op, access } | Op::Red { op, access }) = data.op else { return None };
@@ -96,7 +100,8 @@ fn update(func: &Function, inst: Inst) -> Option<(AtomicOp, Access)> {
     fits.then_some((op, access))
 }
 
-/// The update by one lane, if there is one; `reduces` says whether operands that differ can be reduced.
+/// The update by one lane, if it can be aggregated; `reduces` says whether operands that differ can
+/// be reduced.
 fn aggregate(
     emitter: &mut Emitter,
     inst: Inst,
@@ -169,17 +174,18 @@ fn aggregate(
     true
 }
 
-/// Whether the update of a pair of words can be made of such of words.
+/// Whether the update of a pair of words can be made from updates of words.
 fn is_by_words(op: AtomicOp) -> bool {
     matches!(op, AtomicOp::Add | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor)
 }
 
-/// What the lanes have together. They are those that have been found here, wherever they are by then.
+/// The combined operands of the lanes. The set of lanes was computed here, wherever they are by
+/// then.
 fn reduced(emitter: &mut Emitter, redux: ReduxOp, operand: Value, lanes: Value) -> Value {
     emitter.value(Op::Redux(redux), Type::B32, &[operand, lanes])
 }
 
-/// The same of 64 bits, for what is [by words](is_by_words).
+/// Does the same for 64 bits, for operations that are [by words](is_by_words).
 fn reduced_pair(emitter: &mut Emitter, redux: ReduxOp, operand: Value, lanes: Value) -> Value {
     let (low, high) = emitter.pair(Op::Unpack, Type::B64, &[operand]);
     let high = reduced(emitter, redux, high, lanes);

@@ -1,4 +1,4 @@
-//! Atomic updates that no instruction does become loops around compare-and-swap.
+//! Turns atomic updates without an instruction into loops around compare-and-swap.
 //!
 //! ```text
 //!                                                   jump block1
@@ -11,13 +11,15 @@
 //!                                                block2:                          // v3 is v4
 //! ```
 //!
-//! Shared memory lacks every operation on 64 bits but exchange and compare-and-swap, and floats; global memory lacks
-//! some on pairs of halves: see `native_atomics`. Values are compared as bits, so that a NaN in memory ends the loop,
-//! too. A read that another thread's update makes stale costs one more turn. An extreme that is there already is not
-//! written again.
+//! Shared memory lacks every operation on 64 bits except for exchange and compare-and-swap, and all
+//! operations on floats. Global memory lacks some operations on pairs of halves: see
+//! `native_atomics`. Values are compared as bits, so a NaN in memory also ends the loop. A read
+//! that another thread's update makes stale costs one more iteration. A minimum or maximum that is
+//! already in memory is not written again.
 //!
-//! The compare-and-swap that says whether it stored (`atomic.cast`) is one of shared and of generic memory: `ATOMG` has
-//! no such form on any architecture, as nvdisasm reads it. In global memory the loop goes on with what it found instead:
+//! The compare-and-swap that reports whether it stored (`atomic.cast`) exists for shared and
+//! generic memory: `ATOMG` has no such form on any architecture, according to nvdisasm. In global
+//! memory the loop continues with the value that it found instead:
 //!
 //! ```text
 //! block1(v4: b32):                                   // the word as last seen
@@ -27,8 +29,8 @@
 //!     brif v7, block2, block1(v6)
 //! ```
 //!
-//! Single halves have no instruction in any memory. Both halves of the word around them are computed, and `prmt` keeps
-//! the other one:
+//! Single halves have no instruction in any memory. The loop computes both halves of the word
+//! around them, and `prmt` keeps the other half unchanged:
 //!
 //! ```text
 //! block1(v4: b32):                                   // the word as last seen
@@ -39,13 +41,14 @@
 //!     brif v8, block2, block1(v7)
 //! ```
 //!
-//! A compare-and-swap of 16 bits puts the half that it expects and the new one into the word; what it finds counts
-//! unless the other half has changed in between.
+//! A compare-and-swap of 16 bits inserts the expected half and the new half into the word. The
+//! value that it finds is its result unless the other half has changed in between.
 //!
-//! A loop that goes on with the word that its swap found needs no fresh word to begin with: a stale one costs one more turn.
-//! So that load is weak and may hit the first-level cache. A loop that loads in each turn needs the relaxed load.
+//! A loop that continues with the word that its swap found needs no fresh word at the start: a
+//! stale word costs one more iteration. So that load is weak and may hit the first-level cache. A
+//! loop that loads in each iteration needs the relaxed load.
 //!
-//! Each loop cuts its block in two. Linear in the function.
+//! Each loop splits its block in two. Linear in the function.
 
 use ptxc_ir::op::BytePick;
 use ptxc_ir::{
@@ -57,7 +60,7 @@ use ptxc_machine::Arch;
 use super::emitter::{Emitter, rewrite};
 use super::native_atomics::{in_global, in_shared};
 
-/// Makes loops of the atomic updates that the target lacks.
+/// Turns the atomic updates that the target lacks into loops.
 pub fn atomic_loops(func: &mut Function, arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let Some((op, access)) = needs_loop(emitter.func, inst, arch) else { return false };
@@ -83,7 +86,8 @@ pub(super) fn needs_loop(func: &Function, inst: Inst, arch: Arch) -> Option<(Ato
     let data = &func.insts[inst];
     let (Op::Atomic { op, access } | Op::Red { op, access }) = data.op else { return None };
     let native = match access.space {
-        // What some memory behind a generic address lacks is no longer there, but for vectors, which are global.
+        // Trials at generic addresses were inserted before, so a remaining generic update has a
+        // loop only if global memory lacks it; vectors are global.
         Space::Global | Space::Generic => in_global(op, data.ty, arch),
         _ => in_shared(op, data.ty, arch),
     };
@@ -91,10 +95,10 @@ pub(super) fn needs_loop(func: &Function, inst: Inst, arch: Arch) -> Option<(Ato
     (!native && access.lanes == 1 && data.ty.bits() <= 64).then_some((op, access))
 }
 
-/// The loop of an update of a whole word or two; gives the old content.
+/// The loop of an update of one or two whole words; returns the old content.
 fn update_word(e: &mut Emitter, op: AtomicOp, access: Access, ty: Type, args: &[Value]) -> Value {
     let word = ty.as_int();
-    let [turn, behind] = [e.block(), e.block()];
+    let [turn, after] = [e.block(), e.block()];
     e.end(Op::Jump, &[], &[BlockCall::new(turn, &[])]);
     e.go_on(turn);
     let seen = e.value(Op::Load(access), word, &[args[0]]);
@@ -107,22 +111,22 @@ fn update_word(e: &mut Emitter, op: AtomicOp, access: Access, ty: Type, args: &[
         e.end(
             Op::Branch { uni: false },
             &[settled],
-            &[BlockCall::new(behind, &[]), BlockCall::new(store, &[])],
+            &[BlockCall::new(after, &[]), BlockCall::new(store, &[])],
         );
         e.go_on(store);
     }
     let stored = e.value(Op::Atomic { op: AtomicOp::Cast, access }, word, &[args[0], seen, new]);
     let one = e.constant(word, 1);
     let done = e.value(Op::Icmp(IntCond::Eq), word, &[stored, one]);
-    e.end(Op::Branch { uni: false }, &[done], &[BlockCall::new(behind, &[]), BlockCall::new(turn, &[])]);
-    e.go_on(behind);
+    e.end(Op::Branch { uni: false }, &[done], &[BlockCall::new(after, &[]), BlockCall::new(turn, &[])]);
+    e.go_on(after);
     old
 }
 
-/// The same in global memory, where a swap gives what it found.
+/// Does the same in global memory, where a swap returns the value that it found.
 fn update_global_word(e: &mut Emitter, op: AtomicOp, access: Access, ty: Type, args: &[Value]) -> Value {
     let word = ty.as_int();
-    let [turn, behind] = [e.block(), e.block()];
+    let [turn, after] = [e.block(), e.block()];
     let first = e.value(Op::Load(guess(access)), word, &[args[0]]);
     let seen = e.func.add_block_param(turn, word);
     e.end(Op::Jump, &[], &[BlockCall::new(turn, &[first])]);
@@ -132,8 +136,8 @@ fn update_global_word(e: &mut Emitter, op: AtomicOp, access: Access, ty: Type, a
     let new = cast(e, new, word);
     let found = e.value(Op::Atomic { op: AtomicOp::Cas, access }, word, &[args[0], seen, new]);
     let done = e.value(Op::Icmp(IntCond::Eq), word, &[found, seen]);
-    e.end(Op::Branch { uni: false }, &[done], &[BlockCall::new(behind, &[]), BlockCall::new(turn, &[found])]);
-    e.go_on(behind);
+    e.end(Op::Branch { uni: false }, &[done], &[BlockCall::new(after, &[]), BlockCall::new(turn, &[found])]);
+    e.go_on(after);
     old
 }
 
@@ -146,7 +150,7 @@ fn guess(access: Access) -> Access {
 struct Around {
     address: Value,
     access: Access,
-    /// Which half it is: 0 for the low one, else 2.
+    /// The half: 0 for the low half, 2 for the high half.
     upper: Value,
 }
 
@@ -166,7 +170,7 @@ fn around(e: &mut Emitter, access: Access, address: Value) -> Around {
 }
 
 impl Around {
-    /// One number for the low half and another one for the high half.
+    /// One number for the low half and another for the high half.
     fn choose(&self, e: &mut Emitter, low: u64, high: u64) -> Value {
         let zero = e.constant(Type::B32, 0);
         let is_low = e.value(Op::Icmp(IntCond::Eq), Type::B32, &[self.upper, zero]);
@@ -174,7 +178,7 @@ impl Around {
         e.value(Op::Select, Type::B32, &[is_low, low, high])
     }
 
-    /// Begins the loop: the block that is gone back to and the word as last seen.
+    /// Begins the loop; returns its header and the word as last seen.
     fn begin(&self, e: &mut Emitter) -> (Block, Value) {
         let seen = e.value(Op::Load(guess(self.access)), Type::B32, &[self.address]);
         let turn = e.block();
@@ -193,7 +197,8 @@ impl Around {
         )
     }
 
-    /// Ends the loop where two words are the same, else goes back with what was found; gives the half of a word.
+    /// Ends the loop if two words are equal, and otherwise goes back with the word that was found;
+    /// returns the half of a word.
     fn finish(
         &self,
         e: &mut Emitter,
@@ -203,14 +208,14 @@ impl Around {
         word: Value,
         ty: Type,
     ) -> Value {
-        let behind = e.block();
+        let after = e.block();
         let done = e.value(Op::Icmp(IntCond::Eq), Type::B32, &same);
         e.end(
             Op::Branch { uni: false },
             &[done],
-            &[BlockCall::new(behind, &[]), BlockCall::new(turn, &[found])],
+            &[BlockCall::new(after, &[]), BlockCall::new(turn, &[found])],
         );
-        e.go_on(behind);
+        e.go_on(after);
         let three = e.constant(Type::B32, 3);
         let shift = e.value(Op::Shl, Type::B32, &[self.upper, three]);
         let low = e.value(Op::Shr, Type::B32, &[word, shift]);
@@ -219,7 +224,7 @@ impl Around {
     }
 }
 
-/// The loop of an update of a half; gives its old content.
+/// The loop of an update of a half; returns its old content.
 fn update_half(e: &mut Emitter, op: AtomicOp, access: Access, ty: Type, args: &[Value]) -> Value {
     let pair = if ty == Type::BF16 { Type::BF16x2 } else { Type::F16x2 };
     let place = around(e, access, args[0]);
@@ -236,7 +241,7 @@ fn update_half(e: &mut Emitter, op: AtomicOp, access: Access, ty: Type, args: &[
     place.finish(e, turn, [found, word], found, word, ty)
 }
 
-/// The loop of a compare-and-swap of a half; gives its old content.
+/// The loop of a compare-and-swap of a half; returns its old content.
 fn swap_half(e: &mut Emitter, access: Access, args: &[Value]) -> Value {
     let place = around(e, access, args[0]);
     let selector = place.choose(e, 0x3254, 0x5410);
@@ -246,7 +251,7 @@ fn swap_half(e: &mut Emitter, access: Access, args: &[Value]) -> Value {
     let put = |e: &mut Emitter, half| e.value(Op::Prmt(BytePick::Index), Type::B32, &[word, half, selector]);
     let [expected, new] = [put(e, expected), put(e, new)];
     let found = place.swap(e, expected, new);
-    // The other half decides: is it as it was, then this one was compared.
+    // If the other half has not changed, this half was compared.
     let same = [found, expected].map(|word| e.value(Op::And, Type::B32, &[word, others]));
     place.finish(e, turn, same, found, found, Type::B16)
 }
@@ -255,12 +260,12 @@ fn cast(e: &mut Emitter, from: Value, to: Type) -> Value {
     if e.func.ty(from) == to { from } else { e.value(Op::Bitcast, to, &[from]) }
 }
 
-/// The new content of a location that is updated by itself, from the old content and the operands.
+/// The new content of a location, from the old content and the operands.
 pub(super) fn changed(e: &mut Emitter, op: AtomicOp, ty: Type, old: Value, operands: &[Value]) -> Value {
     let compute = match op {
         AtomicOp::Exch => return operands[0],
         AtomicOp::Cas | AtomicOp::Cast => {
-            // What is not as expected is written back.
+            // If the content is not as expected, it is written back unchanged.
             let same = e.value(Op::Icmp(IntCond::Eq), ty, &[old, operands[0]]);
             return e.value(Op::Select, ty, &[same, operands[1], old]);
         }

@@ -1,5 +1,6 @@
-//! Accesses to shared memory of the cluster become generic ones, for which there are instructions; those to variables that
-//! the code names, which are the CTA's own, become accesses to its shared memory.
+//! Turns accesses to shared memory of the cluster into generic ones, for which there are
+//! instructions. Accesses to variables that the code names concern the CTA's own memory and become
+//! accesses to its shared memory.
 //!
 //! ```text
 //! v2 = load.shared_cluster.b32 [v1]        =>    v3 = to_generic.shared_cluster v1
@@ -9,17 +10,18 @@
 //! v2 = load.shared_cluster.b32 [v1 + 4]    =>    v2 = load.shared.b32 [v1 + 4]
 //! ```
 //!
-//! An address in the cluster's shared memory has the rank of the CTA above its 24 lower bits, as the low word of the
-//! generic address has. A variable's address has the rank of the CTA that asks, so that both spaces have it at one
-//! address; what lies outside the variable may be another CTA's. ptxas makes the same of both on sm_90, where the
-//! instruction itself names the variable. Linear.
+//! An address in the cluster's shared memory has the rank of the CTA above its 24 low bits, like
+//! the low word of the generic address. A variable's address has the rank of the executing CTA, so
+//! the variable has the same address in both spaces; bytes outside the variable may belong to
+//! another CTA. ptxas generates the same code for both on sm_90 if the instruction itself names the
+//! variable. Linear.
 
 use ptxc_ir::{Access, Function, Op, Space, Type, Value, ValueDef};
 use ptxc_machine::Arch;
 
 use super::emitter::rewrite;
 
-/// Makes generic and shared accesses of those to shared memory of the cluster.
+/// Turns accesses to shared memory of the cluster into generic and shared ones.
 pub fn cluster_addresses(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = &emitter.func.insts[inst];
@@ -42,7 +44,8 @@ pub fn cluster_addresses(func: &mut Function, _arch: Arch) -> bool {
     })
 }
 
-/// Whether the address is that of a variable, or a constant above it, and all that is accessed lies in the variable.
+/// Whether the address is that of a variable plus a constant, and the whole access lies in the
+/// variable.
 fn is_inside_variable(func: &Function, address: Value, access: &Access) -> bool {
     let op_of = |value| match func.def(value) {
         ValueDef::Result(inst, _) => Some((&func.insts[inst].op, &func.insts[inst].args)),

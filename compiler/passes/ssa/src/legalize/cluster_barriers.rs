@@ -1,4 +1,4 @@
-//! The barrier of a cluster where the launch may have made none.
+//! The barrier of a cluster, for launches without clusters.
 //!
 //! ```text
 //! cluster_arrive.release     =>    v1 = sreg.b32 is_explicit_cluster
@@ -13,9 +13,10 @@
 //!                                  barrier.sync 0
 //! ```
 //!
-//! Without clusters each CTA is one, whose hardware barrier is not set up. Its threads then arrive at nothing, and meet at
-//! CTA barrier 0 when they wait, with `.aligned` where the wait has it; ptxas does so on sm_90. A kernel with `.explicitcluster` is launched with clusters
-//! only, and is left as it is. Linear.
+//! Without clusters each CTA is a cluster of its own, and the hardware barrier of the cluster is
+//! not set up. Its threads then skip the arrival and meet at CTA barrier 0 when they wait, with
+//! `.aligned` if the wait has it; ptxas does the same on sm_90. A kernel with `.explicitcluster` is
+//! always launched with clusters and is left unchanged. Linear.
 
 use ptxc_ir::{BarrierKind, Function, IntCond, Op, SpecialReg, Type};
 use ptxc_machine::Arch;
@@ -23,9 +24,9 @@ use ptxc_machine::Arch;
 use super::emitter::rewrite;
 use crate::runtime::warp::is_warp_routine;
 
-/// Puts barriers of the cluster behind the question whether there is one.
+/// Guards barriers of the cluster with a test whether there is a cluster.
 pub fn cluster_barriers(func: &mut Function, _arch: Arch) -> bool {
-    // Lanes meet in a routine of the barrier behind the question.
+    // In a warp routine the test has been done before the call.
     if func.bounds.explicit_cluster || is_warp_routine(&func.name) {
         return false;
     }

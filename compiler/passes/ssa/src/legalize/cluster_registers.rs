@@ -1,4 +1,5 @@
-//! Where a CTA is in its cluster, and the cluster in the grid, from the CTA's index and the cluster's size.
+//! Computes the place of a CTA in its cluster, and of the cluster in the grid, from the CTA's index
+//! and the cluster's size.
 //!
 //! ```text
 //! v1 = sreg.b32 clusterid.x        =>    v2 = sreg.b32 ctaid.x
@@ -7,8 +8,9 @@
 //! v4 = sreg.b32 cluster_ctaid.x    =>    v4 = urem.b32 v2, v3
 //! ```
 //!
-//! No special register has them. ptxas divides as well; for y and z it multiplies by a float from the constant bank,
-//! which is exact for the sizes that exist, where we use the division that everyone has. Linear.
+//! No special register has these values. ptxas divides as well; for y and z it multiplies by a
+//! float from the constant bank, which is exact for the existing sizes. ptxc uses the ordinary
+//! division. Linear.
 
 use ptxc_ir::{Function, Op, SpecialReg, Type};
 use ptxc_machine::Arch;

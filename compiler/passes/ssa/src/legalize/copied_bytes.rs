@@ -1,7 +1,8 @@
-//! How many bytes of an element an asynchronous copy reads.
+//! The number of bytes of an element that an asynchronous copy reads.
 //!
-//! `LDGSTS` reads the whole element or, where its predicate does not hold, nothing: zeros take the place. With `.ZFILL` it
-//! reads fewer bytes, and the low bits of the address say how many zeros follow them, which an aligned address leaves room for:
+//! `LDGSTS` reads the whole element, or nothing if its predicate fails: then zeros are written.
+//! With `.ZFILL` it reads fewer bytes. The low bits of the address, which are free in an aligned
+//! address, then give the number of zeros that follow.
 //!
 //! ```text
 //! async_copy.global.ca.b32 [v1], v2, 4       =>   async_fill.global.ca.b32 [v1], v2, true
@@ -17,7 +18,7 @@
 //!                                                 async_fill.global.cg.b128.zfill [v7], v2, v8
 //! ```
 //!
-//! ptxas does the same. More bytes than the element has are undefined. Linear.
+//! ptxas does the same. A count above the size of the element is undefined. Linear.
 
 use ptxc_ir::{Function, IntCond, Op, Type, Value, ValueDef};
 use ptxc_machine::Arch;
@@ -25,8 +26,8 @@ use ptxc_machine::Arch;
 use super::address_offsets::COPY_OFFSETS;
 use super::emitter::{Emitter, rewrite};
 
-/// Puts the number of bytes that are copied into predicate and address, and what the instruction's offset does not hold into
-/// the address.
+/// Moves the number of copied bytes into predicate and address. The part that does not fit the
+/// instruction's offset also goes into the address.
 pub fn copied_bytes(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = &emitter.func.insts[inst];
@@ -70,7 +71,7 @@ pub fn copied_bytes(func: &mut Function, _arch: Arch) -> bool {
     })
 }
 
-/// The address so many bytes above another one, with the same policy of caching.
+/// The address that is a number of bytes above another one, with the same cache policy.
 fn above(emitter: &mut Emitter, address: Value, bytes: Value) -> Value {
     if let ValueDef::Result(inst, _) = emitter.func.def(address)
         && emitter.func.insts[inst].op == Op::CacheHint
@@ -82,7 +83,7 @@ fn above(emitter: &mut Emitter, address: Value, bytes: Value) -> Value {
     emitter.value(Op::Iadd, Type::B64, &[address, bytes])
 }
 
-/// The predicate that chooses between no byte and all, if one does.
+/// The predicate that chooses between no bytes and all bytes, if one does.
 fn none_or_all(emitter: &Emitter, bytes: Value, size: u64) -> Option<Value> {
     let ValueDef::Result(inst, _) = emitter.func.def(bytes) else { return None };
     let data = &emitter.func.insts[inst];

@@ -1,6 +1,7 @@
-//! 64-bit arithmetic of which only the low word is wanted is done in 32 bits.
+//! Computes 64-bit arithmetic in 32 bits if only the low word is wanted.
 //!
-//! PTX computes addresses of all spaces in 64 bits; those of shared, local and constant memory have 32.
+//! PTX computes addresses of all spaces in 64 bits; those of shared, local and constant memory need
+//! only 32.
 //!
 //! ```text
 //! v3 = umul_wide.b32 v1, v2           v3 = imul.b32 v1, v2
@@ -10,10 +11,11 @@
 //! v7 = load.shared.b32 [v6]
 //! ```
 //!
-//! Demanded bits, as LLVM's `BDCE` has them, in units of words: at first every operation whose low word follows from
-//! those of its arguments counts as narrow; one that something else than a truncation or a narrow operation
-//! uses is taken out, and then so are its arguments. What is left changes its type in place. Block parameters
-//! keep theirs. Linear in the function.
+//! Demanded bits, as in LLVM's `BDCE`, in units of words. At first every operation whose low word
+//! follows from those of its arguments counts as narrow. An operation with a user other than a
+//! truncation or a narrow operation is removed from the set, and then its arguments are. The
+//! remaining operations change their type in place. Block parameters keep their type. Linear in the
+//! function.
 use ptxc_ir::{Function, Inst, Op, Type, Value, ValueDef};
 use ptxc_machine::Arch;
 
@@ -72,7 +74,7 @@ fn is_low_by_low(func: &Function, inst: Inst) -> bool {
     }
 }
 
-/// The results of which only the low word is wanted, by the numbers of the values; nothing if there are none.
+/// The results of which only the low word is wanted, by value number; empty if there are none.
 fn narrow_values(func: &Function) -> Vec<bool> {
     let mut narrow = vec![false; func.num_values()];
     let mut any = false;
@@ -118,7 +120,7 @@ mod tests {
     use crate::legalize::emitter::tests::Build;
 
     #[test]
-    fn what_is_used_whole_stays_whole() {
+    fn values_used_whole_stay_whole() {
         let mut b = Build::new();
         let x = b.value(Op::Param { offset: 0 }, Type::B32, &[]);
         let wide = b.value(Op::Zext, Type::B64, &[x]);

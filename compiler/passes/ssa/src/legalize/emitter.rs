@@ -1,14 +1,15 @@
-//! Rewriting a function block by block: the rules decide what becomes of each instruction.
+//! Rewrites a function block by block: a rule decides the replacement of each instruction.
 //!
-//! [`rewrite`] walks the blocks in layout order and hands every instruction to a rule, which either keeps
-//! it or emits others in its place through the [`Emitter`]. New instructions take the source location of
-//! the one they stand for. Constants are made once a block. A rule may put a part of its work aside, in a block
-//! that rarely runs ([`Emitter::slow_path`]).
+//! [`rewrite`] walks the blocks in layout order and passes every instruction to a rule. The rule
+//! either keeps the instruction or emits others in its place through the [`Emitter`]. New
+//! instructions take the source location of the instruction that they replace. Constants are made
+//! once for each block. A rule may move a part of its work into a block that rarely runs
+//! ([`Emitter::slow_path`]).
 use std::collections::BTreeMap;
 
 use ptxc_ir::{Block, BlockCall, BlockData, Function, Inst, InstData, Op, SourceLoc, Type, Value};
 
-/// Where a rule puts what it makes.
+/// The output of a rule.
 pub(super) struct Emitter<'a> {
     /// The function.
     pub func: &'a mut Function,
@@ -54,19 +55,20 @@ impl Emitter<'_> {
         value
     }
 
-    /// Puts an instruction that exists already.
+    /// Appends an existing instruction.
     pub fn keep(&mut self, inst: Inst) {
         self.out.push(inst);
     }
 
-    /// Drops an instruction's result in favour of a value that exists already. Uses are renamed when the
-    /// walk is over; until then arguments still show the old name.
+    /// Drops an instruction's result in favour of an existing value. Uses are renamed after the
+    /// walk; until then arguments still have the old name.
     pub fn rename(&mut self, result: Value, value: Value) {
         self.renames.push((result, value));
     }
 
-    /// Ends the block in hand by a branch: where `condition` holds, `slow` computes the instruction's result in a
-    /// block of its own; elsewhere the result is `fast`. What comes next goes to the block where both meet again.
+    /// Ends the current block with a branch. If `condition` holds, `slow` computes the
+    /// instruction's result in a block of its own; otherwise the result is `fast`. Later
+    /// instructions go to the block where both ways meet.
     ///
     /// ```text
     /// block0: …                          block0: …
@@ -89,9 +91,10 @@ impl Emitter<'_> {
         }
     }
 
-    /// Ends the block in hand by a branch: where `condition` holds, what `aside` emits runs in a block of its own.
-    /// What comes next goes to the block where both meet again; it has the value that `aside` gives, or `otherwise`
-    /// where the condition does not hold, as its parameter, if there is one.
+    /// Ends the current block with a branch. If `condition` holds, the instructions that `aside`
+    /// emits run in a block of their own. Later instructions go to the block where both ways meet.
+    /// Its parameter, if there is one, is the value that `aside` returns, or `otherwise` if the
+    /// condition fails.
     pub fn aside(
         &mut self,
         condition: Value,
@@ -114,20 +117,21 @@ impl Emitter<'_> {
         self.func.blocks.push(BlockData::default())
     }
 
-    /// Emits the end of the block in hand.
+    /// Ends the current block.
     pub fn end(&mut self, op: Op, args: &[Value], targets: &[BlockCall]) {
         let end = self.inst(op, Type::B32, args);
         self.func.insts[end].targets.extend_from_slice(targets);
     }
 
-    /// Closes the block in hand and goes on with another one, which the constants so far may not dominate.
+    /// Closes the current block and continues with another one. The constants so far may not
+    /// dominate the new block.
     pub fn go_on(&mut self, block: Block) {
         self.constants.clear();
         self.begin(block);
     }
 
-    /// Ends the block in hand by a branch that all threads of the warp take alike: what one of the two arms does, in
-    /// blocks of their own, comes before what is next.
+    /// Ends the current block with a branch that all threads of the warp take alike. One of two
+    /// arms runs, each in blocks of its own, before the instructions that follow.
     pub fn either(
         &mut self,
         condition: Value,
@@ -137,7 +141,7 @@ impl Emitter<'_> {
         let [first, second, join] = [(); 3].map(|()| self.func.blocks.push(BlockData::default()));
         let branch = self.inst(Op::Branch { uni: true }, Type::B32, &[condition]);
         self.func.insts[branch].targets.extend([first, second].map(|block| BlockCall::new(block, &[])));
-        // What is made in one arm does not dominate what follows.
+        // Constants made in one arm do not dominate the code that follows.
         let known = self.constants.clone();
         self.begin(first);
         then(self);
@@ -155,28 +159,29 @@ impl Emitter<'_> {
         self.func.insts[jump].targets.push(BlockCall::new(target, &[]));
     }
 
-    /// Closes the block in hand and goes on with another one.
+    /// Closes the current block and continues with another one.
     fn begin(&mut self, block: Block) {
         self.func.blocks[self.block].insts = std::mem::take(&mut self.out);
         self.block = block;
         self.order.push(block);
     }
 
-    /// Turns an instruction into another one with the same result and puts it: its users see the new
-    /// value without being touched.
+    /// Turns an instruction into another one with the same result and appends it: its users see the
+    /// new value without changes.
     pub fn become_op(&mut self, inst: Inst, op: Op, ty: Type, args: &[Value]) {
         self.func.replace(inst, op, ty, args);
         self.out.push(inst);
     }
 }
 
-/// Gives each instruction to `rule`, in layout order. A rule that returns `false` leaves the instruction as
-/// it is; one that returns `true` has put what replaces it. Returns whether anything was replaced.
+/// Passes each instruction to `rule`, in layout order. A rule that returns `false` leaves the
+/// instruction unchanged; one that returns `true` has emitted the replacement. Returns whether
+/// anything was replaced.
 pub(super) fn rewrite(func: &mut Function, mut rule: impl FnMut(&mut Emitter, Inst) -> bool) -> bool {
     let mut changed = false;
     let mut renames = Vec::new();
     let mut order = Vec::with_capacity(func.layout.len());
-    // The list of a block that has been walked is room for the next one.
+    // The emptied list of one block is reused for the next.
     let mut room = Vec::new();
     for index in 0..func.layout.len() {
         let block = func.layout[index];
@@ -211,7 +216,7 @@ pub(super) fn rewrite(func: &mut Function, mut rule: impl FnMut(&mut Emitter, In
     changed
 }
 
-/// Renames the uses of the first of each pair to the second, which may be renamed in its turn.
+/// Renames the uses of the first value of each pair to the second, which may itself be renamed.
 fn apply(func: &mut Function, renames: &[(Value, Value)]) {
     if renames.is_empty() {
         return;
@@ -226,7 +231,7 @@ fn apply(func: &mut Function, renames: &[(Value, Value)]) {
         while name[last.as_u32() as usize] != last {
             last = name[last.as_u32() as usize];
         }
-        // Shorten the chain for the next one who comes along.
+        // Shorten the chain for later look-ups.
         let mut at = value;
         while at != last {
             at = std::mem::replace(&mut name[at.as_u32() as usize], last);
@@ -235,7 +240,7 @@ fn apply(func: &mut Function, renames: &[(Value, Value)]) {
     });
 }
 
-/// How often each value is used as an argument of an instruction or of an edge.
+/// The number of uses of each value as an argument of an instruction or of an edge.
 pub(super) fn use_counts(func: &Function) -> Vec<u32> {
     let mut counts = vec![0; func.num_values()];
     for &block in &func.layout {

@@ -1,8 +1,8 @@
 //! Approximations in single precision: scaling around the special function unit.
 //!
-//! `MUFU` takes subnormal operands for zeros and flushes subnormal results. Where PTX keeps them, a small
-//! operand is scaled into the normal range by a power of two, and the result back. Angles are measured in
-//! turns.
+//! `MUFU` treats subnormal operands as zeros and flushes subnormal results. If PTX keeps them, a
+//! small operand is scaled into the normal range by a power of two, and the result is scaled back.
+//! Angles are measured in turns.
 //!
 //! ```text
 //! v2 = fapprox.rsq.f32 v1     =>    v3 = fabs.f32 v1
@@ -21,13 +21,13 @@
 //! | `sqrt` | below 2^-126 | times 2^24 | times 2^-12 |
 //! | `lg2` | below 2^-126 | times 2^24 | less 24 |
 //! | `ex2` | below -126 | halved | squared |
-//! | `sin`, `cos` | everywhere | times 1/2pi, towards zero | as it is |
+//! | `sin`, `cos` | everywhere | times 1/2pi, towards zero | unchanged |
 //!
-//! `fdiv_approx` is a product with the reciprocal of the divisor; dividend and divisor are scaled alike where
-//! the divisor is below 2^-126 (without `.ftz`) or above 2^126 (`.full`).
+//! `fdiv_approx` is a product with the reciprocal of the divisor. Dividend and divisor are scaled
+//! alike if the divisor is below 2^-126 (without `.ftz`) or above 2^126 (`.full`).
 //!
-//! These are the sequences of NVIDIA's compiler, and `ptxc_semantics::mufu` rounds where they round, so that the
-//! rule changes no result. Linear.
+//! These are the sequences of NVIDIA's compiler, and `ptxc_semantics::mufu` rounds at the same
+//! points, so the rule changes no result. Linear.
 
 use ptxc_ir::{Approx, FloatCond, FloatMode, Function, Inst, Op, Rounding, Type, Value};
 use ptxc_machine::Arch;
@@ -37,7 +37,7 @@ use super::emitter::{Emitter, rewrite};
 
 const TY: Type = Type::F32;
 
-/// Scales the operands of approximations and makes quotients of reciprocals.
+/// Scales the operands of approximations, and turns quotients into products with reciprocals.
 pub fn f32_approximations(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = &emitter.func.insts[inst];
@@ -58,7 +58,7 @@ pub fn f32_approximations(func: &mut Function, _arch: Arch) -> bool {
                 Approx::Sqrt => scaled(emitter, inst, a, function, Op::Fmul(FloatMode::RN), 1.0 / TWO_12),
                 Approx::Lg2 => scaled(emitter, inst, a, function, Op::Fadd(FloatMode::RN), -24.0),
                 Approx::Ex2 => power(emitter, inst, a),
-                // These keep subnormals, or were made here.
+                // These keep subnormals, or this rule made them.
                 _ => return false,
             },
             _ => return false,
@@ -76,7 +76,7 @@ fn multiply(emitter: &mut Emitter, a: Value, b: f32, ftz: bool) -> Value {
     emitter.value(Op::Fmul(FloatMode { ftz, ..FloatMode::RN }), TY, &[a, b])
 }
 
-/// Whether a value, or its magnitude, compares so with a constant.
+/// Whether a value, or its magnitude, satisfies a comparison with a constant.
 fn compare(
     emitter: &mut Emitter,
     cond: FloatCond,

@@ -1,5 +1,5 @@
-//! Quotients and reciprocals in single precision, correctly rounded: a sequence of multiply-adds, and a routine for
-//! what is not in its range.
+//! Quotients and reciprocals in single precision, correctly rounded: a sequence of multiply-adds,
+//! and a routine for operands outside its range.
 //!
 //! ```text
 //! v3 = fdiv.f32.rn v1, v2    =>    y = fapprox.rcp.f32.ftz v2
@@ -16,23 +16,25 @@
 //!                              block2(v3):
 //! ```
 //!
-//! In the other rounding modes one more remainder follows, and the last multiply-add rounds as asked. A dividend that is
-//! the constant 1 makes a reciprocal, whose range is a test of the exponent: a step `y + y e`, and another one with
-//! `e + e^2`; in the other modes the latter comes first.
+//! In the other rounding modes one more remainder follows, and the last multiply-add rounds as
+//! requested. A constant dividend of 1 makes a reciprocal, whose range is a test of the exponent: a
+//! step `y + y e`, and another one with `e + e^2`; in the other modes the latter comes first.
 //!
 //! # Why it is correctly rounded
 //!
-//! In the range of the sequence nothing overflows, and remainders are exact, so that only significands matter. The
-//! last bits of `MUFU.RCP` are not known; PTX promises a relative error of 2^-23, up to 2 units in the last place.
-//! Markstein (*Computation of elementary functions on the IBM RISC System/6000 processor*, 1990) showed that the last
-//! step rounds correctly where `y'` is the correctly rounded reciprocal and `q` one of the two neighbours of the
-//! quotient. The usual step `y + y e` misses that: for the divisor `2 - 2^-23` and `y = 0.5` it is a tie, whatever
-//! is done next. Rounding `e + e^2` up avoids it. Trying all 2^23 significands with errors of up to 2 units on both
-//! sides leaves five divisors with a `y'` one unit off; for these, and for the 24 largest, all 2^23 dividends give
-//! the right quotient. The reciprocal's sequence, in all modes, was tried for all significands and errors.
+//! In the range of the sequence nothing overflows, and remainders are exact, so only significands
+//! matter. The last bits of `MUFU.RCP` are unknown; PTX promises a relative error of 2^-23, up to 2
+//! units in the last place. Markstein (*Computation of elementary functions on the IBM RISC
+//! System/6000 processor*, 1990) showed that the last step rounds correctly if `y'` is the
+//! correctly rounded reciprocal and `q` one of the two neighbours of the quotient. The usual step
+//! `y + y e` misses that: for the divisor `2 - 2^-23` and `y = 0.5` it is a tie, whatever the next
+//! steps are. Rounding `e + e^2` up avoids it. A trial of all 2^23 significands with errors of up
+//! to 2 units on both sides leaves five divisors with a `y'` that is one unit off; for these, and
+//! for the 24 largest, all 2^23 dividends give the right quotient. The reciprocal's sequence was
+//! tried, in all modes, for all significands and errors.
 //!
-//! With `.ftz`, operands and result are flushed on the slow path; in the range of the sequence all are normal. Cost:
-//! 7 instructions and a branch to nearest, 2 more in other modes. Linear.
+//! With `.ftz`, operands and result are flushed on the slow path; in the range of the sequence all
+//! are normal. Cost: 7 instructions and a branch to nearest, 2 more in other modes. Linear.
 
 use ptxc_ir::{Approx, FloatMode, Function, IntCond, Op, Rounding, Type, Value};
 use ptxc_machine::Arch;
@@ -67,10 +69,11 @@ pub fn f32_divide(func: &mut Function, _arch: Arch) -> bool {
     })
 }
 
-/// A routine for binary32 whose last parameter is the rounding mode, on flushed operands with `.ftz`.
+/// Calls a routine for binary32 whose last parameter is the rounding mode; with `.ftz` its operands
+/// are flushed.
 pub(super) fn call_rounded(emitter: &mut Emitter, name: &str, operands: &[Value], mode: FloatMode) -> Value {
     let zero = emitter.constant(TY, 1 << 31);
-    // Adding -0 changes nothing but subnormals.
+    // Adding -0 changes only subnormals.
     let flush = |emitter: &mut Emitter, value| match mode.ftz {
         true => emitter.value(Op::Fadd(FloatMode { ftz: true, ..FloatMode::RN }), TY, &[value, zero]),
         false => value,
@@ -94,7 +97,8 @@ fn estimate(emitter: &mut Emitter, one: Value, minus_b: Value, b: Value) -> (Val
     (estimate, fma(emitter, Rounding::Nearest, minus_b, estimate, one))
 }
 
-/// The reciprocal of `b`, correctly rounded but for five significands, where it may be one unit off.
+/// The reciprocal of `b`, correctly rounded except for five significands, for which it may be one
+/// unit off.
 fn nearly_rounded(emitter: &mut Emitter, one: Value, minus_b: Value, b: Value) -> Value {
     let (estimate, error) = estimate(emitter, one, minus_b, b);
     let correction = fma(emitter, Rounding::Up, error, error, error);
@@ -129,11 +133,11 @@ fn reciprocal(emitter: &mut Emitter, one: Value, b: Value, round: Rounding) -> V
     fma(emitter, Rounding::Nearest, close, correction, close)
 }
 
-/// Whether `b` or its reciprocal is no normal number: the exponent field is none of 1 to 252.
+/// Whether `b` or its reciprocal is not a normal number: the exponent field is outside 1 to 252.
 fn outside_of_reciprocals(emitter: &mut Emitter, b: Value) -> Value {
     let ty = Type::B32;
     let bits = emitter.value(Op::Bitcast, ty, &[b]);
-    // Three more make 253 to 255 wrap around to 0 to 2, next to 3, which was 0.
+    // Adding three makes 253 to 255 wrap around to 0 to 2, next to 3, which was 0.
     let three = emitter.constant(ty, 3 << 23);
     let field = emitter.constant(ty, 0xff << 23);
     let moved = emitter.value(Op::Iadd, ty, &[bits, three]);

@@ -1,5 +1,5 @@
-//! Square roots in single precision, correctly rounded: a sequence of multiply-adds, and a routine for what is not in
-//! its range.
+//! Square roots in single precision, correctly rounded: a sequence of multiply-adds, and a routine
+//! for operands outside its range.
 //!
 //! ```text
 //! v2 = fsqrt.f32.rn v1    =>    y = fapprox.rsq.f32.ftz v1
@@ -16,12 +16,14 @@
 //!                           block2(v2):
 //! ```
 //!
-//! In the other rounding modes `h` will do in place of `h'`, and the last multiply-add rounds as asked.
+//! In the other rounding modes `h` is enough instead of `h'`, and the last multiply-add rounds as
+//! requested.
 //!
-//! The range is 2^-101 up to the largest number, where remainders are exact, so that only the significand and the
-//! exponent's last bit matter. PTX promises a relative error of 2^-22.9 of `MUFU.RSQ`, up to 2 units in the last
-//! place, whose last bits are not known: all 2^24 cases with errors of up to 3 units on both sides give the right
-//! result in every rounding mode. (Without `h'` some are wrong to nearest.)
+//! The range is 2^-101 up to the largest number, where remainders are exact, so only the
+//! significand and the exponent's last bit matter. PTX promises a relative error of 2^-22.9 for
+//! `MUFU.RSQ`, up to 2 units in the last place; its last bits are unknown. All 2^24 cases with
+//! errors of up to 3 units on both sides give the right result in every rounding mode. (Without
+//! `h'` some are wrong to nearest.)
 //!
 //! Cost: 10 instructions and a branch. Linear.
 

@@ -1,5 +1,5 @@
-//! Quotients and reciprocals in double precision, correctly rounded: a sequence of multiply-adds, and a routine for what
-//! is not in its range.
+//! Quotients and reciprocals in double precision, correctly rounded: a sequence of multiply-adds,
+//! and a routine for operands outside its range.
 //!
 //! ```text
 //! v3 = fdiv.f64.rn v1, v2    =>    y0 = fapprox.rcp.f64.ftz v2       // 20 bits
@@ -21,32 +21,37 @@
 //!                              block2(v3):
 //! ```
 //!
-//! In the other rounding modes one more remainder follows, whose sign is that of the error of `fast`, and a last
-//! multiply-add that rounds as asked. A dividend that is the constant 1 makes a reciprocal, which is `y`.
+//! In the other rounding modes one more remainder follows, whose sign is that of the error of
+//! `fast`, and a last multiply-add that rounds as requested. A constant dividend of 1 makes a
+//! reciprocal, which is `y`.
 //!
 //! # Why it is correctly rounded
 //!
-//! With `|e0| <= 2^-18` (the result of `MUFU.RCP64H` has 20 bits behind its leading one, the last ones of which are not
-//! known) the error of `y1` before its rounding is `e0^3`, 2^-54 at most, so that `y1` is one of the two neighbours of the
-//! reciprocal. Markstein (*Computation of elementary functions on the IBM RISC System/6000 processor*, 1990) showed
-//! that `y1 + y1 e1` then rounds to the correctly rounded reciprocal unless all bits of the divisor's significand
-//! are ones, and that `q1 + r1 y` rounds correctly where `y` is the correctly rounded reciprocal and `q1` one
-//! of the two neighbours of the quotient.
+//! The result of `MUFU.RCP64H` has 20 bits after its leading one, and the last of them are unknown,
+//! so `|e0| <= 2^-18`. The error of `y1` before its rounding is `e0^3`, at most 2^-54, so `y1` is
+//! one of the two neighbours of the reciprocal. Markstein (*Computation of elementary functions on
+//! the IBM RISC System/6000 processor*, 1990) showed two things. First, `y1 + y1 e1` then rounds to
+//! the correctly rounded reciprocal unless all bits of the divisor's significand are ones. Second,
+//! `q1 + r1 y` rounds correctly if `y` is the correctly rounded reciprocal and `q1` one of the two
+//! neighbours of the quotient.
 //!
-//! The exception is the divisor `2 - 2^-52` with `y1 = 0.5`: the sum is half way between two numbers, and the
-//! reciprocal above it. `c1`, rounded up, is one unit of `e1` more, which gives the right one. It does so nowhere else: let
-//! `u` be the unit of `y1` in [0.5, 1). `y` would change if the sum came to pass the midpoint `y1 + u/2` (or `y1 - u/2`)
-//! that the reciprocal does not pass. There `e1` differs from `b u/2`, of which it is no more than 2^-106 away only
-//! if equal, since both are multiples of that, while the unit of `c1` is 2^-106 at most.
+//! The exception is the divisor `2 - 2^-52` with `y1 = 0.5`: the sum is half way between two
+//! numbers, and the reciprocal is above it. `c1`, rounded up, is one unit of `e1` greater, which
+//! gives the right result. This changes no other result. Let `u` be the unit of `y1` in [0.5, 1).
+//! `y` would change if the sum passed the midpoint `y1 + u/2` (or `y1 - u/2`) while the reciprocal
+//! does not pass it. At such a point `e1` differs from `b u/2`. Both are multiples of 2^-106, so
+//! they are at most 2^-106 apart only if they are equal, while the unit of `c1` is at most 2^-106.
 //!
 //! # The range
 //!
-//! The last remainder is exact while the dividend is 2^-969 or more, and everything is normal while the quotient is and the
-//! divisor is below 2^1017. Both tests look at high words as if they were binary32, whose order is the same: the
-//! magnitude of the dividend's is compared, and the quotient's after zero times the divisor's has been added to it, which
-//! is a NaN for large divisors. Zeros, infinities and NaNs fail one of them.
+//! The last remainder is exact if the dividend is 2^-969 or more. Everything is normal if the
+//! quotient is normal and the divisor is below 2^1017. Both tests read high words as if they were
+//! binary32, whose order is the same. One compares the magnitude of the dividend's high word. The
+//! other compares the quotient's high word plus zero times the divisor's high word, which is a NaN
+//! for large divisors. Zeros, infinities and NaNs fail one of the tests.
 //!
-//! Cost: 13 instructions, three tests and a branch to nearest, 2 more in other modes; 7 and 5 for a reciprocal. Linear.
+//! Cost: 13 instructions, three tests and a branch to nearest, 2 more in other modes; 7 and 5 for a
+//! reciprocal. Linear.
 
 use ptxc_ir::{Approx, FloatCond, FloatMode, Function, IntCond, Op, Rounding, Type, Value};
 use ptxc_machine::Arch;
@@ -107,7 +112,7 @@ pub(super) fn product(emitter: &mut Emitter, a: Value, b: Value) -> Value {
     emitter.value(Op::Fmul(FloatMode::RN), TY, &[a, b])
 }
 
-/// The sign turned.
+/// The negated value.
 pub(super) fn minus(emitter: &mut Emitter, a: Value) -> Value {
     emitter.value(Op::Fneg { ftz: false }, TY, &[a])
 }
@@ -177,11 +182,11 @@ fn outside_of_quotients(emitter: &mut Emitter, a: Value, b: Value, quotient: Val
     emitter.value(Op::Or, Type::Pred, &[small_dividend, bad_quotient])
 }
 
-/// Whether `b` or its reciprocal is no normal number: the exponent field is none of 1 to 2044.
+/// Whether `b` or its reciprocal is not a normal number: the exponent field is outside 1 to 2044.
 fn outside_of_reciprocals(emitter: &mut Emitter, b: Value) -> Value {
     let ty = Type::B32;
     let high = high_word(emitter, b);
-    // Three more make 2045 to 2047 wrap around to 0 to 2, next to 3, which was 0.
+    // Adding three makes 2045 to 2047 wrap around to 0 to 2, next to 3, which was 0.
     let three = emitter.constant(ty, 3 << 20);
     let field = emitter.constant(ty, 0x7ff << 20);
     let moved = emitter.value(Op::Iadd, ty, &[high, three]);

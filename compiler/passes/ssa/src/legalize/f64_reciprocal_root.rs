@@ -1,5 +1,5 @@
-//! Reciprocals of square roots in double precision (`rsqrt.approx.f64`, which keeps subnormals): a sequence of
-//! multiply-adds, and a routine for what is not in its range.
+//! Reciprocals of square roots in double precision (`rsqrt.approx.f64`, which keeps subnormals): a
+//! sequence of multiply-adds, and a routine for operands outside its range.
 //!
 //! ```text
 //! v2 = fapprox.rsq.f64 v1    =>    y = …                              // as for a square root: within about one unit
@@ -15,11 +15,12 @@
 //!                              block2(v2):
 //! ```
 //!
-//! PTX asks for an approximation only. `d` is `1 - v1 y y` but for about 2^-104, so that the result is the correctly rounded
-//! one unless the exact one is about that close to the middle between two numbers: the last bits of `MUFU.RSQ64H`, which are
-//! not known, do not show, and the engines of the simulator agree. `c` is rounded up for operands just below a power of
-//! four, with `y` a power of two: the results are that close to the middle, and above it. The range is all positive
-//! normal numbers. Linear.
+//! PTX only asks for an approximation. `d` is `1 - v1 y y` up to an error of about 2^-104. So the
+//! result is correctly rounded unless the exact result is about that close to the middle between
+//! two numbers: the unknown last bits of `MUFU.RSQ64H` have no effect, and the engines of the
+//! simulator agree. `c` is rounded up for operands just below a power of four, with `y` a power of
+//! two: these results are that close to the middle, and above it. The range is all positive normal
+//! numbers. Linear.
 
 use ptxc_ir::{Approx, Function, Op, Rounding, Type, Value};
 use ptxc_machine::Arch;

@@ -1,5 +1,5 @@
-//! Square roots in double precision, correctly rounded: a sequence of multiply-adds, and a routine for what is not in its
-//! range.
+//! Square roots in double precision, correctly rounded: a sequence of multiply-adds, and a routine
+//! for operands outside its range.
 //!
 //! ```text
 //! v2 = fsqrt.f64.rn v1    =>    y0 = fapprox.rsq.f64.ftz v1        // 20 bits
@@ -19,14 +19,16 @@
 //!                           block2(v2):
 //! ```
 //!
-//! That is Tuckerman's test: where `s` is within one unit of the root, it is the correctly rounded one if and only if `s
-//! less < v1 <= s more`. (The square of the midpoint of `s` and `more` is `s more` plus a quarter of the product of
-//! their units, and `v1` and `s more` are multiples of four times that.) The signs of the multiply-adds are
-//! those of the exact differences. In the other modes the sign of `v1 - s s` tells on which side of the root `s` is.
+//! This is Tuckerman's test: if `s` is within one unit of the root, it is the correctly rounded
+//! root if and only if `s less < v1 <= s more`. (The square of the midpoint of `s` and `more` is
+//! `s more` plus a quarter of the product of their units, and `v1` and `s more` are multiples of
+//! four times that.) The signs of the multiply-adds are those of the exact differences. In the
+//! other modes the sign of `v1 - s s` tells on which side of the root `s` is.
 //!
-//! `e` is at most 2^-17 where `MUFU.RSQ64H` is good to 18 bits, so that `y` has an error of 2^-52.7 before it is rounded, `s0`
-//! one of less than two units, and the correction leaves half a unit and a little more. The range is 2^-960 up to the
-//! largest number, where nothing of that is subnormal.
+//! `e` is at most 2^-17 if `MUFU.RSQ64H` is accurate to 18 bits. So `y` has an error of 2^-52.7
+//! before it is rounded, `s0` has an error of less than two units, and the correction leaves
+//! slightly more than half a unit. The range is 2^-960 up to the largest number, where none of
+//! these values is subnormal.
 //!
 //! Cost: 11 instructions to `s`, about 12 for the test, and a branch. Linear.
 
@@ -70,7 +72,7 @@ pub fn f64_square_root(func: &mut Function, _arch: Arch) -> bool {
     })
 }
 
-/// Whether `a` is none of the finite numbers from the one whose high word is `least` on.
+/// Whether `a` is outside the finite numbers from the one whose high word is `least` upwards.
 pub(super) fn outside_from(emitter: &mut Emitter, a: Value, least: u64) -> Value {
     let ty = Type::B32;
     let high = high_word(emitter, a);
@@ -105,7 +107,8 @@ fn root(emitter: &mut Emitter, a: Value, round: Rounding) -> Value {
     let bits = emitter.value(Op::Bitcast, Type::B64, &[close]);
     let unit = emitter.constant(Type::B64, 1);
     let zero = emitter.constant(TY, 0);
-    // `other` where the difference of `a` and the product of `close` and `with` compares to zero as given.
+    // `other` if the difference of `a` and the product of `close` and `with` compares to zero as
+    // given.
     let choose = |emitter: &mut Emitter, with, cond, other, otherwise| {
         let remainder = fma(emitter, nearest, minus_close, with, a);
         let holds = emitter.value(Op::Fcmp { cond, ftz: false }, TY, &[remainder, zero]);

@@ -1,4 +1,4 @@
-//! Two shifts that fill one another's gap become one funnel shift.
+//! Merges two shifts that fill each other's gap into one funnel shift.
 //!
 //! ```text
 //! v3 = shl.b32 v1, 7
@@ -12,10 +12,10 @@
 //!                                    v5 = pack.b64 v10, v11
 //! ```
 //!
-//! The counts are constants that add up to the width, so that no bit comes from both sides: `or`, `xor` and
-//! addition are the same. With one source that is a rotation, of 32 bits in one instruction and of 64 in
-//! two. Nothing is lost where the shifts have other users, since the funnel shift takes the place of the
-//! operation that joined them. Linear.
+//! The counts are constants that add up to the width, so no bit comes from both sides, and `or`,
+//! `xor` and addition are equivalent. With one source the result is a rotation, in one instruction
+//! for 32 bits and in two for 64. The shifts may have other users, since the funnel shift replaces
+//! only the operation that joined them. Linear.
 
 use ptxc_ir::{Function, Funnel, Op, Type, Value};
 use ptxc_machine::Arch;
@@ -51,7 +51,8 @@ pub fn funnel_shifts(func: &mut Function, _arch: Arch) -> bool {
     })
 }
 
-/// The sources of a left and a right shift whose constant counts add up to the width, and the left count.
+/// The sources of a left and a right shift whose constant counts add up to the width, and the left
+/// count.
 fn halves(func: &Function, up: Value, down: Value) -> Option<(Value, Value, u64)> {
     let (up, down) = (func.def_inst(up)?, func.def_inst(down)?);
     if up.op != Op::Shl || down.op != Op::Shr {

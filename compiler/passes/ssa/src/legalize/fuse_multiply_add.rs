@@ -6,10 +6,10 @@
 //! v6 = fsub.f32.contract v4, v3     =>    v6 = ffma.f32 (fneg v1), v2, v4
 //! ```
 //!
-//! PTX permits it where neither instruction names a rounding mode (PTX ISA, `mul`, `add` and `sub` of
-//! `.f32`, `.f64` and `.f16`); such operations carry [`FloatMode::contract`]. The product is then not
-//! rounded on its own, so results may differ in the last place: `--fmad=false` leaves the pass out.
-//! Nothing is fused across `.sat` of the product, or where the two disagree on `.ftz`.
+//! PTX permits this if neither instruction names a rounding mode (PTX ISA, `mul`, `add` and `sub`
+//! of `.f32`, `.f64` and `.f16`); such operations carry [`FloatMode::contract`]. The product is
+//! then not rounded separately, so results may differ in the last place; `--fmad=false` disables
+//! the pass. Nothing is fused if the product has `.sat`, or if the two operations differ in `.ftz`.
 
 use ptxc_ir::{FloatMode, Function, Op, Type, Value};
 use ptxc_machine::Arch;
@@ -49,8 +49,8 @@ pub fn fuse_multiply_add(func: &mut Function, _arch: Arch) -> bool {
     })
 }
 
-/// The factors of `value`, if it is a product that may be fused into its only user.
-/// A register of bits in between does not count: halves have no other.
+/// The factors of `value`, if it is a product that may be fused into its only user. A bit-typed
+/// register in between is skipped, because halves have no other registers.
 fn product(func: &Function, uses: &[u32], value: Value, user: FloatMode, ty: Type) -> Option<(Value, Value)> {
     let mut value = value;
     let mut data = func.def_inst(value)?;

@@ -1,9 +1,9 @@
-//! Atomic updates at generic addresses, of which each memory has its own.
+//! Atomic updates at generic addresses: each memory has a different set of updates.
 //!
-//! What global memory has and shared memory lacks (see `native_atomics`) is tried at the address as it is. Where it
-//! was not done, the address lies in the CTA's shared memory, in that of another CTA of the cluster, or in the
-//! thread's own memory; the program asks which. Exchange and compare-and-swap on 64 bits are missing in the thread's
-//! own memory alone.
+//! An update that global memory has and shared memory lacks (see `native_atomics`) is first tried
+//! at the generic address. If it was not done, the address lies in the CTA's shared memory, in that
+//! of another CTA of the cluster, or in the thread's own memory, and the program tests which.
+//! Exchange and compare-and-swap on 64 bits are missing only in the thread's own memory.
 //!
 //! ```text
 //!                                                v4, v5 = try_atomic.fadd.generic.relaxed.gpu.b32.f32 [v1], v2
@@ -24,9 +24,9 @@
 //! ```
 //!
 //! The update in shared memory becomes a loop in `atomic-loops`. Code for machines with clusters
-//! asks once more, for the shared memory of another CTA of the cluster. ptxas's code is the same,
-//! but that it leaves the loop for other CTAs out for integers. A thread's own memory needs no
-//! atomic update: no other thread can name it. Linear.
+//! has one more test, for the shared memory of another CTA of the cluster. ptxas generates the same
+//! code, except that it leaves out the loop for other CTAs for integers. A thread's own memory
+//! needs no atomic update: no other thread can name it. Linear.
 
 use ptxc_ir::{Access, AtomicOp, BlockCall, Function, Inst, Op, Space, Type, Value};
 use ptxc_machine::{Arch, Feature};
@@ -35,7 +35,8 @@ use super::atomic_loops::changed;
 use super::emitter::{Emitter, rewrite};
 use super::native_atomics::{in_global, in_shared};
 
-/// Makes of each generic update that some memory lacks a trial and what comes where it fails.
+/// Turns each generic update that some memory lacks into a trial and the code that runs if the
+/// trial fails.
 pub fn generic_atomics(func: &mut Function, arch: Arch) -> bool {
     rewrite(func, |emitter, inst| match needs_trial(emitter.func, inst, arch) {
         Some((op, access)) => {
@@ -55,21 +56,21 @@ fn needs_trial(func: &Function, inst: Inst, arch: Arch) -> Option<(AtomicOp, Acc
         Space::SharedCluster => !in_shared(op, data.ty, arch),
         _ => false,
     };
-    // Vectors are updated in global memory alone.
+    // Vectors are updated only in global memory.
     (lacking && access.lanes == 1 && in_global(op, data.ty, arch)).then_some((op, access))
 }
 
 fn with_trial(e: &mut Emitter, inst: Inst, op: AtomicOp, access: Access, arch: Arch) {
     let data = e.func.insts[inst].clone();
     let (args, ty) = (&data.args, data.ty);
-    let behind = e.block();
+    let after = e.block();
     let result = e.func.results(inst).first().copied();
     if let Some(result) = result {
-        let old = e.func.add_block_param(behind, ty);
+        let old = e.func.add_block_param(after, ty);
         e.rename(result, old);
     }
     let onward =
-        |old: Value| BlockCall::new(behind, if result.is_some() { std::slice::from_ref(&old) } else { &[] });
+        |old: Value| BlockCall::new(after, if result.is_some() { std::slice::from_ref(&old) } else { &[] });
 
     let (old, done) = e.pair(Op::TryAtomic { op, access }, ty, args);
     let aside = e.block();
@@ -88,7 +89,7 @@ fn with_trial(e: &mut Emitter, inst: Inst, op: AtomicOp, access: Access, arch: A
         std::iter::once(address).chain(args[1..].iter().copied()).collect()
     };
     let access = Access { offset: 0, ..access };
-    // The update where there is one; its old content is needed where the result is.
+    // The update, if the space has it; its old content is needed if the result is.
     let update = |e: &mut Emitter, space: Space, address: Value| {
         let access = Access { space, ..access };
         let old = e.value(Op::Atomic { op, access }, ty, &at(address));
@@ -108,7 +109,7 @@ fn with_trial(e: &mut Emitter, inst: Inst, op: AtomicOp, access: Access, arch: A
         e.go_on(other);
         if in_cluster {
             update(e, Space::SharedCluster, exact);
-            return e.go_on(behind);
+            return e.go_on(after);
         }
         if arch.has(Feature::Clusters) {
             let [far, private] = [e.block(), e.block()];
@@ -129,5 +130,5 @@ fn with_trial(e: &mut Emitter, inst: Inst, op: AtomicOp, access: Access, arch: A
     let new = changed(e, op, ty, old, &args[1..]);
     e.inst(Op::Store(plain), ty, &[exact, new]);
     e.end(Op::Jump, &[], &[onward(old)]);
-    e.go_on(behind);
+    e.go_on(after);
 }

@@ -5,7 +5,8 @@
 //! v3 = load.b32.global v2        =>    v3 = load.b32.global v1
 //! ```
 //!
-//! The windows of the other spaces lie elsewhere in the generic address space; their conversions stay.
+//! The windows of the other spaces lie elsewhere in the generic address space; their conversions
+//! stay.
 
 use ptxc_ir::{Function, Op, Space};
 use ptxc_machine::Arch;

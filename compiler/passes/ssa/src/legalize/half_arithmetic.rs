@@ -1,4 +1,4 @@
-//! Arithmetic on pairs of halves that the target lacks becomes arithmetic that it has.
+//! Replaces arithmetic on pairs of halves that the target lacks with arithmetic that it has.
 //!
 //! ```text
 //! sm_80…sm_89                               v4 = const.bf16x2 0x3f803f80              // 1.0, 1.0
@@ -9,18 +9,18 @@
 //!                                           v3 = …                                    // rounded, packed
 //! ```
 //!
-//! PTX has these operations on later targets only; here they come from vector updates that were split for earlier
-//! ones ([`split_vector_atomics`](super::split_vector_atomics())).
+//! PTX has these operations only on later targets; here they come from vector updates that were
+//! split for earlier targets ([`split_vector_atomics`](super::split_vector_atomics())).
 //!
 //! | target | `f16x2` min, max | `bf16x2` add | `bf16x2` min, max |
 //! |---|---|---|---|
 //! | sm_75 | in single precision | in single precision | in single precision |
 //! | sm_80 to sm_89 | native | multiply-add by one | native |
 //!
-//! Each gives the bits of the operation itself. A product with one is exact, and keeps the sign of a zero. The smaller of
-//! two halves is one of them. A sum of two `bf16` that is rounded to 24 bits and then to 8 is rounded right, since 24 is at
-//! least 2·8 + 2 (Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter 30, 1995). A NaN comes out as
-//! 0x7fff. Linear.
+//! Each replacement gives the same bits as the operation itself. A product with one is exact and
+//! keeps the sign of a zero. The smaller of two halves is one of them. A sum of two `bf16` that is
+//! rounded to 24 bits and then to 8 is correctly rounded, since 24 is at least 2·8 + 2 (Figueroa,
+//! "When is double rounding innocuous?", SIGNUM Newsletter 30, 1995). A NaN becomes 0x7fff. Linear.
 
 use ptxc_ir::{BytePick, FloatCond, FloatMode, Function, Op, Type, Value};
 use ptxc_machine::{Arch, Feature};
@@ -53,7 +53,7 @@ pub fn half_arithmetic(func: &mut Function, arch: Arch) -> bool {
     })
 }
 
-/// Each half by itself: `f16` have conversions on every target.
+/// Each half separately: `f16` has conversions on every target.
 fn halves(emitter: &mut Emitter, op: Op, pairs: &[Value]) -> Value {
     let mut sides = [Vec::new(), Vec::new()];
     for &pair in pairs {
@@ -73,7 +73,8 @@ fn halves(emitter: &mut Emitter, op: Op, pairs: &[Value]) -> Value {
     emitter.value(Op::Bitcast, Type::F16x2, &[word])
 }
 
-/// Each half by itself: a `bf16` is the upper half of a binary32, and sm_75 has no conversion of it.
+/// Each half separately: a `bf16` is the upper half of a binary32, and sm_75 has no conversion for
+/// it.
 fn brain_halves(emitter: &mut Emitter, op: Op, pairs: &[Value]) -> Value {
     let ty = Type::B32;
     let mut sides = [Vec::new(), Vec::new()];
@@ -98,8 +99,9 @@ fn brain_halves(emitter: &mut Emitter, op: Op, pairs: &[Value]) -> Value {
     emitter.value(Op::Bitcast, Type::BF16x2, &[word])
 }
 
-/// A binary32, whose upper half is the nearest `bf16`: half of the last place that is kept is added, less one bit where
-/// the tie goes down to an even number. What overflows carries into the exponent, and becomes infinite.
+/// A binary32 whose upper half is the nearest `bf16`: half of the last kept place is added, less
+/// one bit if a tie rounds down to an even number. An overflow carries into the exponent and
+/// becomes infinite.
 fn rounded(emitter: &mut Emitter, single: Value) -> Value {
     let ty = Type::B32;
     let bits = emitter.value(Op::Bitcast, ty, &[single]);
@@ -119,7 +121,7 @@ mod tests {
     use crate::legalize::emitter::tests::Build;
 
     #[test]
-    fn only_what_the_target_lacks_is_rewritten() {
+    fn only_operations_that_the_target_lacks_are_rewritten() {
         let cases = [
             (Op::Fadd(FloatMode::RN), Type::BF16x2, &Arch::ALL[..4]),
             (Op::Fmin { ftz: false, nan: false, xorsign: false }, Type::BF16x2, &Arch::ALL[..1]),

@@ -1,4 +1,4 @@
-//! Division and remainder of integers of 16 and 32 bits, by way of the floating-point reciprocal.
+//! Division and remainder of integers of 16 and 32 bits, through the floating-point reciprocal.
 //!
 //! ```text
 //! v3 = udiv.b32 v1, v2    =>    f = uint_to_float.f32.rp v2
@@ -10,25 +10,27 @@
 //!                               v3 = v2 == 0 ? 0xffffffff : q
 //! ```
 //!
-//! Quotient and remainder of the same operands begin with the same operations, which value numbering merges.
-//! Signed operands are divided by their magnitudes. Division by zero gives all ones, as in
-//! `ptxc_semantics::int`.
+//! Quotient and remainder of the same operands begin with the same operations, which value
+//! numbering merges. Signed operands are divided by their magnitudes. Division by zero gives all
+//! ones, as in `ptxc_semantics::int`.
 //!
 //! # Why it is exact
 //!
-//! Let `b` be the divisor. PTX bounds the relative error of `MUFU.RCP` by 2^-23; the proof allows 2 units in the last
-//! place, which is up to 2^-22.
+//! Let `b` be the divisor. PTX bounds the relative error of `MUFU.RCP` by 2^-23; the proof allows 2
+//! units in the last place, which is up to 2^-22.
 //!
-//! 32 bits: the sum on the bits takes four units off `y` and multiplies by 2^32. As `f >= b`, what is left is no more
-//! than `1 / b`, and `u <= 2^32 / b`; the errors together, with that of rounding `b`, are `e <= 2^-20 + b / 2^32`,
-//! where the second term is the truncation. After the Newton step, which rounds down as well, `u' b / 2^32 >= 1 - e^2
-//! - b / 2^32`,
-//! so that `umulh(u', a)` is below `a / b` by at most `1 + 1 + e^2 2^32 / b`, where the last term is below 1/2 for
-//! `b <= 2^31`: the quotient is at most 2 too small. For larger `b` it is at most 1 anyway.
+//! 32 bits: the sum on the bits subtracts four units from `y` and multiplies by 2^32. As `f >= b`,
+//! the result is at most `1 / b`, and `u <= 2^32 / b`. All errors together, including that of
+//! rounding `b`, are `e <= 2^-20 + b / 2^32`, where the second term is the truncation. After the
+//! Newton step, which rounds down as well, `u' b / 2^32 >= 1 - e^2 - b / 2^32`. So `umulh(u', a)`
+//! is below `a / b` by at most `1 + 1 + e^2 2^32 / b`, where the last term is below 1/2 for
+//! `b <= 2^31`: the quotient is at most 2 too small. For larger `b` the quotient is at most 1
+//! anyway.
 //!
-//! 16 bits: operands and their quotient fit the 24 bits of a float. Four units more make the reciprocal no less than
-//! `1 / b` and too large by at most 2^-20, so that the product exceeds `a / b` by less than `2^16 2^-20 / b`, which
-//! is less than what separates a fraction from the next integer, `1 / b`. The product is rounded towards zero.
+//! 16 bits: operands and their quotient fit the 24 bits of a float. Four more units make the
+//! reciprocal at least `1 / b` and too large by at most 2^-20. So the product exceeds `a / b` by
+//! less than `2^16 2^-20 / b`, which is less than `1 / b`, the distance of a fraction from the next
+//! integer. The product is rounded towards zero.
 //!
 //! Cost: 18 instructions for 32 bits, 8 for 16, none of them a branch. Linear.
 
@@ -37,7 +39,8 @@ use ptxc_machine::Arch;
 
 use super::emitter::{Emitter, rewrite};
 
-/// Whether an operation that divides integers takes them as signed, and whether it gives the remainder.
+/// Whether an integer division is signed, and whether it gives the remainder; `None` for other
+/// operations.
 pub(super) fn division(op: Op) -> Option<(bool, bool)> {
     match op {
         Op::Udiv => Some((false, false)),
@@ -71,8 +74,8 @@ pub fn integer_division(func: &mut Function, _arch: Arch) -> bool {
     })
 }
 
-/// `MUFU.RCP` of a float, moved by a number of units in the last place and powers of two: both are a sum on the
-/// bits.
+/// `MUFU.RCP` of a float, adjusted by a number of units in the last place and by powers of two:
+/// both are one sum on the bits.
 fn adjusted_reciprocal(emitter: &mut Emitter, float: Value, adjustment: u32) -> Value {
     let reciprocal = emitter.value(Op::Fapprox { function: Approx::Rcp, ftz: true }, Type::F32, &[float]);
     let bits = emitter.value(Op::Bitcast, Type::B32, &[reciprocal]);
@@ -85,7 +88,7 @@ fn adjusted_reciprocal(emitter: &mut Emitter, float: Value, adjustment: u32) -> 
 fn words(emitter: &mut Emitter, a: Value, b: Value) -> (Value, Value) {
     let ty = Type::B32;
     let float = emitter.value(Op::UintToFloat(Rounding::Up), Type::F32, &[b]);
-    // 32 more in the exponent, 4 units less.
+    // 32 more in the exponent, and 4 units less.
     let scaled = adjusted_reciprocal(emitter, float, (32 << 23) - 4);
     let estimate = emitter.value(Op::FloatToUint { round: Rounding::Zero, ftz: true }, ty, &[scaled]);
     let minus_b = emitter.value(Op::Ineg, ty, &[b]);

@@ -1,7 +1,8 @@
-//! Which kinds of operations a function has: what no rule looks for need not be walked for.
+//! The kinds of operations in a function: a rule that starts from none of them need not walk it.
 //!
-//! Most functions have nothing that most rules rewrite. One walk finds what there is, as a set of kinds, and a rule is
-//! applied only to a function that has one of the kinds that it starts from; see [`RULES`](super::RULES).
+//! Most functions have nothing that most rules rewrite. One walk finds the kinds that a function
+//! has, and a rule is applied only to a function that has one of the kinds that it starts from; see
+//! [`RULES`](super::RULES).
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use std::ops::BitOr;
@@ -23,25 +24,26 @@ impl Kinds {
     pub const CLUSTER_INDEX: Kinds = Kinds(1 << 3);
     /// Accesses to shared memory of the cluster.
     pub const CLUSTER_ACCESS: Kinds = Kinds(1 << 4);
-    /// Accesses that are ordered with others.
+    /// Ordered accesses.
     pub const ORDERED_ACCESS: Kinds = Kinds(1 << 5);
     /// Loads and stores of several elements.
     pub const VECTOR_ACCESS: Kinds = Kinds(1 << 6);
     /// Atomic updates and reductions.
     pub const ATOMIC: Kinds = Kinds(1 << 7);
-    /// Whatever is done to an mbarrier.
+    /// Operations on an mbarrier.
     pub const MBARRIER: Kinds = Kinds(1 << 8);
-    /// Asynchronous copies by threads, and arrivals of theirs.
+    /// Asynchronous copies by threads, and their arrivals.
     pub const ASYNC_COPY: Kinds = Kinds(1 << 9);
-    /// What the machine does once a warp: bulk copies, new mbarriers, tensor maps.
+    /// Operations that the machine does once for each warp: bulk copies, new mbarriers, tensor
+    /// maps.
     pub const ONCE_A_WARP: Kinds = Kinds(1 << 10);
-    /// Conversions from and to generic addresses, and questions about them.
+    /// Conversions from and to generic addresses, and tests of them.
     pub const GENERIC_ADDRESS: Kinds = Kinds(1 << 11);
     /// Addresses of local variables.
     pub const LOCAL_ADDRESS: Kinds = Kinds(1 << 12);
     /// Jump tables.
     pub const SWITCH: Kinds = Kinds(1 << 13);
-    /// Sums and extremes of two halves at once.
+    /// Sums, minima and maxima of two halves at once.
     pub const HALVES: Kinds = Kinds(1 << 14);
     /// Approximations of functions and quotients.
     pub const APPROXIMATION: Kinds = Kinds(1 << 15);
@@ -51,9 +53,10 @@ impl Kinds {
     pub const SQUARE_ROOT: Kinds = Kinds(1 << 17);
     /// Quotients and remainders of integers.
     pub const DIVISION: Kinds = Kinds(1 << 18);
-    /// Integers of 16 bits, and what takes words apart into them.
+    /// Integers of 16 bits, and operations that split words into them.
     pub const NARROW: Kinds = Kinds(1 << 19);
-    /// What is done to integers of 64 bits, other than to move and compare them, and what is made of them.
+    /// Operations on integers of 64 bits, other than moves and comparisons, and operations that use
+    /// their results.
     pub const WIDE: Kinds = Kinds(1 << 20);
     /// Sums of integers.
     pub const SUM: Kinds = Kinds(1 << 21);
@@ -67,24 +70,24 @@ impl Kinds {
     pub const EXTENSION: Kinds = Kinds(1 << 25);
     /// Shifts to the left.
     pub const LEFT_SHIFT: Kinds = Kinds(1 << 26);
-    /// Shifts to the right that bring zeros.
+    /// Shifts to the right that shift in zeros.
     pub const RIGHT_SHIFT: Kinds = Kinds(1 << 27);
 
-    /// What has to do with the order of memory: accesses, and barriers that order others.
+    /// Operations that concern the order of memory: accesses, and barriers that order others.
     pub const ORDERED: Kinds = Kinds(Kinds::ORDERED_ACCESS.0 | Kinds::CLUSTER_BARRIER.0 | Kinds::MBARRIER.0);
-    /// What is done to an mbarrier, or by its generic address.
+    /// Operations on an mbarrier, directly or by its generic address.
     pub const MBARRIER_OR_ADDRESS: Kinds = Kinds(Kinds::MBARRIER.0 | Kinds::GENERIC_ADDRESS.0);
     /// Addresses in windows of the generic space.
     pub const WINDOW: Kinds =
         Kinds(Kinds::GENERIC_ADDRESS.0 | Kinds::LOCAL_ADDRESS.0 | Kinds::CLUSTER_ACCESS.0);
-    /// Integers of 64 bits, as results as well.
+    /// Integers of 64 bits, including results.
     pub const LOW_BY_LOW: Kinds = Kinds(Kinds::WIDE.0 | Kinds::WIDE_PRODUCT.0);
-    /// What a 64-bit multiply-add can take up.
+    /// Operations that a 64-bit multiply-add can absorb.
     pub const FACTOR: Kinds = Kinds(Kinds::WIDE_PRODUCT.0 | Kinds::EXTENSION.0);
 
     const NONE: Kinds = Kinds(0);
 
-    /// What a function has.
+    /// The kinds in a function.
     pub(super) fn in_function(func: &Function) -> Kinds {
         let mut kinds = Kinds::NONE;
         for &block in &func.layout {
@@ -175,7 +178,7 @@ impl Kinds {
             Op::Trunc => of_type | only_if(of_argument() == Type::B64, Kinds::WIDE),
             Op::Unpack => of_type | only_if(data.ty.bits() == 32, Kinds::NARROW),
             Op::SintToFloat(_) | Op::UintToFloat(_) => only_if(of_argument() == Type::B16, Kinds::NARROW),
-            // A pair of words is what the others become.
+            // A pack of two words is what legalization makes of wider types, so it does not count.
             Op::Icmp(_) | Op::Pack => only_if(data.ty == Type::B16, Kinds::NARROW),
             Op::Isub | Op::Ineg | Op::Iabs | Op::UmadWide | Op::SmadWide | Op::Smin | Op::Smax => of_type,
             Op::Umin | Op::Umax | Op::IaddCarryOut | Op::IaddCarryIn | Op::IaddCarryInOut => of_type,

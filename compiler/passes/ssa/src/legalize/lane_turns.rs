@@ -1,4 +1,4 @@
-//! Operations of which the machine does one for the whole warp, where lanes may want different ones: in turns.
+//! Lets lanes take turns at operations that the machine does once for the whole warp.
 //!
 //! ```text
 //!                                              jump block1
@@ -14,14 +14,17 @@
 //!                                          block2:
 //! ```
 //!
-//! In a device function a routine does it (`call @mbarrier.init, v1, v2`): it alone may write some uniform registers, and its lanes take turns there.
+//! In a device function a routine does it (`call @mbarrier.init, v1, v2`): only the routine may
+//! write certain uniform registers, and its lanes take turns in it.
 //!
-//! `SYNCS.EXCH.64`, `UTMACCTL.IV` and bulk copies read uniform registers alone, which are one for all lanes. Where the operands are constants, parameters, or
-//! the same in all lanes of a warp that is together, that is no matter; elsewhere the lanes go round until each has had its turn. Selection
-//! takes an operand for one that lanes agree on if it is what an elected lane gives the others in the same block. ptxas has the same loop, in which `R2UR`
-//! says who wants something else.
+//! `SYNCS.EXCH.64`, `UTMACCTL.IV` and bulk copies only read uniform registers, which are the same
+//! for all lanes. That is enough for operands that are constants, parameters, or the same in all
+//! lanes of a converged warp. Otherwise the lanes loop until each has had its turn. Selection
+//! treats an operand as uniform if an elected lane gives it to the others in the same block. ptxas
+//! has the same loop, in which `R2UR` tells which lanes want something else.
 //!
-//! A copy that tells an mbarrier of its bytes is made once for each lane, and not once for all that want the same:
+//! A copy that reports its bytes to an mbarrier is made once for each lane, not once for all lanes
+//! with the same operands:
 //!
 //! ```text
 //!                                          block1:
@@ -32,7 +35,8 @@
 //!                                          block2:
 //! ```
 //!
-//! Each loop cuts its block in two. Linear, and the divergence analysis where there is such an operation.
+//! Each loop splits its block in two. Linear, plus the divergence analysis if there is such an
+//! operation.
 
 use ptxc_ir::op::MbarrierUpdate;
 use ptxc_ir::{BlockCall, Function, FunctionKind, InstData, IntCond, Op, ShflMode, Type, Value, ValueDef};
@@ -42,7 +46,7 @@ use super::emitter::{Emitter, rewrite};
 use crate::runtime;
 use crate::uniformity::Uniformity;
 
-/// Lets lanes take turns at what the machine does once a warp.
+/// Lets lanes take turns at operations that the machine does once for each warp.
 pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
     let insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
     if !arch.has(Feature::OncePerWarpOperations)
@@ -54,7 +58,7 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
     let is_called = func.kind == FunctionKind::Device && !runtime::is_once_a_warp(&func.name);
     let mut start = None;
     rewrite(func, |emitter, inst| {
-        // Later parts of a block that was cut are executed by the same lanes as the first.
+        // The lanes that execute the first part of a split block also execute the later parts.
         let block = match start {
             Some((first, last)) if last == emitter.block => first,
             _ => emitter.block,
@@ -74,7 +78,7 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
         if !is_each && data.args.iter().all(is_agreed) {
             return false;
         }
-        let [turn, behind] = [emitter.block(), emitter.block()];
+        let [turn, after] = [emitter.block(), emitter.block()];
         emitter.end(Op::Jump, &[], &[BlockCall::new(turn, &[])]);
         emitter.go_on(turn);
         let (lane, elected) = emitter.pair(Op::Elect, Type::B32, &[]);
@@ -94,27 +98,27 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
         }
         emitter.inst(data.op, data.ty, &given);
         let is_mine = if is_each { Some(elected) } else { is_mine };
-        let targets = [BlockCall::new(behind, &[]), BlockCall::new(turn, &[])];
+        let targets = [BlockCall::new(after, &[]), BlockCall::new(turn, &[])];
         emitter.end(Op::Branch { uni: false }, is_mine.as_slice(), &targets);
-        emitter.go_on(behind);
-        start = Some((block, behind));
+        emitter.go_on(after);
+        start = Some((block, after));
         true
     })
 }
 
-/// Whether the instruction has operands in uniform registers alone.
+/// Whether the instruction has operands only in uniform registers.
 fn is_once_a_warp(op: &Op) -> bool {
     let is_copy = matches!(op, Op::BulkStore | Op::BulkPrefetch) || is_for_each_lane(op);
     is_copy || matches!(op, Op::MbarrierUpdate { update: MbarrierUpdate::Init, .. } | Op::TensormapAcquire(_))
 }
 
-/// Whether each lane's counts, also where several want the same.
+/// Whether each lane's operation counts, even if several lanes have the same operands.
 fn is_for_each_lane(op: &Op) -> bool {
     matches!(op, Op::BulkLoad | Op::BulkShare)
 }
 
-/// Whether a value is known before the kernel runs, so that it can be had in a uniform register anywhere: a constant, a parameter, the
-/// address of a variable, or so many bytes behind one of these.
+/// Whether a value is known before the kernel runs, so that any block can have it in a uniform
+/// register: a constant, a parameter, the address of a variable, or one of these plus a constant.
 pub fn is_known(func: &Function, mut value: Value) -> bool {
     loop {
         let ValueDef::Result(inst, _) = func.def(value) else { return false };
@@ -128,7 +132,8 @@ pub fn is_known(func: &Function, mut value: Value) -> bool {
     }
 }
 
-/// Leaves an operation of a device function, which has no uniform registers, to a routine that has, if there is one.
+/// Replaces an operation of a device function, which has no uniform registers, with a call of a
+/// routine that has, if there is one.
 fn call_routine(emitter: &mut Emitter, data: &InstData) -> bool {
     let name = match data.op {
         Op::TensormapAcquire(_) => runtime::ACQUIRE_TENSORMAP,
@@ -140,7 +145,7 @@ fn call_routine(emitter: &mut Emitter, data: &InstData) -> bool {
     true
 }
 
-/// What a lane has, for all that are here, and whether this lane has the same.
+/// A lane's value, broadcast to all present lanes, and whether this lane has the same value.
 fn give(emitter: &mut Emitter, value: Value, lane: Value) -> (Value, Value) {
     let clamp = emitter.constant(Type::B32, 0x1f);
     let word = |emitter: &mut Emitter, word: Value| {

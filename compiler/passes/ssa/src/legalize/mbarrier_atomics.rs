@@ -1,8 +1,9 @@
-//! Mbarriers of sm_80 to sm_89 are shared atomics on two words.
+//! Mbarriers of sm_80 to sm_89, as shared atomics on two words.
 //!
-//! The lower word is 2^30 less the arrivals that later phases expect, the upper one 2^31 less those that this phase
-//! awaits, and in its top bit the parity of the phase. Arrivals add to the upper word; `ATOMS.ARRIVE`, which is what an
-//! arrival of one thread becomes, begins the next phase where it overflows.
+//! The lower word is 2^30 less the arrivals that later phases expect. The upper word is 2^31 less
+//! the arrivals that this phase still expects, with the parity of the phase in its top bit.
+//! Arrivals add to the upper word. An arrival of one thread becomes `ATOMS.ARRIVE`, which begins
+//! the next phase on overflow.
 //!
 //! | operation | becomes |
 //! |---|---|
@@ -15,8 +16,8 @@
 //! | `mbarrier_state a, s`, `mbarrier_parity a, n` | `load.shared.b32 [a + 4]`, whose top bit differs |
 //! | `async_arrive a` | `red.add.shared.b32 [a + 4], -1; async_arrive.noinc a` |
 //!
-//! Found by what ptxas emits for sm_80. It also adds up the arrivals of a warp where these may not complete a phase,
-//! which we leave to the hardware. Linear.
+//! Found from the code that ptxas emits for sm_80. ptxas also adds up the arrivals of a warp if
+//! these may not complete a phase, which ptxc leaves to the hardware. Linear.
 
 use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate};
 use ptxc_ir::{
@@ -29,10 +30,10 @@ use super::emitter::{Emitter, rewrite};
 /// The parity of the phase, in the upper word.
 const PARITY: u64 = 1 << 31;
 
-/// The byte of the upper word.
+/// The byte offset of the upper word.
 const UPPER: i32 = 4;
 
-/// Makes shared atomics of operations on mbarriers where the target has no unit for them.
+/// Turns operations on mbarriers into shared atomics if the target has no unit for them.
 pub fn mbarrier_atomics(func: &mut Function, arch: Arch) -> bool {
     if arch.has(Feature::SyncUnit) {
         return false;
@@ -50,7 +51,8 @@ pub fn mbarrier_atomics(func: &mut Function, arch: Arch) -> bool {
                 emitter.inst(store, Type::B64, &[data.args[0], word]);
             }
             Op::MbarrierInval => {}
-            // Where nobody wants the state, a generic address may be that of another CTA of a cluster; here there are none.
+            // If the state is unused, a generic address may be that of another CTA of a cluster;
+            // this target has no clusters.
             Op::MbarrierArrive { kind, space: Space::SharedCluster, order, scope } => {
                 let own = emitter.func.make_inst(InstData {
                     op: Op::MbarrierArrive { kind, space: Space::Shared, order, scope },
@@ -114,7 +116,7 @@ fn arrive(emitter: &mut Emitter, inst: Inst, kind: MbarrierArrive, (order, scope
                 Type::B32,
                 &[address, count],
             );
-            // Nobody reads the lower word of a state.
+            // The lower word of a state is never read.
             emitter.become_op(inst, Op::Pack, Type::B64, &[before, before]);
         }
         _ => return false,
@@ -122,7 +124,7 @@ fn arrive(emitter: &mut Emitter, inst: Inst, kind: MbarrierArrive, (order, scope
     true
 }
 
-/// Whether the parity of the phase now differs from the one in the top bit of `then`.
+/// Whether the present parity of the phase differs from the one in the top bit of `then`.
 fn ask(emitter: &mut Emitter, inst: Inst, then: Value, order: Order) {
     let address = emitter.func.insts[inst].args[0];
     let now = emitter.value(Op::Load(word(UPPER)), Type::B32, &[address]);

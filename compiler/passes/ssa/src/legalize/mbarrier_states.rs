@@ -1,4 +1,5 @@
-//! How many arrivals the phase of an mbarrier's state awaited, from the state's bits.
+//! The number of arrivals that the phase of an mbarrier's state expects, from the bits of the
+//! state.
 //!
 //! ```text
 //! v1 = mbarrier_pending v0    =>    v2, v3 = unpack.b64 v0           // sm_90
@@ -7,15 +8,15 @@
 //!                                   v1 = isub.b32 0x100000, v5
 //! ```
 //!
-//! The upper word counts up to what completes the phase: from bit 11 on 20 bits on sm_90, its lower 31 bits before. Found by
-//! what ptxas emits. Linear.
+//! The upper word counts up to the completion of the phase: in 20 bits from bit 11 on for sm_90, in
+//! its lower 31 bits before. Found from the code that ptxas emits. Linear.
 
 use ptxc_ir::{Function, Op, Type};
 use ptxc_machine::{Arch, Mbarriers};
 
 use super::emitter::rewrite;
 
-/// Takes states of mbarriers apart.
+/// Extracts fields from the states of mbarriers.
 pub fn mbarrier_states(func: &mut Function, arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = emitter.func.insts[inst].clone();

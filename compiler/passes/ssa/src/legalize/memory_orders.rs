@@ -1,4 +1,4 @@
-//! Acquire and release become relaxed accesses and fences.
+//! Turns acquire and release into relaxed accesses and fences.
 //!
 //! ```text
 //! v2 = load.global.acquire.gpu.b32 [v1]         v2 = load.global.relaxed.gpu.b32 [v1]
@@ -7,15 +7,16 @@
 //!                                        =>     store.global.relaxed.gpu.b32 [v1], v2
 //! ```
 //!
-//! The barrier of a cluster and arrivals at mbarriers are treated alike, but for those at the scope of the CTA from sm_90 on,
-//! which `SYNCS` orders itself. Without it, an arrival is a shared atomic after a fence. What a wait for an mbarrier
-//! acquires stays with it: it acquires nothing where it fails.
+//! Barriers of a cluster and arrivals at mbarriers are treated alike, except for those at CTA scope
+//! from sm_90 on, which `SYNCS` orders itself. Without `SYNCS` an arrival is a shared atomic after
+//! a fence. The acquire of a wait for an mbarrier stays with the wait: a wait that fails acquires
+//! nothing.
 //!
-//! Before sm_90 nobody but its own CTA reaches shared memory: there what is acquired from it needs no more than the scope of
-//! the CTA. A release keeps its scope, since what was written before goes on to others.
+//! Before sm_90 only its own CTA reaches shared memory, so an acquire from it needs at most CTA
+//! scope. A release keeps its scope, since earlier writes must become visible to others.
 //!
-//! An atomic that does both has a fence on either side. A fence is at least as strong as the order of the access
-//! that it replaces; ptxas has the same sequences for sm_90. Linear.
+//! An atomic that does both has a fence on either side. A fence is at least as strong as the order
+//! of the access that it replaces; ptxas emits the same sequences for sm_90. Linear.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use ptxc_ir::{Access, Function, Op, Order, Scope, Space, Type, arithmetic};
@@ -23,7 +24,7 @@ use ptxc_machine::{Arch, Feature};
 
 use super::emitter::rewrite;
 
-/// Makes the order of accesses one of fences.
+/// Expresses the order of accesses by fences.
 pub fn memory_orders(func: &mut Function, arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = &emitter.func.insts[inst];
@@ -55,7 +56,7 @@ pub fn memory_orders(func: &mut Function, arch: Arch) -> bool {
         }
         emitter.keep(inst);
         if after {
-            // Who released it is in the same CTA, and has filled no other cache.
+            // The releasing thread is in the same CTA and has filled no other cache.
             let is_own = access.space == Space::Shared && !arch.has(Feature::Clusters);
             let scope = if is_own { Scope::Cta } else { access.scope };
             emitter.inst(Op::Fence { order: Order::Acquire, scope }, Type::B32, &[]);
@@ -90,7 +91,8 @@ fn ordered_access(op: &Op) -> Option<Access> {
     }
 }
 
-/// The fences around an operation on a barrier, and what it is between them; none where it orders memory itself.
+/// The operation on a barrier without its order, and the fences before and after it; `None` if it
+/// orders memory itself.
 fn of_barrier(op: Op, arch: Arch) -> Option<(Option<Op>, Op, Option<Op>)> {
     Some(match op {
         Op::ClusterArrive { order: Order::Release, aligned } => {

@@ -1,9 +1,10 @@
 //! Legalization: rewrites operations that the target lacks into operations that it has.
 //!
-//! In goes an [`ir::Function`](Function) with any PTX-level operation, out comes one that selection can
-//! cover from the instruction table: no 16-bit arithmetic, no 64-bit arithmetic but comparisons,
-//! multiply-adds and memory accesses, constant parts of addresses in the accesses themselves, `bar` as
-//! `barrier.aligned`. What no rule knows is left alone; selection names it as unsupported.
+//! In: an [`ir::Function`](Function) with any PTX-level operation. Out: one that selection can
+//! cover from the instruction table. It has no 16-bit arithmetic, and no 64-bit arithmetic except
+//! for comparisons, multiply-adds and memory accesses. Constant parts of addresses are in the
+//! accesses, and `bar` is `barrier.aligned`. Operations that no rule handles are left unchanged;
+//! selection reports them as unsupported.
 //!
 //! ```text
 //! v3 = iadd.b64 v1, v2        v4, v5 = unpack.b64 v1
@@ -13,9 +14,9 @@
 //!                             v3 = pack.b64 v8, v10
 //! ```
 //!
-//! One file a rule; [`RULES`] is their order. Every rule is one walk over the function, linear in its
-//! size, and can be run alone by its name. Rules leave dead instructions behind for the simplification
-//! that follows.
+//! One file for each rule; [`RULES`] is their order. Every rule is one walk over the function,
+//! linear in its size, and can be run alone by its name. Rules leave dead instructions for the
+//! following simplification.
 
 use ptxc_ir::Function;
 use ptxc_machine::Arch;
@@ -98,16 +99,19 @@ pub use wide_integers::wide_integers;
 pub use wide_multiply_add::wide_multiply_add;
 pub use window_addresses::window_addresses;
 
-/// A rule: rewrites what it knows, and tells whether there was anything.
+/// A rule: rewrites the operations that it handles, and returns whether there were any.
 pub type Rule = fn(&mut Function, Arch) -> bool;
 
-/// The rules in the order in which [`legalize`] applies them, each with what it starts from: a function that lacks a kind of
-/// one of these sets has nothing for it. [`fuse_multiply_add`] is not among them: it
-/// changes results within what PTX permits, so that it is a pass of its own with a switch.
+/// The rules in the order in which [`legalize`] applies them, each with the kinds that it starts
+/// from: a function that lacks all kinds of one of these sets has nothing for the rule.
+/// [`fuse_multiply_add`] is not among them: it changes results within the limits of PTX, so it is a
+/// separate pass with an option.
 ///
-/// [`aggregate_atomics`] is another one, since who wants it knows that threads meet.
+/// [`aggregate_atomics`] is also separate, because only its users know whether threads update the
+/// same address.
 ///
-/// The order matters where one rule feeds the next: conversions to global addresses hide additions from
+/// The order matters if one rule feeds the next: conversions to global addresses hide additions
+/// from `address-offsets`; `address-offsets` and `wide-multiply-add` need whole 64-bit additions.
 /// `address-offsets`; that, and `wide-multiply-add`, want 64-bit additions whole.
 pub const RULES: &[(&str, Rule, &[Kinds])] = &[
     ("bar-to-barrier", bar_to_barrier, &[Kinds::BAR]),
@@ -146,7 +150,8 @@ pub const RULES: &[(&str, Rule, &[Kinds])] = &[
     ("wide-integers", wide_integers, &[Kinds::WIDE]),
 ];
 
-/// Whether a rule leaves a function as it is; where that is too large to be copied for it, that is taken for granted.
+/// Whether a rule leaves a function unchanged; a function that is too large to copy for this test
+/// is taken to be unchanged.
 fn finds_nothing(func: &Function, arch: Arch, rule: Rule) -> bool {
     const MOST_INSTS: usize = 10_000;
     let mut copy = if func.insts.len() <= MOST_INSTS { func.clone() } else { return true };

@@ -1,22 +1,24 @@
-//! Named-barrier packing: a name and a count that are both in registers share one.
+//! Named-barrier packing: puts a name and a count that are both in registers into one register.
 //!
-//! `BAR` has room for one register. Where both of its numbers are registers, they are the same one, which has the name
-//! in bits 3:0 and the count in bits 27:16:
+//! `BAR` has room for one register. If both of its numbers are in registers, they share one, with
+//! the name in bits 3:0 and the count in bits 27:16:
 //!
 //! ```text
 //! barrier.sync.aligned v1, v2   =>   v3 = prmt.index.b32 v1, v2, 0x5410    // name in 15:0, count in 31:16
 //!                                    barrier.sync.aligned.packed v3
 //! ```
 //!
-//! One `PRMT` is enough, since PTX demands a name from 0 to 15 and a count of at most the threads of a CTA: the bits
-//! between the fields are zero in every program with a meaning, so that it does not matter whether the hardware reads
-//! them. NVIDIA's assembler takes two instructions and relies on as much: a register name alone goes to the hardware
-//! as it is, whatever its upper bits.
+//! One `PRMT` is enough, since PTX demands a name from 0 to 15 and a count of at most the threads
+//! of a CTA. The bits between the fields are therefore zero in every valid program, so it does not
+//! matter whether the hardware reads them. NVIDIA's assembler uses two instructions and relies on
+//! the same: it passes a register name without a count to the hardware unchanged, with any upper
+//! bits.
 //!
-//! What has one number or none in a register is left alone: a register name (bits 3:0 of its register) with an
-//! immediate count or without one, an immediate name with a register count (bits 11:0 of its register). So is what
-//! is known here: a constant is an immediate. A name and a count that are the same register are packed like any
-//! others. Packing the same pair again is left to value numbering.
+//! Barriers with at most one number in a register are left unchanged: a register name (bits 3:0 of
+//! its register) with or without an immediate count, or an immediate name with a register count
+//! (bits 11:0 of its register). A known constant counts as an immediate. A name and a count in the
+//! same register are packed like any others. Value numbering merges repeated packing of the same
+//! pair.
 
 use ptxc_ir::op::BytePick;
 use ptxc_ir::{Function, Op, Type};
@@ -27,7 +29,7 @@ use super::emitter::rewrite;
 /// The selector that puts the low half of the second word above the low half of the first.
 const LOW_HALVES: u64 = 0x5410;
 
-/// Packs the numbers of every barrier that has two in registers.
+/// Packs the numbers of every barrier with two numbers in registers.
 pub fn named_barrier_packing(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = &emitter.func.insts[inst];

@@ -1,4 +1,4 @@
-//! 16-bit integer arithmetic runs in 32 bits.
+//! Computes 16-bit integer arithmetic in 32 bits.
 //!
 //! ```text
 //! v2 = trunc.b16 v1                  v2 = trunc.b16 v1
@@ -6,15 +6,15 @@
 //! v6 = icmp.sgt.b16 v4, v7           v6 = icmp.sgt.b32 v5, 6
 //! ```
 //!
-//! Every 16-bit value that the rule computes has a 32-bit twin whose low half is the value. The rule keeps
-//! beside the twin how many of its low bits may be set and whether it is its own extension by sign, so that a
-//! twin is used as it is where that is the extension that is wanted, and extended only elsewhere. Loads extend
-//! what they load. Sums,
-//! products, logic and left shifts need no extension at all: their low half depends on low halves alone.
+//! Every 16-bit value that the rule computes has a 32-bit twin whose low half is the value. Beside
+//! the twin the rule stores how many of its low bits may be set, and whether it is its own sign
+//! extension. So a twin that already is the wanted extension is used unchanged, and extended only
+//! otherwise. Loads extend the loaded value. Sums, products, logic and left shifts need no
+//! extension: their low half depends only on low halves.
 //!
-//! A word taken apart into halves becomes truncations of itself and of its upper half.
+//! The halves of a word are truncations of the word and of its upper half.
 //!
-//! What still has type `b16` afterwards is moved, not computed: stores, selects, block parameters,
+//! Remaining values of type `b16` are moved but not computed: stores, selects, block parameters,
 //! truncations and extensions.
 
 use ptxc_ir::{Function, Inst, MemType, Op, Type, Value};
@@ -39,7 +39,7 @@ impl Twin {
     }
 }
 
-/// How the half above a 16-bit operand has to look.
+/// The contents that are wanted in the half above a 16-bit operand.
 #[derive(Clone, Copy, PartialEq)]
 enum Above {
     Anything,
@@ -66,7 +66,8 @@ fn narrow(emitter: &mut Emitter, inst: Inst, twins: &mut [Option<Twin>]) -> bool
             remember(twins, emitter.func.result(inst), Twin::below(32, data.args[0]));
             return false;
         }
-        // The low half of a word is the word itself, cut; the high one what a shift leaves of it.
+        // The low half of a word is the truncated word; the high half is the truncated result of a
+        // shift.
         Op::Unpack if data.ty.bits() == 32 => {
             let &[low, high] = emitter.func.results(inst) else { return false };
             let word = match data.ty {
@@ -82,7 +83,7 @@ fn narrow(emitter: &mut Emitter, inst: Inst, twins: &mut [Option<Twin>]) -> bool
             }
             return true;
         }
-        // Loads extend by themselves.
+        // Loads extend the value themselves.
         Op::Load(access) if data.ty == Type::B16 && access.lanes == 1 && access.elem.bytes() <= 2 => {
             let word = emitter.value(data.op, Type::B32, &data.args);
             let result = emitter.func.result(inst);
@@ -175,7 +176,8 @@ fn narrow(emitter: &mut Emitter, inst: Inst, twins: &mut [Option<Twin>]) -> bool
     true
 }
 
-/// Notes the twin of a value that the function had before the rule: no other is looked up.
+/// Stores the twin of a value that the function had before the rule; other values are never looked
+/// up.
 fn remember(twins: &mut [Option<Twin>], value: Value, twin: Twin) {
     twins[value.as_u32() as usize] = Some(twin);
 }
@@ -184,7 +186,7 @@ fn known(twins: &[Option<Twin>], value: Value) -> Option<Twin> {
     twins.get(value.as_u32() as usize).copied().flatten()
 }
 
-/// The 32-bit form of a 16-bit operand with its upper half as wanted.
+/// The 32-bit form of a 16-bit operand, with its upper half as wanted.
 fn operand(emitter: &mut Emitter, twins: &[Option<Twin>], value: Value, above: Above) -> Twin {
     if let Some(bits) = emitter.func.constant(value) {
         let wide = if above == Above::Signs { bits as u16 as i16 as i32 as u32 } else { bits as u32 };
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_loaded_is_extended_already() {
+    fn loaded_values_are_already_extended() {
         for (elem, cond, extensions) in [
             (MemType::B8, IntCond::Ult, 0),
             (MemType::B8, IntCond::Slt, 0),

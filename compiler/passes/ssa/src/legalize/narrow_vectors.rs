@@ -1,4 +1,4 @@
-//! Vectors of 8- and 16-bit elements are loaded and stored as words.
+//! Loads and stores vectors of 8- and 16-bit elements as words.
 //!
 //! ```text
 //! v2, v3 = load.shared.b16.v2 [v1]          v4 = load.shared.b32 [v1]
@@ -10,7 +10,8 @@
 //!                                           store.shared.b32 [v1], v11
 //! ```
 //!
-//! A vector is aligned to its size, so that the words are aligned, too. One of two bytes is a halfword. Linear.
+//! A vector is aligned to its size, so the words are aligned, too. A vector of two bytes is a
+//! halfword. Linear.
 
 use ptxc_ir::op::BytePick;
 use ptxc_ir::{Access, Function, Inst, MemType, Op, Type, Value};
@@ -50,7 +51,8 @@ fn load(emitter: &mut Emitter, inst: Inst, access: Access) -> bool {
         let result = emitter.func.results(inst)[lane as usize];
         let word = words[(lane * bytes / 4) as usize];
         let low = lane * bytes % 4;
-        // The selector's nibbles: bytes of the word, and above them byte 4, which is zero, or copies of the sign.
+        // The selector's nibbles: bytes of the word, and above them byte 4 (which is zero) or
+        // copies of the sign.
         let high = low + bytes - 1;
         let above = if signed { 8 | high } else { 4 };
         let nibble = |n: u32| if n < bytes { low + n } else { above };

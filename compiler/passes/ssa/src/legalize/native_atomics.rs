@@ -1,4 +1,4 @@
-//! Which atomic updates the machine has, by architecture and memory.
+//! The atomic updates that the machine has, by architecture and memory.
 //!
 //! | update | global | shared |
 //! |---|---|---|
@@ -7,13 +7,14 @@
 //! | integers and bits, 32 bits | all | all |
 //! | integers and bits, 64 bits | all | none |
 //! | sum of `f32`, `f64`, `f16x2` | all | none |
-//! | sum of `f32` that keeps subnormals; sum of `bf16x2`; least and greatest of `f16x2`, `bf16x2` | sm_90 | none |
+//! | sum of `f32` that keeps subnormals; sum of `bf16x2`; minimum and maximum of `f16x2`, `bf16x2` | sm_90 | none |
 //! | vectors | sm_90 | none |
 //! | anything on 16 bits | none | none |
 //!
-//! What shared memory has, a generic address may name in any memory. What only global memory has, `ATOM` does where
-//! the address lies there, and says whether it did: see `generic-atomics`. Everything else is a loop around
-//! compare-and-swap: see `atomic-loops`. Found by asking ptxas 13.5 for each combination on each architecture.
+//! A generic address may use an update of shared memory for any memory. For an update that only
+//! global memory has, `ATOM` does it if the address lies there, and reports whether it did: see
+//! `generic-atomics`. All other updates are loops around compare-and-swap: see `atomic-loops`.
+//! Found by testing each combination on each architecture with ptxas 13.5.
 
 use ptxc_ir::{AtomicOp, Type};
 use ptxc_machine::{Arch, Feature};

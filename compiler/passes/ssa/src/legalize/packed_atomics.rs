@@ -1,4 +1,4 @@
-//! Atomic updates of vectors of halves become updates of packed pairs.
+//! Turns atomic updates of vectors of halves into updates of packed pairs.
 //!
 //! ```text
 //!                                                  v10 = pack.b32 v2, v3      // bitcasts are not shown
@@ -8,7 +8,7 @@
 //!                                                  v8, v9 = unpack.b32 v13
 //! ```
 //!
-//! Each half is updated by itself either way. Single halves are loops: see `atomic-loops`. Linear.
+//! Each half is updated separately either way. Single halves are loops: see `atomic-loops`. Linear.
 
 use ptxc_ir::{Access, Function, MemType, Op, Type, Value};
 use ptxc_machine::Arch;

@@ -1,4 +1,4 @@
-//! The two words of one product become one multiplication.
+//! Computes both words of one product with one multiplication.
 //!
 //! ```text
 //! v3 = umulh.b32 v1, v2
@@ -6,9 +6,9 @@
 //!                                    v4, v3 = unpack.b64 v5
 //! ```
 //!
-//! Both must stand in one block; the product is computed where the first of them was. A low word that is
-//! only added to something stays: selection makes that a multiply-add, which costs nothing more. Linear, but
-//! for the look-up of the factors.
+//! Both must be in one block; the product is computed at the place of the first. A low word that is
+//! only used in an addition stays: selection turns it into a multiply-add at no extra cost. Linear,
+//! except for the look-up of the factors.
 use std::collections::BTreeMap;
 
 use ptxc_ir::{Block, Function, Inst, Op, Type, Value};
@@ -16,14 +16,14 @@ use ptxc_machine::Arch;
 
 use super::emitter::{rewrite, use_counts};
 
-/// The block and the factors, the lesser first.
+/// The block and the factors, the smaller one first.
 type Key = (Block, Value, Value);
 
-/// What is known of the products of two factors.
+/// The products of two factors so far.
 #[derive(Default)]
 struct Words {
     low: bool,
-    /// The high word, of the unsigned product if there are both.
+    /// The high word; of the unsigned product if there are both.
     high: Option<Op>,
     /// Both words, once they have been computed.
     made: Option<(Value, Value)>,
@@ -66,7 +66,7 @@ pub fn paired_products(func: &mut Function, _arch: Arch) -> bool {
     })
 }
 
-/// The factors of a word of a product of 32-bit numbers and which word it is, if it may be joined.
+/// The factors of a word of a product of 32-bit numbers and which word it is, if it can be joined.
 fn factors(func: &Function, block: Block, inst: Inst, only_added: &[bool]) -> Option<(Key, Op)> {
     let data = &func.insts[inst];
     let joins = match data.op {

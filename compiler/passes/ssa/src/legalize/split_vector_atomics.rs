@@ -1,4 +1,5 @@
-//! Atomic updates of vectors become one update an element where the target has none of the whole.
+//! Splits atomic updates of vectors into one update for each element if the target has none for the
+//! whole vector.
 //!
 //! ```text
 //! red.fadd.global…b32.v2.f32          =>   red.fadd.global…b32.f32 [v0 + 8], v1
@@ -8,19 +9,21 @@
 //!     [v0], v1, v2                         v6 = atomic.fmax…b32.f16x2 [v0 + 4], v2
 //! ```
 //!
-//! PTX promises atomicity for each element of a vector, not for the vector, so that other threads may come between the
-//! parts. sm_90 updates up to 16 bytes at once and keeps its vectors. The targets before it update 32 bits of these types:
+//! PTX promises atomicity for each element of a vector, not for the vector, so updates of other
+//! threads may come between the parts. sm_90 updates up to 16 bytes at once and keeps its vectors.
+//! Earlier targets update 32 bits of these types:
 //!
 //! | elements | operation | parts below sm_90 |
 //! |---|---|---|
-//! | `f32` | add | one native update an element |
-//! | `f32` | add that keeps subnormals | one loop around compare-and-swap an element |
-//! | `f16`, in pairs | add | one native update a pair |
-//! | `f16`, in pairs | min, max | one loop around compare-and-swap a pair |
-//! | `bf16`, in pairs | add, min, max | one loop around compare-and-swap a pair |
+//! | `f32` | add | one native update for each element |
+//! | `f32` | add that keeps subnormals | one loop around compare-and-swap for each element |
+//! | `f16`, in pairs | add | one native update for each pair |
+//! | `f16`, in pairs | min, max | one loop around compare-and-swap for each pair |
+//! | `bf16`, in pairs | add, min, max | one loop around compare-and-swap for each pair |
 //!
-//! Halves have been packed by `packed-atomics`. A vector at a generic address is in global memory, the only one that has
-//! vectors, and its parts say so: the target may have no generic update that it does have of global memory. Linear.
+//! `packed-atomics` has packed the halves. A vector at a generic address is in global memory, the
+//! only memory with vector updates, so its parts are global: the target may lack the generic form
+//! of an update that global memory has. Linear.
 
 use ptxc_ir::{Access, AtomicOp, Function, MemType, Op, Space, Type};
 use ptxc_machine::{Arch, Feature};
@@ -31,15 +34,16 @@ use super::native_atomics::in_global;
 /// The parts that an update of a vector is split into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split {
-    /// How many there are.
+    /// The number of parts.
     pub parts: u8,
     /// The type of a part, 32 bits wide.
     pub ty: Type,
-    /// Whether the target updates a part by one instruction; else it is a loop around compare-and-swap.
+    /// Whether the target has an instruction for a part; otherwise the part is a loop around
+    /// compare-and-swap.
     pub is_native: bool,
 }
 
-/// What an update of `lanes` elements of type `ty` is split into; none where it stays whole.
+/// The parts of an update of `lanes` elements of type `ty`; `None` if it stays whole.
 pub fn split(op: AtomicOp, ty: Type, lanes: u8, arch: Arch) -> Option<Split> {
     if lanes < 2 || arch.has(Feature::VectorAtomics) {
         return None;
@@ -53,7 +57,7 @@ pub fn split(op: AtomicOp, ty: Type, lanes: u8, arch: Arch) -> Option<Split> {
     Some(Split { parts, ty, is_native: in_global(op, ty, arch) })
 }
 
-/// Splits what the target lacks.
+/// Splits the updates that the target lacks.
 pub fn split_vector_atomics(func: &mut Function, arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
         let data = &emitter.func.insts[inst];

@@ -1,4 +1,4 @@
-//! Switches with few targets become trees of comparisons; the others keep their jump table.
+//! Turns switches with few targets into trees of comparisons; other switches keep their jump table.
 //!
 //! ```text
 //! switch v0, block1, block1, block2, block3    =>        v1 = icmp.ult.b32 v0, 2
@@ -7,16 +7,16 @@
 //!                                                        brif v2, block2, block3
 //! ```
 //!
-//! Neighbouring numbers with one target are a run. Up to [`MOST_RUNS`] runs are told apart by binary search,
-//! which costs a comparison and a branch a level; a jump table costs a shift, a load from a constant bank and the
-//! branch, and the load alone takes longer than two levels. What divides the warp divides it once a level
-//! instead of once.
+//! Neighbouring numbers with one target are a run. Binary search distinguishes up to [`MOST_RUNS`]
+//! runs, with a comparison and a branch for each level. A jump table costs a shift, a load from a
+//! constant bank and the branch, and the load alone takes longer than two levels. A divergent
+//! selector diverges once for each level instead of once.
 //!
-//! The words of a jump table count from the start of the kernel, of which a device function knows nothing: its switches
-//! become trees whatever they have.
+//! The words of a jump table are relative to the start of the kernel, which a device function does
+//! not know, so its switches always become trees.
 //!
-//! A switch that stays, and hands arguments to a block more than once, goes there through a block of its
-//! own, so that what the edge copies is there once. Linear in the targets.
+//! If a switch that stays passes arguments to a block more than once, its edges share a block of
+//! their own, so the copies for the edge exist once. Linear in the targets.
 
 use ptxc_ir::{
     Block, BlockCall, Function, FunctionKind, Inst, InstData, IntCond, Op, SourceLoc, Type, Value,
@@ -24,7 +24,7 @@ use ptxc_ir::{
 use ptxc_machine::Arch;
 use rustc_hash::FxHashMap;
 
-/// The most runs of equal targets that are told apart by comparisons.
+/// The most runs of equal targets that comparisons distinguish.
 pub const MOST_RUNS: usize = 4;
 
 /// Gives every switch the form in which it is selected.
@@ -60,7 +60,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// Ends a block by going to the run, each with its first number, that the selector is in.
+    /// Ends a block with a jump to the run of the selector; each run comes with its first number.
     fn build(&self, func: &mut Function, block: Block, runs: Vec<(u64, BlockCall)>) {
         let mut work = vec![(block, runs)];
         while let Some((block, mut runs)) = work.pop() {
@@ -94,7 +94,7 @@ impl Tree {
     }
 }
 
-/// Lets edges that hand the same arguments to the same block share a block that does so.
+/// Lets edges that pass the same arguments to the same block share a block that does so.
 fn share_edges(func: &mut Function, inst: Inst) -> bool {
     let mut times: FxHashMap<BlockCall, u32> = FxHashMap::default();
     for target in func.insts[inst].targets.iter().filter(|target| !target.args.is_empty()) {

@@ -7,8 +7,9 @@
 //!                               v3 = v2 == 0 ? -1 : (v1 ^ v2 < 0 ? -v6 : v6)
 //! ```
 //!
-//! Quotient and remainder of the same operands are one call after value numbering. Signed numbers are divided by their
-//! magnitudes; division by zero gives all ones, as in `ptxc_semantics::int`. Linear.
+//! Value numbering merges quotient and remainder of the same operands into one call. Signed numbers
+//! are divided by their magnitudes; division by zero gives all ones, as in `ptxc_semantics::int`.
+//! Linear.
 
 use ptxc_ir::{Function, IntCond, Op, Type, Value};
 use ptxc_machine::Arch;

@@ -1,4 +1,4 @@
-//! 64-bit integer arithmetic becomes arithmetic on pairs of words.
+//! Turns 64-bit integer arithmetic into arithmetic on pairs of words.
 //!
 //! ```text
 //! v3 = iadd.b64 v1, v2     =>    v4, v5 = unpack.b64 v1
@@ -8,12 +8,12 @@
 //!                                v3 = pack.b64 v8, v10
 //! ```
 //!
-//! A register pair *is* its two registers, so `pack` and `unpack` cost nothing after allocation. The rule
-//! remembers the words of what it has packed and takes those of a constant apart, so that a chain of
-//! 64-bit operations never goes through the pair.
+//! A register pair *is* its two registers, so `pack` and `unpack` cost nothing after allocation.
+//! The rule remembers the words of the values that it has packed and splits constants, so a chain
+//! of 64-bit operations never goes through the pair.
 //!
-//! What stays whole is what the machine does on pairs: comparisons, multiply-adds, memory, and moving
-//! values about. Division was taken care of before.
+//! Operations that the machine does on pairs stay whole: comparisons, multiply-adds, memory
+//! accesses, and moves. Division was replaced before.
 
 use ptxc_ir::{Block, Function, Funnel, Inst, IntCond, Op, Type, Value};
 use ptxc_machine::Arch;
@@ -23,9 +23,9 @@ use super::emitter::{Emitter, rewrite};
 /// The low and the high word of a value.
 type Words = (Value, Value);
 
-/// What is known about the words of the 64-bit values that the function had before the rule.
+/// The words of the 64-bit values that the function had before the rule, as far as they are known.
 struct Halves {
-    /// Words that exist wherever the value does.
+    /// Words that exist wherever the value exists.
     known: Vec<Option<Words>>,
     /// Words unpacked in a block, for its later instructions.
     unpacked: Vec<Option<(Block, Words)>>,
@@ -109,7 +109,8 @@ fn split(emitter: &mut Emitter, halves: &mut Halves, inst: Inst) -> bool {
         Op::Bfind { signed, shift } if data.ty == Type::B64 => {
             let (mut low, mut high) = halves.of(emitter, data.args[0]);
             if signed {
-                // The highest bit unlike the sign is the highest one of the number less its signs.
+                // The highest bit unlike the sign is the highest set bit of the number xor its
+                // sign.
                 let sign = signs(emitter, high);
                 low = emitter.value(Op::Xor, Type::B32, &[low, sign]);
                 high = emitter.value(Op::Xor, Type::B32, &[high, sign]);
@@ -119,7 +120,7 @@ fn split(emitter: &mut Emitter, halves: &mut Halves, inst: Inst) -> bool {
             let in_high = emitter.value(Op::Icmp(IntCond::Ne), Type::B32, &[high, zero]);
             let high = emitter.value(Op::Bfind { signed: false, shift }, Type::B32, &[high]);
             let low = emitter.value(Op::Bfind { signed: false, shift }, Type::B32, &[low]);
-            // Positions grow with the word, shifts the other way; all ones stay all ones.
+            // Positions grow with the word, shift counts decrease; all ones stay all ones.
             let (high, low) = if shift {
                 let none = emitter.value(Op::Icmp(IntCond::Slt), Type::B32, &[low, zero]);
                 let beyond = emitter.value(Op::Iadd, Type::B32, &[low, word]);
@@ -157,7 +158,7 @@ fn split(emitter: &mut Emitter, halves: &mut Halves, inst: Inst) -> bool {
     true
 }
 
-/// The words of a 64-bit result; `None` for what stays whole.
+/// The words of a 64-bit result; `None` for operations that stay whole.
 fn words(emitter: &mut Emitter, halves: &mut Halves, op: Op, args: &[Value]) -> Option<Words> {
     Some(match (op, args) {
         (Op::Iadd, &[a, b]) => {
@@ -314,8 +315,8 @@ fn shift_by_constant(emitter: &mut Emitter, op: Op, (low, high): Words, count: u
     }
 }
 
-/// By a count that is not known. Shifts of a word give zeros (signs) from 32 on, so that only the word
-/// into which the other one moves needs a funnel shift.
+/// Shifts by an unknown count. Shifts of a word give zeros (or signs) from 32 on, so only the word
+/// that receives bits of the other word needs a funnel shift.
 fn shift(emitter: &mut Emitter, op: Op, (low, high): Words, count: Value) -> Words {
     match op {
         Op::Shl => {
@@ -343,7 +344,7 @@ fn multiply(emitter: &mut Emitter, a: Words, b: Words) -> Words {
     (low, high)
 }
 
-/// Schoolbook multiplication, keeping the upper two of four words. No sum exceeds 64 bits:
+/// Schoolbook multiplication that keeps the upper two of four words. No sum exceeds 64 bits:
 /// `(2^32 - 1)^2 + 2 (2^32 - 1) = 2^64 - 1`.
 fn multiply_high(emitter: &mut Emitter, a: Words, b: Words) -> Words {
     let zero = emitter.constant(Type::B32, 0);
@@ -359,7 +360,8 @@ fn multiply_high(emitter: &mut Emitter, a: Words, b: Words) -> Words {
     add(emitter, words, (carry_b, zero))
 }
 
-/// The unsigned product counts a negative factor `x` as `x + 2^64`: take the other factor off for it.
+/// The unsigned product counts a negative factor `x` as `x + 2^64`, so the other factor is
+/// subtracted for it.
 fn multiply_high_signed(emitter: &mut Emitter, a: Words, b: Words) -> Words {
     let mut product = multiply_high(emitter, a, b);
     for (factor, other) in [(a, b), (b, a)] {
@@ -441,7 +443,7 @@ mod tests {
                     vec![holds.into()]
                 }
                 Op::Exit => vec![],
-                other => panic!("{other:?} is no operation of words"),
+                other => panic!("{other:?} is not an operation on words"),
             };
             for (&value, bits) in func.results(inst).iter().zip(results) {
                 env.insert(value, bits);

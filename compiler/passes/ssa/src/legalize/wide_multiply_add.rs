@@ -1,4 +1,4 @@
-//! Index arithmetic becomes a multiply-add with a 64-bit sum.
+//! Turns index arithmetic into a multiply-add with a 64-bit sum.
 //!
 //! ```text
 //! v3 = smul_wide.b32 v1, v2
@@ -11,8 +11,8 @@
 //! v4 = iadd.b64 v2, v3         =>    v4 = smad_wide.b32 v1, 1, v3
 //! ```
 //!
-//! and likewise with `zext` and `umul_wide`. `IMAD.WIDE` is one instruction where a 64-bit addition alone
-//! is two, so that a product with several users is multiplied again for each of them.
+//! The same holds for `zext` and `umul_wide`. `IMAD.WIDE` is one instruction and a 64-bit addition
+//! is two, so a product with several users is multiplied again for each of them.
 
 use ptxc_ir::{Function, Op, Type, Value};
 use ptxc_machine::Arch;
@@ -52,15 +52,15 @@ pub fn wide_multiply_add(func: &mut Function, _arch: Arch) -> bool {
             emitter.become_op(inst, op, Type::B32, &[a, factor]);
             return true;
         }
-        // A true product first: an extension is cheaper to compute on its own.
+        // Try a true product first: an extension is cheaper to compute on its own.
         let terms = [(product(emitter.func, a), b), (product(emitter.func, b), a)];
         let best = terms
             .into_iter()
             .filter_map(|(product, addend)| Some((product?, addend)))
             .max_by_key(|(product, _)| product.b.is_some());
         let Some((Product { signed, a, b }, addend)) = best else { return false };
-        // With a constant addend the sum is two additions of immediates; the multiply-add would need the
-        // constant in a register pair.
+        // With a constant addend the sum is two additions of immediates; the multiply-add would
+        // need the constant in a register pair.
         if emitter.func.constant(addend).is_some() {
             return false;
         }

@@ -1,8 +1,9 @@
-//! Addresses in windows: of local variables, and the generic ones of shared, local and constant memory.
+//! Addresses in windows: those of local variables, and generic addresses of shared, local and
+//! constant memory.
 //!
 //! | space | generic address |
 //! |---|---|
-//! | shared, of the CTA or the cluster, on sm_90 | the address in the window as low word, the window's high word as high word |
+//! | shared, of the CTA or the cluster, on sm_90 | low word: the address in the window; high word: that of the window |
 //! | shared before sm_90, local, constant | the window's generic address plus the address in the window |
 //!
 //! ```text
@@ -18,8 +19,8 @@
 //!                                          v3 = isub.b32 v6, v7
 //! ```
 //!
-//! Whether a generic address lies in constant memory is a comparison with the window, which is 64 KiB long; the unit that knows of the
-//! other windows takes it for global memory:
+//! Whether a generic address lies in constant memory is a comparison with the window, which is 64
+//! KiB long; the unit that knows the other windows takes it for global memory:
 //!
 //! ```text
 //! v1 = is_space.const v0                   v4 = sreg.b32 const_window
@@ -31,9 +32,10 @@
 //!                                          v2 = and.pred v8, !(the same)
 //! ```
 //!
-//! The local variables of a kernel lie at the end of the thread's local memory, with spilled registers in front of
-//! them, so that where they are does not depend on how many are spilled. Those of a device function end where its
-//! caller's frame begins, which is what `local_top` is there. ptxas uses the same windows. Linear.
+//! The local variables of a kernel lie at the end of the thread's local memory, after spilled
+//! registers, so their addresses do not depend on the number of spills. Those of a device function
+//! end where its caller's frame begins; `local_top` has that address there. ptxas uses the same
+//! windows. Linear.
 
 use ptxc_ir::{Function, IntCond, Op, Space, SpecialReg, Type, Value};
 use ptxc_machine::Arch;
@@ -43,10 +45,10 @@ use super::emitter::{Emitter, rewrite};
 /// The size of constant memory, in bytes.
 const CONSTANT_BYTES: u64 = 1 << 16;
 
-/// The widest access to local memory, in bytes: frames are multiples of it.
+/// The widest access to local memory, in bytes; the size of a frame is a multiple of it.
 const FRAME_ALIGN: u32 = 16;
 
-/// Makes addresses in windows sums with what says where the windows are.
+/// Turns addresses in windows into sums with the addresses of the windows.
 pub fn window_addresses(func: &mut Function, arch: Arch) -> bool {
     let is_high_word = arch.facts().banks.shared_window.is_none();
     let local_bytes = func.local_bytes().next_multiple_of(FRAME_ALIGN);
@@ -106,7 +108,8 @@ pub fn window_addresses(func: &mut Function, arch: Arch) -> bool {
     })
 }
 
-/// How far a generic address lies behind the beginning of constant memory, and how long that is.
+/// The distance of a generic address from the start of constant memory, and the size of constant
+/// memory.
 fn from_constants(emitter: &mut Emitter, address: Value) -> (Value, Value) {
     let [low, high] = [SpecialReg::ConstWindow, SpecialReg::ConstWindowHigh].map(|reg| special(emitter, reg));
     let start = emitter.value(Op::Pack, Type::B64, &[low, high]);

@@ -1,17 +1,19 @@
 //! Runtime routines: slow paths that kernels call.
 //!
-//! A routine is a function in the IR's own text, one file each beside this one, that computes its results from its
-//! parameters and does nothing else: no memory, nothing convergent. The exceptions are those in [`warp`], and those that do
-//! for a device function what takes uniform registers ([`is_once_a_warp`]). Legalization replaces an operation by a call of
-//! a routine ([`callee`]); the pipeline compiles each routine that a program calls once ([`routine`]), and puts its
-//! code behind the kernel's.
+//! A routine is a function in the IR's own text, one file for each beside this one. It computes its
+//! results from its parameters and does nothing else: no memory accesses, no convergent operations.
+//! The exceptions are the routines in [`warp`], and those that do operations with uniform registers
+//! for a device function ([`is_once_a_warp`]). Legalization replaces an operation with a call of a
+//! routine ([`callee`]). The pipeline compiles each routine that a program calls once ([`routine`])
+//! and puts its code after the kernel's.
 //!
 //! ```text
 //! v3 = udiv.b64 v1, v2      =>      callee @u64.divrem routine (b64, b64) -> (b64, b64)
 //!                                   v3, v4 = call.pure @u64.divrem, v1, v2
 //! ```
 //!
-//! To add one: its file, and a line in [`ROUTINES`]. Names have a dot, which no name in PTX has.
+//! To add a routine, add its file and a line in [`ROUTINES`]. Names contain a dot, which no name in
+//! PTX has.
 
 pub mod warp;
 
@@ -36,13 +38,13 @@ pub const MAKE_MBARRIER: &str = "mbarrier.init";
 /// The routine that acquires a tensor map.
 pub const ACQUIRE_TENSORMAP: &str = "tensormap.acquire";
 
-/// Whether a routine does what the machine does once for a warp, from uniform registers: it alone owns
-/// some (`abi::once_a_warp` of codegen).
+/// Whether a routine does an operation that the machine does once for each warp, from uniform
+/// registers: only the routine owns certain ones (`abi::once_a_warp` of codegen).
 pub fn is_once_a_warp(name: &str) -> bool {
     [MAKE_MBARRIER, ACQUIRE_TENSORMAP].contains(&name)
 }
 
-/// The names of all routines that compute; those in which lanes meet are in [`warp`].
+/// The names of all routines that compute; the routines in which lanes meet are in [`warp`].
 pub fn names() -> impl Iterator<Item = &'static str> {
     ROUTINES.iter().map(|&(name, _)| name)
 }
@@ -62,10 +64,11 @@ pub fn name_of_symbol(symbol: &str) -> Option<&str> {
     symbol.strip_prefix('$').filter(|name| is_routine(name))
 }
 
-/// The routine of that name, as it is written.
+/// The routine of that name, as written.
 ///
 /// # Panics
-/// If its text is malformed, which a test of the crate excludes: the texts are part of it.
+/// If its text is malformed; a test of the crate excludes that, because the texts are part of the
+/// crate.
 pub fn routine(name: &str) -> Option<Function> {
     let Some((_, text)) = ROUTINES.iter().find(|(known, _)| *known == name) else {
         return warp::routine(name);
@@ -78,7 +81,7 @@ fn signature(name: &str) -> Option<(Vec<Type>, Vec<Type>)> {
     let Some((_, text)) = ROUTINES.iter().find(|(known, _)| *known == name) else {
         return warp::signature(name);
     };
-    // What the routine does comes after the line of the first block.
+    // The body comes after the line of the first block.
     let start = text.find("\nfunc ").map_or(0, |newline| newline + 1);
     let block = start + text[start..].find("\nblock0")? + 1;
     let end = block + text[block..].find('\n')?;
@@ -87,7 +90,7 @@ fn signature(name: &str) -> Option<(Vec<Type>, Vec<Type>)> {
     Some((params, head.returns))
 }
 
-/// What a caller of a routine declares.
+/// The declaration of a routine for its callers.
 ///
 /// # Panics
 /// If there is no such routine.
@@ -96,7 +99,7 @@ pub fn callee(name: &str) -> Callee {
     Callee { name: name.to_string(), kind: CalleeKind::Routine, params, results, lanes: CalleeLanes::PURE }
 }
 
-/// How routines take a rounding mode as their last argument.
+/// The encoding of a rounding mode as the last argument of a routine.
 pub const fn rounding_argument(round: Rounding) -> u64 {
     match round {
         Rounding::Nearest => 0,
@@ -106,8 +109,8 @@ pub const fn rounding_argument(round: Rounding) -> u64 {
     }
 }
 
-/// All routines that a function calls, directly or not, each once, in the order in which they are found. As
-/// they are written, they are callees of the function at any stage.
+/// All routines that a function calls, directly or not, each once, in the order in which they are
+/// found. The result consists of the routines as written, for a function at any stage.
 pub fn callees(func: &Function) -> Vec<Function> {
     let mut found: Vec<Function> = Vec::new();
     let mut next = 0;
@@ -152,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_once_a_warp_is_sound() {
+    fn operations_once_a_warp_are_sound() {
         for name in names().filter(|name| is_once_a_warp(name)) {
             let func = routine(name).unwrap();
             assert_eq!((func.name.as_str(), verify(&func, Level::Built)), (name, Ok(())), "{name}");

@@ -1,7 +1,8 @@
 //! Routines in which lanes of a warp come together from different places of a kernel.
 //!
-//! Threads that execute a `shfl.sync` in one arm of a branch exchange with those that execute one in the other. So
-//! both arms call the routine of the operation, which is one place for all:
+//! Threads that execute a `shfl.sync` in one arm of a branch exchange values with those that
+//! execute one in the other arm. So both arms call the routine of the operation, which is one place
+//! for all lanes:
 //!
 //! ```text
 //! func @warp.shfl.bfly device -> (b32, pred) {
@@ -12,18 +13,19 @@
 //! }
 //! ```
 //!
-//! In: an operation that waits for lanes. Out: the name of its routine, which says the operation, and the routine of
-//! a name. The mask is the last parameter; barriers of the CTA and the cluster have none,
-//! as they wait for all lanes. Numbers of CTA barriers that are known are part of the name, so that they count as known in the routine.
+//! In: an operation that waits for lanes. Out: the name of its routine, which contains the
+//! operation, and the routine for a name. The mask is the last parameter; barriers of the CTA and
+//! the cluster have no mask, because they wait for all lanes. Known numbers of CTA barriers are
+//! part of the name, so they are also known in the routine.
 //!
-//! From sm_90 on a routine is not called but copied to each place, between `WARPSYNC.COLLECTIVE` and
-//! `ENDCOLLECTIVE`: see `layout::inline_collectives` of codegen.
+//! From sm_90 on a routine is not called. Its code is copied to each place, between
+//! `WARPSYNC.COLLECTIVE` and `ENDCOLLECTIVE`: see `layout::inline_collectives` of codegen.
 
 use ptxc_ir::text::parse_function;
 use ptxc_ir::{BarrierKind, Function, InstData, MatchMode, Op, ReduxOp, ShflMode, Type, VoteMode};
 use smallvec::SmallVec;
 
-/// What the name of every routine of this kind begins with.
+/// The prefix of the names of all routines of this kind.
 const PREFIX: &str = "warp.";
 
 /// Whether a function of that name is one of these routines.
@@ -31,13 +33,13 @@ pub fn is_warp_routine(name: &str) -> bool {
     Parts::of(name).is_some()
 }
 
-/// Whether lanes come together for a mask that is the last parameter; all lanes do for a barrier.
+/// Whether lanes come together for a mask in the last parameter; for a barrier, all lanes do.
 pub fn takes_mask(name: &str) -> bool {
     !name.starts_with("warp.barrier.") && !name.starts_with("warp.cluster.")
 }
 
-/// The kind of an operation that waits for lanes: operations of one kind at different places may have to meet. `None` for any
-/// other operation.
+/// The kind of an operation that waits for lanes: operations of one kind at different places may
+/// have to meet. `None` for other operations.
 pub fn kind(data: &InstData) -> Option<String> {
     let operation = match data.op {
         Op::Shfl(mode) => format!("shfl.{}", mode.name()),
@@ -54,8 +56,8 @@ pub fn kind(data: &InstData) -> Option<String> {
     Some(format!("{PREFIX}{operation}"))
 }
 
-/// The name of the routine for an operation that waits for lanes, given the constants that a CTA barrier names;
-/// `None` for any other operation.
+/// The name of the routine for an operation that waits for lanes, given the constant numbers of a
+/// CTA barrier; `None` for other operations.
 pub fn routine_name(data: &InstData, numbers: Option<&[u64]>) -> Option<String> {
     let mut name = kind(data)?;
     if let Op::Barrier { kind, packed, .. } = data.op {
@@ -81,11 +83,11 @@ pub fn routine(name: &str) -> Option<Function> {
     parse_function(&parts.text(name)).ok()
 }
 
-/// What a routine's name says.
+/// The parts of a routine's name.
 struct Parts<'a> {
-    /// The operation as the IR writes it, without values; empty where lanes only meet.
+    /// The operation as the IR writes it, without values; empty if lanes only meet.
     operation: &'a str,
-    /// The types of what is exchanged.
+    /// The types of the exchanged values.
     exchanged: &'static [Type],
     results: &'static [Type],
     lanes: Lanes,
@@ -93,12 +95,13 @@ struct Parts<'a> {
 
 /// The lanes that meet in a routine.
 enum Lanes {
-    /// Those of a mask.
+    /// The lanes of a mask.
     OfMask {
-        /// Whether the operation takes the mask, too: each thread keeps its group's part of the result.
+        /// Whether the operation takes the mask, too: each thread keeps its group's part of the
+        /// result.
         is_argument: bool,
     },
-    /// All, for an operation with these constants before its other arguments.
+    /// All lanes, for an operation with these constants before its other arguments.
     All(SmallVec<[u32; 2]>),
 }
 
@@ -140,8 +143,8 @@ impl<'a> Parts<'a> {
         Parts { operation, exchanged, results, lanes: Lanes::All(SmallVec::new()) }
     }
 
-    /// The routine of a CTA barrier, whose number and count of threads are parameters, or numbers that are the last words of
-    /// the routine's name.
+    /// The routine of a CTA barrier. The number and the count of threads are parameters, or they
+    /// are numbers in the last words of the routine's name.
     fn of_barrier(operation: &'a str, numbers: &[&str]) -> Option<Parts<'a>> {
         use Type::{B32, Pred};
         let is_packed = numbers == ["packed"];
@@ -171,13 +174,14 @@ impl<'a> Parts<'a> {
         Some(Parts { lanes: Lanes::All(constants), ..Parts::of_all(operation, exchanged, results) })
     }
 
-    /// The types of the parameters: what is exchanged, then the mask.
+    /// The types of the parameters: the exchanged values, then the mask.
     fn params(&self) -> Vec<Type> {
         let mask = matches!(self.lanes, Lanes::OfMask { .. }).then_some(Type::B32);
         self.exchanged.iter().copied().chain(mask).collect()
     }
 
-    /// The text of the routine. Results are v10 and those after it, the mask of all lanes is v19, and constants begin with v20.
+    /// The text of the routine. Results start at v10, the mask of all lanes is v19, and constants
+    /// start at v20.
     fn text(&self, name: &str) -> String {
         let exchanged = self.exchanged.len();
         let values = |first: usize, count: usize| (first..first + count).map(|n| format!("v{n}"));

@@ -1,18 +1,18 @@
-//! Tidies the control flow: edges skip blocks that only jump on, and a block swallows its only successor if
-//! it is that one's only predecessor.
+//! Tidies the control flow: edges skip blocks that only jump, and a block absorbs its only
+//! successor if the successor has no other predecessor.
 //!
-//! In: a function. Out: the same with fewer blocks. Branches that have only one way to go are turned into
-//! jumps by [`fold`](mod@super::fold); unreachable blocks are removed by [`dce`](mod@super::dce).
+//! In: a function. Out: the same function with fewer blocks. [`fold`](mod@super::fold) turns
+//! branches with only one target into jumps; [`dce`](mod@super::dce) removes unreachable blocks.
 //!
 //! ```text
 //! block0: brif v0, block1, block2          block0: brif v0, block3(v1), block2
 //! block1: jump block3(v1)             =>   …
 //! ```
 //!
-//! A block that is the only way back to a loop's header, from several sources, stays: the loop keeps its
-//! one latch. So does an empty header of a loop, since a header of its own keeps it apart from a loop inside
-//! it. Blocks are threaded in postorder, so that what a block jumps to is threaded already and each
-//! edge moves once. Linear in the function.
+//! A block that is the only way back to a loop's header, from several sources, stays, so the loop
+//! keeps its one latch. An empty header of a loop also stays, since a header of its own separates
+//! the loop from a loop inside it. Blocks are threaded in postorder, so the target of a block has
+//! been threaded before and each edge moves once. Linear in the function.
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Block, BlockCall, Function, Op, Value};
@@ -36,10 +36,10 @@ pub fn branches(func: &mut Function, known: &mut Analyses) -> bool {
     threaded || merged
 }
 
-/// Lets edges skip blocks that only jump on.
+/// Makes edges skip blocks that only jump.
 fn thread(func: &mut Function, known: &Analyses) -> bool {
     let cfg = known.cfg(func);
-    // Parameters of such a block may be used by its own jump alone.
+    // Only the jump of such a block may use the block's parameters.
     let mut used_elsewhere: SecondaryMap<Value, bool> = SecondaryMap::new();
     let may_skip = |&block: &Block| {
         let data = &func.blocks[block];
@@ -97,7 +97,7 @@ fn thread(func: &mut Function, known: &Analyses) -> bool {
     changed
 }
 
-/// Lets a block swallow its only successor, if it is that one's only predecessor.
+/// Makes a block absorb its only successor, if the successor has no other predecessor.
 fn merge(func: &mut Function, known: &Analyses) -> bool {
     let cfg = known.cfg(func);
     let mut renamed: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();
@@ -117,7 +117,7 @@ fn merge(func: &mut Function, known: &Analyses) -> bool {
             func.blocks[block].insts.pop();
             let params = std::mem::take(&mut func.blocks[next].params);
             for (param, arg) in params.into_iter().zip(args) {
-                // An argument is defined above the parameter, so that its own renaming is known.
+                // An argument is defined above the parameter, so its own renaming is already known.
                 renamed[param] = Some(renamed[arg].unwrap_or(arg));
             }
             let insts = std::mem::take(&mut func.blocks[next].insts);

@@ -1,6 +1,7 @@
-//! What both ways of a branch wait for first is done in front of it.
+//! Moves operations that both arms of a branch wait for first to the place before the branch.
 //!
-//! In: a function. Out: the same where exchanges of a warp that both arms of a branch begin with stand before the branch.
+//! In: a function. Out: the same function. If both arms of a branch begin with the same warp
+//! exchange, it is now before the branch.
 //!
 //! ```text
 //!     brif v0, block1, block2                       v3 = vote.ballot v1, v2
@@ -12,12 +13,13 @@
 //!     store.global.b32 [v6 + 4], v4
 //! ```
 //!
-//! Only operations with a mask move: they wait for the same lanes in either place, whichever way these go. In the arms each
-//! group would wait for the other, and then go on by itself. Nothing but computations may stand before
-//! such an operation in its arm. Compilers of higher languages leave this undone, since to them it makes a convergent
-//! operation depend on fewer branches.
+//! Only operations with a mask move: they wait for the same lanes in either place, whichever way
+//! the lanes go. In the arms, each group would wait for the other and then go on by itself. Only
+//! computations may come before such an operation in its arm. Compilers of higher-level languages
+//! do not do this, since for them the move makes a convergent operation depend on fewer branches.
 //!
-//! Blocks are visited in postorder, so that what an inner branch had in common may be common to an outer one. Linear.
+//! Blocks are visited in postorder, so an operation that an inner branch had in common may be
+//! common to an outer branch. Linear.
 
 use ptxc_ir::{Block, Cfg, Function, Inst, InstData, Op, Value};
 use rustc_hash::FxHashMap;
@@ -29,7 +31,7 @@ use crate::gather::mask_argument;
 /// Name of the pass.
 pub const NAME: &str = "common-starts";
 
-/// Moves what the arms of branches begin with; says whether there was anything.
+/// Moves the common first operations of arms; returns whether there were any.
 pub fn common_starts(func: &mut Function, known: &mut Analyses) -> bool {
     let mut insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
     if !insts.any(|&inst| mask_argument(&func.insts[inst]).is_some()) {
@@ -53,18 +55,19 @@ pub fn common_starts(func: &mut Function, known: &mut Analyses) -> bool {
     changed
 }
 
-/// What stands for the results of operations that are gone.
+/// The values that replace the results of removed operations.
 #[derive(Default)]
 struct Names(FxHashMap<Value, Value>);
 
 impl Names {
-    /// The result that is left. An operation that stands for another may be gone in turn, where branches nest.
+    /// The final replacement of a value. If branches nest, a replacement may itself be removed
+    /// later.
     fn last(&mut self, value: Value) -> Value {
         let mut last = value;
         while let Some(&next) = self.0.get(&last) {
             last = next;
         }
-        // The way is not taken again.
+        // Shorten the chain for later look-ups.
         let mut passed = value;
         while passed != last {
             passed = self.0.insert(passed, last).unwrap_or(last);
@@ -73,7 +76,7 @@ impl Names {
     }
 }
 
-/// The two arms of a branch which nobody else enters.
+/// The two arms of a branch, if nothing else enters them.
 fn arms(func: &Function, cfg: &Cfg, head: Block) -> Option<[Block; 2]> {
     let data = &func.insts[func.terminator(head)?];
     let (Op::Branch { .. }, [left, right]) = (data.op, data.targets.as_slice()) else { return None };
@@ -83,7 +86,8 @@ fn arms(func: &Function, cfg: &Cfg, head: Block) -> Option<[Block; 2]> {
     (arms[0] != arms[1] && arms.iter().all(is_alone)).then_some(arms)
 }
 
-/// The places of the first operations of both arms that do more than compute, if these do the same.
+/// The positions of the first operations of both arms that do more than compute, if these
+/// operations are equal.
 fn common(func: &Function, names: &mut Names, left: Block, right: Block) -> Option<[usize; 2]> {
     let first = |arm: Block| {
         let mut insts = func.blocks[arm].insts.iter();
@@ -107,7 +111,7 @@ fn common(func: &Function, names: &mut Names, left: Block, right: Block) -> Opti
 fn hoist(func: &mut Function, names: &mut Names, head: Block, arms: [Block; 2], places: [usize; 2]) {
     let mut moved: SmallVec<[Inst; 6]> = SmallVec::new();
     let [kept, dropped] = [0, 1].map(|arm| func.blocks[arms[arm]].insts.remove(places[arm]));
-    // A constant may stand in each of the arms.
+    // Each arm may have its own copy of a constant.
     for at in 0..func.insts[kept].args.len() {
         let arg = func.insts[kept].args[at];
         if let Some(bits) = func.constant(arg) {
@@ -148,7 +152,7 @@ mod tests {
         );
     }
 
-    /// What the inner branch leaves is common to the outer one.
+    /// The remaining operation of the inner branch is common to the outer branch.
     #[test]
     fn exchanges_of_three_arms() {
         check(
@@ -170,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn not_behind_other_effects_and_not_with_other_masks() {
+    fn not_after_other_effects_and_not_with_other_masks() {
         check_unchanged(
             common_starts,
             "block0:\n v0 = param.b64 +0\n v1 = undef.b32\n v2 = undef.pred\n v3 = const.b32 0xff\n \
@@ -187,7 +191,7 @@ mod tests {
              block2:\n v7 = vote.ballot v2, v4\n store.global.b32 [v0 + 4], v7\n jump block3\n\
              block3:\n exit",
         );
-        // Without a mask it depends on which lanes come.
+        // Without a mask the operation depends on the lanes that execute it.
         check_unchanged(
             common_starts,
             "block0:\n v0 = param.b64 +0\n v2 = undef.pred\n brif v2, block1, block2\n\

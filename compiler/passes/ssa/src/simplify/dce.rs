@@ -1,7 +1,8 @@
-//! Removes what nobody needs: unreachable blocks, instructions without effect whose results are unused,
-//! and block parameters that feed only such instructions or themselves.
+//! Removes dead code: unreachable blocks, instructions without effect whose results are unused, and
+//! block parameters that feed only such instructions or themselves.
 //!
-//! In: a function. Out: the same with every remaining instruction either effectful or needed by one.
+//! In: a function. Out: the same function, in which every instruction has an effect or is needed by
+//! one that has.
 //!
 //! ```text
 //! block1(v3: b32, v4: b32):           block1(v3: b32):
@@ -9,10 +10,11 @@
 //!     store.global.b32 [v1], v3           …
 //! ```
 //!
-//! Marks from the effectful instructions and terminators backwards over arguments, and from a needed block
-//! parameter to the arguments of the edges; then sweeps. A counter that only counts itself is never
-//! marked. One walk in postorder sees nearly all that is needed after whoever needs it; a list has the arguments of edges
-//! that lead back. How often each value is used then is left for the next pass. Linear.
+//! The pass marks backwards from the effectful instructions and terminators to their arguments, and
+//! from a needed block parameter to the arguments of the edges; then it sweeps. A counter that only
+//! counts itself is never marked. One walk in postorder sees nearly every value after its users; a
+//! list handles the arguments of edges that lead back. The use counts are left for the next pass.
+//! Linear.
 
 use cranelift_entity::{EntityRef, EntitySet};
 use ptxc_ir::{Block, Cfg, Function, Inst, Op, Value, ValueDef};
@@ -31,7 +33,7 @@ pub fn dce(func: &mut Function, known: &mut Analyses) -> bool {
     }
 
     let mut marks = Marks::new(func);
-    // Against the flow of control, so that what an instruction needs is walked after it.
+    // Walk against the control flow, so that the definition of a value is walked after its users.
     for (place, &block) in cfg.rpo().iter().enumerate().rev() {
         let data = &func.blocks[block];
         for part in data.insts.rchunks(64) {
@@ -58,7 +60,7 @@ pub fn dce(func: &mut Function, known: &mut Analyses) -> bool {
             }
         }
     }
-    // What has been walked by the time that an edge back needs it, and what that needs in its turn.
+    // Values that were walked before an edge back needed them, and the values that these need.
     while let Some(value) = marks.work.pop() {
         match func.def(value) {
             ValueDef::Result(inst, _) => marks.instruction(func, inst),
@@ -83,7 +85,8 @@ pub fn dce(func: &mut Function, known: &mut Analyses) -> bool {
     for &block in &shrinking {
         let needed: Vec<bool> =
             func.blocks[block].params.iter().map(|param| marks.uses[param.index()] > 0).collect();
-        // A block that goes here by several edges is listed as often, one time behind the other.
+        // A block with several edges to this block is listed once for each edge, and these entries
+        // are adjacent.
         for same in cfg.preds(block).chunk_by(|a, b| a == b) {
             let Some(terminator) = func.terminator(same[0]) else { continue };
             for target in func.insts[terminator].targets.iter_mut().filter(|edge| edge.block == block) {
@@ -98,16 +101,17 @@ pub fn dce(func: &mut Function, known: &mut Analyses) -> bool {
     changed
 }
 
-/// Whether an operation must stay even if nobody needs its results.
+/// Whether an operation must stay even if its results are unused.
 fn must_stay(op: &Op) -> bool {
     match op {
-        // What most instructions are.
+        // The most frequent operations first.
         Op::Const(_) | Op::Iadd | Op::Imul | Op::Fadd(_) | Op::Fmul(_) | Op::Ffma(_) | Op::Icmp(_) => false,
         _ => op.effects().ordered,
     }
 }
 
-/// Calls `visit` for the arguments for a parameter of a block, each with the block whose edge brings it.
+/// Calls `visit` for the arguments of a parameter of a block, each with the block whose edge brings
+/// it.
 fn for_each_argument(
     func: &Function,
     cfg: &Cfg,
@@ -115,7 +119,8 @@ fn for_each_argument(
     index: usize,
     mut visit: impl FnMut(Block, Value),
 ) {
-    // A block that reaches this one by several edges is listed as often, one time behind the other.
+    // A block with several edges to this block is listed once for each edge, and these entries are
+    // adjacent.
     for same in cfg.preds(block).chunk_by(|a, b| a == b) {
         for edge in func.edges(same[0]).iter().filter(|edge| edge.block == block) {
             visit(same[0], edge.args[index]);
@@ -123,14 +128,14 @@ fn for_each_argument(
     }
 }
 
-/// What is needed, by number.
+/// The needed values and parameters, by number.
 struct Marks {
     insts: Vec<bool>,
-    /// How often a value is used by what is needed.
+    /// The number of uses of each value by needed instructions.
     uses: Vec<u32>,
     /// The parameters whose arguments are marked.
     params: EntitySet<Value>,
-    /// Needed values whose definitions may have been walked before they were.
+    /// Needed values whose definitions may already have been walked.
     work: Vec<Value>,
 }
 
@@ -152,7 +157,7 @@ impl Marks {
         *uses += 1;
     }
 
-    /// Whether the arguments of a needed parameter are still to be marked; the caller does so.
+    /// Whether the arguments of a needed parameter must still be marked; the caller then does so.
     fn meet_param(&mut self, param: Value) -> bool {
         self.params.insert(param)
     }
@@ -172,7 +177,7 @@ mod tests {
     use crate::simplify::testing::{check, check_unchanged};
 
     #[test]
-    fn a_counter_for_nobody() {
+    fn a_counter_without_users() {
         check(
             dce,
             "block0:\n v0 = const.b32 0x1\n v1 = undef.pred\n jump block1(v0, v0)\n\

@@ -1,11 +1,11 @@
-//! Atomics whose old value nobody reads become reductions.
+//! Turns atomics whose old value is unused into reductions.
 //!
 //! ```text
 //! v3 = atomic.add.shared.relaxed.cta.b32 [v1], v2   =>   red.add.shared.relaxed.cta.b32 [v1], v2
 //! ```
 //!
-//! Exchange and compare-and-swap have no reduction; nor has an order with acquire semantics, as there is
-//! no read to acquire by. Linear.
+//! Exchange and compare-and-swap have no reduction. An order with acquire semantics has none
+//! either, because there is no read that could acquire. Linear.
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{AtomicOp, Function, InstData, Op, Order, Value};
@@ -15,7 +15,7 @@ use crate::analyses::Analyses;
 /// Name of the pass.
 pub const NAME: &str = "dead-atomics";
 
-/// Turns atomics without used results into reductions; says whether there were any.
+/// Turns atomics without used results into reductions; returns whether there were any.
 pub fn dead_atomics(func: &mut Function, _: &mut Analyses) -> bool {
     let mut insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
     if !insts.any(|&inst| matches!(func.insts[inst].op, Op::Atomic { .. })) {

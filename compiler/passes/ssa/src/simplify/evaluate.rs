@@ -1,9 +1,9 @@
-//! Evaluates operations on constants with `ptxc_semantics`, which the interpreters use as well.
+//! Evaluates operations on constants with `ptxc_semantics`, which the interpreters also use.
 //!
-//! In: an operation, its controlling type, and type and bits of each argument. Out: the bits of its only
-//! result; `None` where the operation is no function of its arguments, where the hardware's result is not
-//! known to the bit (approximations, divisions by zero, conversions of NaN to integers), and for
-//! 128 bits.
+//! In: an operation, its controlling type, and the type and bits of each argument. Out: the bits of
+//! its only result. The result is `None` if the operation is not a function of its arguments, if
+//! the exact bits of the hardware's result are unknown (approximations, divisions by zero,
+//! conversions of NaN to integers), and for 128 bits.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use ptxc_ir::{Funnel, IntCond, Op, Type, not_arithmetic};
@@ -14,7 +14,8 @@ use ptxc_semantics::packed::{self, Truth};
 use ptxc_semantics::{IntType, Mode, convert};
 use smallvec::SmallVec;
 
-/// The value of an operation on constants; each argument is a type and bits without anything above.
+/// The value of an operation on constants; each argument is a type, and bits that are zero above
+/// its width.
 pub fn evaluate(op: &Op, ty: Type, args: &[(Type, u64)]) -> Option<u64> {
     if ty.bits() > 64 || args.iter().any(|(ty, _)| ty.bits() > 64) {
         return None;
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_hardware_decides_stays() {
+    fn operations_that_the_hardware_decides_stay() {
         let b32 = |bits| (Type::B32, bits);
         assert_eq!(evaluate(&Op::Udiv, Type::B32, &[b32(1), b32(0)]), None);
         assert_eq!(

@@ -1,6 +1,7 @@
-//! Global value numbering: of two equal computations, the second goes where the first dominates it.
+//! Global value numbering: of two equal computations, removes the second if the first dominates it.
 //!
-//! In: a function. Out: the same with the results of such instructions renamed to those of the first.
+//! In: a function. Out: the same function, with the results of such instructions renamed to those
+//! of the first.
 //!
 //! ```text
 //! block0:                          block0:
@@ -11,13 +12,14 @@
 //!     store.global.b32 [v4], v3
 //! ```
 //!
-//! Two instructions are equal if operation, type and (renamed) arguments are. Pure operations take part,
-//! and weak loads of memory that nothing writes while the kernel runs: constants, parameters, and
-//! `.nc` loads. Convergent operations never do.
+//! Two instructions are equal if their operations, types and (renamed) arguments are equal. Pure
+//! operations take part, and weak loads of memory that is not written while the kernel runs:
+//! constants, parameters, and `.nc` loads. Convergent operations never take part.
 //!
-//! One walk over the dominator tree in preorder with one hash table; an entry whose block does not
-//! dominate the present one never will again, and is dropped when it is met (dominator-based value
-//! numbering, Briggs, Cooper and Simpson, "Value Numbering", 1997). Linear but for the tree.
+//! One walk over the dominator tree in preorder with one hash table. An entry whose block does not
+//! dominate the present block never will again, and is dropped when it is found (dominator-based
+//! value numbering, Briggs, Cooper and Simpson, "Value Numbering", 1997). Linear except for the
+//! tree.
 
 use std::hash::{Hash, Hasher};
 
@@ -32,7 +34,7 @@ use crate::analyses::Analyses;
 /// Name of the pass.
 pub const NAME: &str = "gvn";
 
-/// Merges equal computations; says whether there were any.
+/// Merges equal computations; returns whether there were any.
 pub fn gvn(func: &mut Function, known: &mut Analyses) -> bool {
     let (cfg, dominators) = (known.cfg(func), known.dominators(func));
     let mut table = Table::new(cfg.rpo().iter().map(|&block| func.blocks[block].insts.len()).sum());
@@ -78,15 +80,15 @@ pub fn gvn(func: &mut Function, known: &mut Analyses) -> bool {
         func.blocks[block].insts = insts;
         ptxc_interrupt::poll();
     }
-    // Definitions come before uses, but where nothing comes.
+    // Definitions come before uses, except in unreachable code.
     if changed && cfg.rpo().len() < func.layout.len() {
         func.rewrite_uses(|value| renamed[value].expand().unwrap_or(value));
     }
     changed
 }
 
-/// What two instructions that are equal have in common: operation, type and arguments, of which the first two are in
-/// order where they may change places.
+/// The key that equal instructions share: operation, type and arguments. The first two arguments
+/// are sorted if they may be swapped.
 #[derive(PartialEq)]
 struct Key<'a> {
     op: Op,
@@ -117,12 +119,13 @@ impl Key<'_> {
         let [a, b] = self.first;
         hasher.write_u64(u64::from(a.as_u32()) << 32 | u64::from(b.as_u32()));
         self.args.iter().for_each(|arg| hasher.write_u32(arg.as_u32()));
-        // Types hardly ever make a difference.
+        // The type hardly ever makes a difference, so it is not hashed.
         hasher.finish() as u32
     }
 }
 
-/// A computation that has been met: the instruction and its block. Equal ones have equal hashes.
+/// A computation that the walk has passed: the instruction and its block. Equal computations have
+/// equal hashes.
 #[derive(Clone)]
 struct Entry {
     inst: PackedOption<Inst>,
@@ -130,19 +133,19 @@ struct Entry {
     hash: u32,
 }
 
-/// A hash table that is probed one place after another. The keys are in the function, so that a place takes three words.
+/// A hash table with linear probing. The keys are in the function, so an entry takes three words.
 struct Table {
     places: Vec<Entry>,
 }
 
 impl Table {
-    /// Has at least twice as many places as there are instructions.
+    /// Has at least twice as many entries as there are instructions.
     fn new(insts: usize) -> Table {
         let none = Entry { inst: None.into(), home: Block::from_u32(0), hash: 0 };
         Table { places: vec![none; (2 * insts).next_power_of_two()] }
     }
 
-    /// The place of a key: that of an equal instruction, or a free one, which the caller fills.
+    /// The entry of a key: that of an equal instruction, or a free one, which the caller fills.
     fn entry(&mut self, func: &Function, key: &Key<'_>) -> &mut Entry {
         let hash = key.hash();
         let mask = self.places.len() - 1;
@@ -159,10 +162,10 @@ impl Table {
     }
 }
 
-/// Whether a second execution gives the same results as the first, whatever happened between.
+/// Whether a second execution gives the same results as the first, whatever happens in between.
 pub(super) fn is_repeatable(op: &Op) -> bool {
     match op {
-        // What most instructions are.
+        // The most frequent operations first.
         Op::Const(_) | Op::Iadd | Op::Imul | Op::Fadd(_) | Op::Fmul(_) | Op::Ffma(_) | Op::Icmp(_) => true,
         Op::Store(_) => false,
         Op::Load(access) if access.order == Order::Weak => access.cache == CacheOp::Nc || !op.effects().reads,

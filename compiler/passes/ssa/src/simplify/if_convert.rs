@@ -1,6 +1,6 @@
-//! Turns short arms of a branch into straight code with choices.
+//! Turns short arms of a branch into straight code with selects.
 //!
-//! In: a function. Out: the same where a branch around a few pure operations is gone.
+//! In: a function. Out: the same function without branches around a few pure operations.
 //!
 //! ```text
 //!     brif v0, block1, block2(v1)          v3 = iadd.b32 v1, v2
@@ -10,12 +10,13 @@
 //! block2(v5: b32):                         …
 //! ```
 //!
-//! An arm is a block that only the branch enters and that jumps on. Both arms, or the one arm and the
-//! branch, go to the same block. At most [`MOST_OPERATIONS`] operations are executed needlessly and at most
-//! [`MOST_CHOICES`] choices made: about what branch and reconvergence cost. Nothing that reads memory, is
-//! convergent, or is dear (division, hardware approximation, call) is ever executed needlessly.
+//! An arm is a block that only the branch enters and that ends in a jump. Both arms, or the one arm
+//! and the branch, go to the same block. At most [`MOST_OPERATIONS`] operations are executed
+//! unnecessarily, and at most [`MOST_CHOICES`] selects are added: about the cost of a branch and
+//! reconvergence. An operation that reads memory, is convergent, or is expensive (division,
+//! hardware approximation, call) is never executed unnecessarily.
 //!
-//! Blocks are visited in postorder, so that inner branches turn into code that outer ones may swallow.
+//! Blocks are visited in postorder, so inner branches become code that outer branches may absorb.
 //! Linear.
 
 use cranelift_entity::SecondaryMap;
@@ -27,13 +28,13 @@ use crate::analyses::Analyses;
 /// Name of the pass.
 pub const NAME: &str = "if-convert";
 
-/// How many operations beside constants both arms may have.
+/// The most operations other than constants in both arms together.
 pub const MOST_OPERATIONS: usize = 4;
 
-/// How many choices may be needed.
+/// The most selects.
 pub const MOST_CHOICES: usize = 3;
 
-/// Converts short branches; says whether there were any.
+/// Converts short branches; returns whether there were any.
 pub fn if_convert(func: &mut Function, known: &mut Analyses) -> bool {
     let cfg = known.cfg(func);
     let mut gone: SecondaryMap<Block, bool> = SecondaryMap::new();
@@ -87,8 +88,8 @@ fn convert(func: &mut Function, cfg: &Cfg, block: Block, gone: &mut SecondaryMap
     true
 }
 
-/// Where a block goes on, if it is an arm of the branch at the end of `head`: nobody else enters it, it has
-/// no parameters, and it may be executed needlessly.
+/// The successor of a block, if the block is an arm of the branch at the end of `head`: no other
+/// block enters it, it has no parameters, and it may be executed unnecessarily.
 fn arm(func: &Function, cfg: &Cfg, head: Block, block: Block) -> Option<BlockCall> {
     let [edge] = func.edges(block) else { return None };
     let (last, body) = func.blocks[block].insts.split_last()?;

@@ -1,7 +1,8 @@
-//! Moves loop-invariant computations in front of their loops.
+//! Hoists loop-invariant computations out of their loops.
 //!
-//! In: a function. Out: the same with each movable instruction in the preheader of the outermost loop
-//! around it in which its arguments do not change. A loop that lacks a preheader and needs one gets one.
+//! In: a function. Out: the same function, with each movable instruction in the preheader of the
+//! outermost loop around it in which its arguments do not change. A loop without a preheader gets
+//! one if it needs one.
 //!
 //! ```text
 //! block1(v3: b32):                   block0:
@@ -10,20 +11,21 @@
 //!     brif …, block1(v5), …          block1(v3: b32):
 //! ```
 //!
-//! Movable is what is pure: no operation traps, so that it may also be executed where the loop body would
-//! not have been. Divisions, hardware approximations and calls, which cost more than the branch around them, only
-//! move from blocks that run in each iteration, and loads of read-only memory only from the header, as
-//! their address might be good for nothing otherwise.
+//! Pure instructions are movable: no operation traps, so an instruction may run even if the loop
+//! body would not. Divisions, hardware approximations and calls cost more than the branch around
+//! them, so they move only from blocks that run in each iteration. Loads of read-only memory move
+//! only from the header, as their address might be invalid otherwise.
 //!
-//! A sum of three of which two parts are invariant is put in order first, so that these two are added in
-//! front of the loop: array addresses are such sums. A sum with a constant stays where it is if only accesses use it, which
-//! take the constant for nothing.
+//! A sum of three terms with two invariant terms is first rearranged, so that the two are added
+//! before the loop: array addresses are such sums. A sum with a constant stays if only accesses use
+//! it, because an access adds the constant for free.
 //!
-//! What moves is in a register as long as the loop runs. There is [`ROOM`] for that, first come, first served: beyond it, what is
-//! cheap stays, unless it takes no more registers than those of its arguments that nothing else in the loop reads.
+//! A hoisted value occupies a register for the whole loop. [`ROOM`] limits these registers, first
+//! come, first served. Beyond the limit cheap computations stay, unless they need no more registers
+//! than those of their arguments that nothing else in the loop reads.
 //!
-//! One walk in reverse postorder, so that an argument has moved before its user is looked at; each
-//! instruction asks each loop around it once: O(instructions × loop depth).
+//! One walk in reverse postorder, so an argument has moved before its user is visited. Each
+//! instruction visits each loop around it once: O(instructions × loop depth).
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::{
@@ -39,7 +41,7 @@ use crate::legalize::address_offsets::only_addresses;
 /// Name of the pass.
 pub const NAME: &str = "licm";
 
-/// Moves invariants out of loops; says whether there were any.
+/// Hoists invariants out of loops; returns whether there were any.
 pub fn licm(func: &mut Function, known: &mut Analyses) -> bool {
     if known.loops(func).iter().next().is_none() {
         return false;
@@ -51,7 +53,7 @@ pub fn licm(func: &mut Function, known: &mut Analyses) -> bool {
     let mut changed = false;
     for &block in cfg.rpo() {
         ptxc_interrupt::poll();
-        // Outside of all loops nothing moves.
+        // Nothing moves outside loops.
         let Some(innermost) = loops.innermost(block) else { continue };
         let mut insts = std::mem::take(&mut func.blocks[block].insts);
         insts.retain(|&inst| {
@@ -96,13 +98,13 @@ pub fn licm(func: &mut Function, known: &mut Analyses) -> bool {
     changed
 }
 
-/// What moving an instruction takes, and whether there is room for it.
+/// The state that decides whether there is room to hoist an instruction.
 struct Room {
-    /// What the loops read and do not define, as it will be.
+    /// The values that loops read and do not define, updated for the hoisted instructions.
     pressure: LoopPressure,
-    /// How often each value is used by what has not moved.
+    /// The number of uses of each value by instructions that have not moved.
     uses: Vec<u32>,
-    /// Whether a value is used by nothing but accesses, as their address.
+    /// Whether a value is used only by accesses, as their address.
     is_address: Vec<bool>,
 }
 
@@ -112,7 +114,7 @@ impl Room {
         Room { pressure: LoopPressure::new(func, cfg, loops), uses: uses.to_vec(), is_address }
     }
 
-    /// A new instruction with one use.
+    /// Adds a new instruction with one use.
     fn add(&mut self, func: &Function, inst: Inst, place: Loop) {
         let result = func.result(inst);
         self.pressure.home[result] = Some(place);
@@ -120,7 +122,8 @@ impl Room {
         self.is_address.resize(func.num_values(), false);
     }
 
-    /// Moves an instruction out of the outermost loop around its block that it may leave, if there is one.
+    /// Hoists an instruction out of the outermost loop around its block that it may leave, if there
+    /// is one.
     fn leave(
         &mut self,
         func: &Function,
@@ -141,7 +144,7 @@ impl Room {
             out_of = place;
             place = loops.parent(this);
         }
-        // A loop inside has less room than those around it.
+        // An inner loop has less room than the loops around it.
         let out_of = out_of.filter(|&this| self.has_room(func, loops, inst, this))?;
         for &result in func.results(inst) {
             self.pressure.home[result] = loops.parent(out_of);
@@ -174,7 +177,7 @@ impl Room {
         func.results(inst).iter().map(|&result| words_of(func, result)).sum()
     }
 
-    /// The words of an instruction's arguments that nothing else reads.
+    /// The words of an instruction's arguments that have no other use.
     fn freed(&self, func: &Function, inst: Inst) -> u32 {
         let args = func.insts[inst].args.as_slice();
         let is_last = |(n, arg): &(usize, &Value)| {
@@ -185,8 +188,8 @@ impl Room {
     }
 }
 
-/// `x + (z + w)` with only `w` changing in the loop becomes `(x + z) + w`; gives the new sum. Constants stay
-/// where they are, as an address takes them for nothing.
+/// `x + (z + w)` with only `w` changing in the loop becomes `(x + z) + w`; returns the new sum.
+/// Constants stay where they are, as an address adds them for free.
 fn rotate_sum(
     func: &mut Function,
     loops: &Loops,
@@ -228,7 +231,8 @@ fn may_leave(dominators: &Dominators, loops: &Loops, op: &Op, block: Block, this
     }
 }
 
-/// Puts an empty block on all edges that enter a loop; the caller gives it a place in the layout.
+/// Inserts an empty block on all edges that enter a loop; the caller gives it a place in the
+/// layout.
 fn make_preheader(func: &mut Function, cfg: &Cfg, loops: &Loops, this: Loop) -> Block {
     let header = loops.header(this);
     let preheader = func.blocks.push(BlockData::default());
@@ -300,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dear_or_convergent_stays() {
+    fn expensive_and_convergent_operations_stay() {
         check_unchanged(
             licm,
             "block0:\n v0 = param.b32 +0\n v1 = undef.pred\n v6 = param.b64 +0\n jump block1\n\

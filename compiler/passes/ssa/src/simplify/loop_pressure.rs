@@ -1,26 +1,31 @@
-//! The registers that are in use all through a loop because it reads values that it does not define.
+//! The registers that are occupied during a whole loop because it reads values that it does not
+//! define.
 //!
-//! Out: for each loop those that it adds to the loops around it, in words of 32 bits. What a loop carries around and what its blocks
-//! need for a while is not counted, so that this takes no liveness; it is the part that moving a computation out of the loop, or
-//! back into it, changes.
+//! Out: for each loop the registers that it adds to those of the loops around it, in words of 32
+//! bits. Values that a loop carries around, and short-lived values of its blocks, are not counted,
+//! so this needs no liveness. It counts exactly the part that changes when a computation moves out
+//! of the loop or back into it.
 //!
-//! One walk over the function, in which a value asks the loops around its first use: O(values × loop depth).
+//! One walk over the function; for each value it visits the loops around its first use: O(values ×
+//! loop depth).
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Cfg, Function, Loop, Loops, Op, Type, Value};
 
-/// So many words of registers may values take that a loop reads and does not define, before what is cheap is computed in it: a fifth of
-/// what a thread can have. The rest is for what the loop is about.
+/// The most words of registers that values may occupy that a loop reads and does not define, before
+/// cheap values are computed in the loop: a fifth of the registers of a thread. The rest is for the
+/// values that the loop computes.
 pub(super) const ROOM: u32 = 48;
 
-/// What each loop reads and does not define.
+/// The values that each loop reads and does not define.
 pub(super) struct LoopPressure {
     /// The innermost loop around the place where a value is defined.
     pub(super) home: SecondaryMap<Value, Option<Loop>>,
-    /// For each loop the values that it reads and that are defined in the loop around it or further out, if no loop around it
-    /// has them already; in the order in which they are read.
+    /// For each loop the values that it reads and that are defined in the loop around it or further
+    /// out, except for values that a loop around it reads already; in the order in which they are
+    /// read.
     pub(super) entering: SecondaryMap<Loop, Vec<Value>>,
-    /// The words of these.
+    /// The words of these values.
     words: SecondaryMap<Loop, u32>,
 }
 
@@ -62,21 +67,23 @@ impl LoopPressure {
         LoopPressure { home, entering, words }
     }
 
-    /// The words that a loop reads and does not define, those of the loops around it included.
+    /// The words that a loop reads and does not define, including those of the loops around it.
     pub(super) fn of(&self, loops: &Loops, this: Loop) -> u32 {
         std::iter::successors(Some(this), |&this| loops.parent(this)).map(|this| self.words[this]).sum()
     }
 
-    /// A loop reads more words, and fewer.
+    /// Adds and removes words that a loop reads.
     pub(super) fn change(&mut self, this: Loop, more: u32, fewer: u32) {
         self.words[this] = (self.words[this] + more).saturating_sub(fewer);
     }
 }
 
-/// What a predicate counts for. There are seven; one that has to make room for others goes to a general register and back.
+/// The weight of a predicate. There are seven predicate registers, and a spilled predicate goes to
+/// a general register and back.
 const PREDICATE: u32 = 8;
 
-/// The registers that a value takes, in words; constants and kernel parameters are operands.
+/// The registers that a value occupies, in words; constants and kernel parameters are operands and
+/// occupy none.
 pub(super) fn words_of(func: &Function, value: Value) -> u32 {
     match func.ty(value) {
         _ if is_operand(func, value) => 0,
@@ -85,7 +92,7 @@ pub(super) fn words_of(func: &Function, value: Value) -> u32 {
     }
 }
 
-/// Whether instructions have a value as an operand that is no register.
+/// Whether instructions use a value as an operand that is not a register.
 pub(super) fn is_operand(func: &Function, value: Value) -> bool {
     func.def_inst(value).is_some_and(|data| matches!(data.op, Op::Const(_) | Op::Param { .. }))
 }
@@ -95,7 +102,7 @@ pub(super) fn is_inside(loops: &Loops, inner: Option<Loop>, outer: Loop) -> bool
     inner.is_some_and(|inner| inner == outer || loops.contains(outer, loops.header(inner)))
 }
 
-/// The outermost loop around a place that is not around where a value is defined.
+/// The outermost loop around a place that is not around the definition of the value.
 fn entered(loops: &Loops, home: Option<Loop>, place: Option<Loop>) -> Option<Loop> {
     let around = std::iter::successors(place, |&this| loops.parent(this));
     around.take_while(|&this| !is_inside(loops, home, this)).last()

@@ -1,22 +1,25 @@
-//! Simplification of SSA: makes a function smaller and faster without knowing the target.
+//! Simplification of SSA: makes a function smaller and faster without knowledge of the target.
 //!
-//! In: a verified function. Out: an equivalent one, verified at the same level. One file a pass:
+//! In: a verified function. Out: an equivalent function, verified at the same level. One file for
+//! each pass:
 //!
-//! | pass | what |
+//! | pass | handles |
 //! |---|---|
 //! | [`params`](mod@params) | block parameters that equal another value |
 //! | [`fold`](mod@fold) | constants, identities, conditions, conversions |
 //! | [`gvn`](mod@gvn) | equal computations |
 //! | [`branches`](mod@branches) | empty blocks, straight lines |
-//! | [`common_starts`](mod@common_starts) | exchanges that both arms begin with |
-//! | [`if_convert`](mod@if_convert) | short arms become choices |
+//! | [`common_starts`](mod@common_starts) | exchanges at the start of both arms |
+//! | [`if_convert`](mod@if_convert) | short arms, which become selects |
 //! | [`licm`](mod@licm) | loop invariants |
-//! | [`strength`](mod@strength) | products of induction variables become sums |
+//! | [`strength`](mod@strength) | products of induction variables, which become sums |
 //! | [`dead_atomics`](mod@dead_atomics) | atomics without a used result |
 //! | [`dce`](mod@dce) | dead code |
 //!
-//! [`simplify`] runs them until nothing changes, but a bounded number of times, so that the whole is
-//! linear in the function but for the dominator trees. Then [`rematerialize`](mod@rematerialize) undoes what loops have no registers for.
+//! [`simplify`] runs them until nothing changes, but at most a bounded number of times, so the
+//! whole is linear in the function except for the dominator trees. Then
+//! [`rematerialize`](mod@rematerialize) moves values back into loops that have too few registers
+//! for them.
 
 pub mod branches;
 pub mod common_starts;
@@ -55,23 +58,23 @@ pub use strength::strength;
 /// Name of the whole.
 pub const NAME: &str = "simplify";
 
-/// How much to do.
+/// The effort to spend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effort {
-    /// Only what is dead goes.
+    /// Remove dead code only.
     Clean,
-    /// What legalization leaves behind: folding within legal operations, equal computations, dead code. The
-    /// flow of control stays as it is.
+    /// Clean up after legalization: fold within legal operations, merge equal computations, remove
+    /// dead code. The control flow stays unchanged.
     Light,
-    /// Everything.
+    /// Run all passes.
     Full,
 }
 
-/// A pass: rewrites a function, and tells whether anything changed. It finds in the analyses what others have found out
-/// about the function, and leaves nothing there that does not hold any more.
+/// A pass: rewrites a function, and returns whether anything changed. It uses the analyses that
+/// earlier passes have computed, and leaves only analyses that are still valid.
 pub type Pass = fn(&mut Function, &mut Analyses) -> bool;
 
-/// The passes by name, each to be run alone.
+/// The passes by name; each can be run alone.
 pub const PASSES: &[(&str, Pass)] = &[
     (params::NAME, params),
     (fold::NAME, fold_any),
@@ -93,7 +96,7 @@ fn fold_legal(func: &mut Function, known: &mut Analyses) -> bool {
     fold(func, known, Target::Legal)
 }
 
-/// A pass in its place in the order.
+/// A pass at its place in the order.
 #[derive(Clone, Copy)]
 struct Step {
     pass: Pass,
@@ -114,23 +117,25 @@ const fn others(pass: Pass) -> Step {
     Step { pass, kind: OTHERS, fed_by: ALL }
 }
 
-// What is equal stays so where something dead goes, and once equal values have one name, none is left with two.
+// Removing dead code makes no values equal that were not equal before, so it feeds neither renaming
+// nor numbering. After value numbering no two equal values are left, so numbering does not feed
+// itself.
 const RENAME_PARAMS: Step = Step { pass: params, kind: PARAMS, fed_by: ALL & !DCE };
 const FOLD_ANY: Step = Step { pass: fold_any, kind: FOLD, fed_by: ALL };
 const FOLD_LEGAL: Step = Step { pass: fold_legal, kind: FOLD, fed_by: ALL };
 const NUMBER: Step = Step { pass: gvn, kind: GVN, fed_by: ALL & !(GVN | DCE) };
 const SWEEP: Step = Step { pass: dce, kind: DCE, fed_by: ALL & !DCE };
 
-/// How often the passes are repeated at most. Two rounds are enough for nearly every function; what is left
-/// after the last is correct, only not as small as it could be.
+/// The most repetitions of the passes. Two rounds are enough for nearly every function; the code
+/// after the last round is correct, but may not be as small as possible.
 const MOST_ROUNDS: usize = 6;
 
-/// Simplifies a function; says whether anything changed.
+/// Simplifies a function; returns whether anything changed.
 pub fn simplify(func: &mut Function, effort: Effort) -> bool {
     simplify_in(func, effort, &mut Analyses::default())
 }
 
-/// The same with what is known of the function's graph, as it is before and as it is then.
+/// Does the same with cached analyses of the function's graph, which stay valid.
 pub fn simplify_in(func: &mut Function, effort: Effort, known: &mut Analyses) -> bool {
     let steps: &[Step] = match effort {
         Effort::Clean => &[SWEEP],
@@ -149,8 +154,8 @@ pub fn simplify_in(func: &mut Function, effort: Effort, known: &mut Analyses) ->
             SWEEP,
         ],
     };
-    // For each step, whether something changed since it last ran that may give it something to do. Where nothing did, it would
-    // find nothing.
+    // For each step, whether a change since its last run may give it something to do. Without such
+    // a change it would find nothing.
     let mut due: SmallVec<[bool; 10]> = SmallVec::from_elem(true, steps.len());
     let mut changed = false;
     for _ in 0..MOST_ROUNDS {

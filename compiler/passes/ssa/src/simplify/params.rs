@@ -1,7 +1,8 @@
-//! Removes block parameters that always have the same value as something else.
+//! Removes block parameters that always equal another value.
 //!
-//! In: a function. Out: the same without parameters that get one value on every edge (or themselves), and
-//! without parameters that get the same arguments as another one of their block on every edge. The parameters of the entry are the function's own.
+//! In: a function. Out: the same function without redundant parameters: those that get one value
+//! (or themselves) on every edge, and those that get the same arguments as another parameter of
+//! their block on every edge. The parameters of the entry belong to the function and stay.
 //!
 //! ```text
 //! block1(v3: b32, v4: b32):            block1(v3: b32):
@@ -9,10 +10,10 @@
 //!     brif v5, block1(v6, v4), …           brif v5, block1(v6), …    // v4 is what the entry passed
 //! ```
 //!
-//! As in Braun et al., "Simple and Efficient Construction of Static Single Assignment Form" (CC 2013): a
-//! removed parameter may make those trivial that it was passed to, which are then looked at again. Each
-//! look costs the number of edges into the block; a parameter is looked at again once for each argument of
-//! it that is renamed.
+//! As in Braun et al., "Simple and Efficient Construction of Static Single Assignment Form" (CC
+//! 2013): removing a parameter may make other parameters trivial that it was passed to, so these
+//! are visited again. Each visit costs the number of edges into the block; a parameter is visited
+//! again once for each of its arguments that is renamed.
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Block, BlockCall, Cfg, Function, Value, ValueDef};
@@ -24,7 +25,7 @@ use crate::analyses::Analyses;
 /// Name of the pass.
 pub const NAME: &str = "params";
 
-/// Removes redundant block parameters; says whether there were any.
+/// Removes redundant block parameters; returns whether there were any.
 pub fn params(func: &mut Function, known: &mut Analyses) -> bool {
     let entry = func.entry();
     if func.layout.iter().all(|&block| block == entry || func.blocks[block].params.is_empty()) {
@@ -35,7 +36,7 @@ pub fn params(func: &mut Function, known: &mut Analyses) -> bool {
         return false;
     }
     let mut incoming: SecondaryMap<Block, Vec<(Block, usize)>> = SecondaryMap::new();
-    // Which parameters a value is passed to.
+    // The parameters that a value is passed to.
     let mut passed_to: SecondaryMap<Value, Vec<Value>> = SecondaryMap::new();
     let mut work = Vec::new();
     for &block in cfg.rpo() {
@@ -121,8 +122,8 @@ pub fn params(func: &mut Function, known: &mut Analyses) -> bool {
 /// The most parameters of a block that are compared with each other.
 const MOST_COMPARED: usize = 64;
 
-/// Whether there is no such parameter to begin with, so that none can follow from its removal; mostly there is none. May fail to
-/// see it where a block has very many.
+/// Whether there is no redundant parameter, so that none can follow from a removal; this is the
+/// usual case. May return `true` wrongly if a block has very many parameters.
 fn has_none(func: &Function, cfg: &Cfg) -> bool {
     cfg.rpo().iter().skip(1).all(|&block| {
         ptxc_interrupt::poll();
@@ -130,7 +131,8 @@ fn has_none(func: &Function, cfg: &Cfg) -> bool {
         if params.is_empty() {
             return true;
         }
-        // A block that goes here by several edges is listed as often, one time behind the other.
+        // A block with several edges to this block is listed once for each edge, and these entries
+        // are adjacent.
         let sources = cfg.preds(block).chunk_by(|a, b| a == b).map(|same| same[0]);
         let edges = sources.flat_map(|source| func.edges(source).iter().filter(|edge| edge.block == block));
         let edges: SmallVec<[&BlockCall; 8]> = edges.collect();
@@ -144,7 +146,7 @@ fn has_none(func: &Function, cfg: &Cfg) -> bool {
     })
 }
 
-/// What a value is renamed to in the end, with the path to it halved.
+/// The value that a value is finally renamed to; halves the path to it.
 fn resolve(renamed: &mut SecondaryMap<Value, Option<Value>>, mut value: Value) -> Value {
     while let Some(next) = renamed[value] {
         if let Some(after) = renamed[next] {

@@ -1,7 +1,8 @@
-//! What holds of all functions: simplified code computes what the original computes.
+//! A property of all functions: simplified code computes the same as the original.
 //!
-//! Random programs of integer and predicate operations with forward branches run on random parameters, by
-//! an interpreter that knows each operation by [`evaluate`] alone and none of the identities.
+//! Random programs of integer and predicate operations with forward branches run on random
+//! parameters. The interpreter knows each operation only through [`evaluate`] and uses none of the
+//! identities.
 use proptest::prelude::*;
 use ptxc_ir::{
     Block, BlockCall, Function, FunctionKind, InstData, IntCond, Level, Op, Param, Type, Value, verify,
@@ -10,12 +11,13 @@ use ptxc_ir::{
 use super::evaluate::evaluate;
 use super::{Effort, simplify};
 
-/// A program as numbers: for each instruction an operation and two arguments, taken modulo what is there.
+/// A program as numbers: for each instruction an operation and two arguments, taken modulo the
+/// number of candidates.
 type Code = Vec<(u8, u16, u16, u64)>;
 
 const PARAMS: u32 = 4;
 
-/// Builds a chain of blocks; each one passes a value to one of the next two.
+/// Builds a chain of blocks; each block passes a value to one of the next two.
 fn build(blocks: &[Code]) -> Function {
     let mut func = Function::new("random", FunctionKind::Entry);
     func.params.push(Param { name: "p".to_string(), size: 4 * PARAMS, offset: 0 });
@@ -40,7 +42,7 @@ fn build(blocks: &[Code]) -> Function {
                 let inst = func.append(block, InstData::new(op, ty, args));
                 func.result(inst)
             };
-            // Small and round constants make identities apply.
+            // Small and round constants trigger identities.
             let constant = push(
                 Op::Const([0, 1, 2, 31, 0xff, 0xffff_ffff, 1 << 31, bits & 0xffff_ffff][bits as usize % 8]),
                 Type::B32,
@@ -111,7 +113,7 @@ fn build(blocks: &[Code]) -> Function {
         }
         func.append(block, data);
     }
-    // The result is what is stored.
+    // The stored value is the result.
     let result = func.blocks[end].params[0];
     let address = func.append(end, InstData::new(Op::Const(0), Type::B32, &[]));
     let address = func.result(address);
@@ -121,7 +123,7 @@ fn build(blocks: &[Code]) -> Function {
     func
 }
 
-/// What a function without loops stores; `None` if it divides by zero.
+/// The value that a function without loops stores; `None` if it divides by zero.
 fn run(func: &Function, params: &[u32]) -> Option<u64> {
     let mut values = vec![0; func.num_values()];
     let get = |values: &[u64], value: Value| values[value.as_u32() as usize];

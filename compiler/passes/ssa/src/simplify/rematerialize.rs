@@ -1,7 +1,7 @@
-//! Computes values that cost little where they are used, rather than keep them in registers all through a loop.
+//! Computes cheap values at their uses instead of keeping them in registers during a whole loop.
 //!
-//! In: a function. Out: the same, in which loops that keep many values in registers have those computed inside again that
-//! follow from constants and kernel parameters in a few operations.
+//! In: a function. Out: the same function, in which loops that keep many values in registers
+//! recompute those values inside that a few operations make from constants and kernel parameters.
 //!
 //! ```text
 //! block0:                              block0:
@@ -13,12 +13,13 @@
 //!     atomic … [v3], v2                    atomic … [v4], v2
 //! ```
 //!
-//! Such values come from the program, whose compiler did not know how many registers there are, from equal computations
-//! that `gvn` merged, and from [`licm`](super::licm()). Where there are many, the allocator would spill them, and a reload costs more
-//! than the computation. Most are addresses, which accesses compute for nothing.
+//! Such values come from the program, whose compiler did not know the number of registers, from
+//! equal computations that `gvn` merged, and from [`licm`](super::licm()). If there are many, the
+//! allocator would spill them, and a reload costs more than the computation. Most are addresses,
+//! which accesses compute for free.
 //!
-//! Runs once, after all that would move them out again. Those go first that are used least often, for which a use in
-//! a loop inside counts as [`TRIPS`] uses. Linear, but for the depth of loops.
+//! Runs once, after all passes that would hoist the values again. The least used values go first,
+//! where a use in an inner loop counts as [`TRIPS`] uses. Linear, except for the depth of loops.
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::{Block, Function, Inst, Loop, Loops, Op, Value};
@@ -32,15 +33,16 @@ use crate::frequency::TRIPS;
 /// Name of the pass.
 pub const NAME: &str = "rematerialize";
 
-/// So few words of registers are in use all through a loop of more than [`ROOM`] then, if that many can be computed again.
+/// If a loop occupies more than [`ROOM`] words during the whole loop, values are recomputed until
+/// this many words are left, if enough of them can be.
 const FEW: u32 = 24;
 
-/// So many operations make a value at most.
+/// The most operations that make a value.
 const MOST_OPERATIONS: u32 = 3;
 
-/// Computes values in loops that have too many; says whether there were any.
+/// Recomputes values in loops that have too many; returns whether there were any.
 pub fn rematerialize(func: &mut Function, known: &mut Analyses) -> bool {
-    // No loop reads more than there is.
+    // No loop reads more words than the function has.
     let all: u32 = (0..func.num_values()).map(|n| words_of(func, Value::new(n))).sum();
     if all <= ROOM || known.loops(func).iter().next().is_none() {
         return false;
@@ -78,11 +80,11 @@ pub fn rematerialize(func: &mut Function, known: &mut Analyses) -> bool {
     true
 }
 
-/// For each value the loop in which it is computed again.
+/// For each value the loop in which it is recomputed.
 fn choose(func: &Function, loops: &Loops, mut pressure: LoopPressure) -> SecondaryMap<Value, Option<Loop>> {
     let mut chosen = SecondaryMap::new();
     let costs = Costs::new(func, loops);
-    // Loops come after those around them.
+    // Loops come after the loops around them.
     for this in loops.iter() {
         let words = pressure.of(loops, this);
         if words <= ROOM {
@@ -107,9 +109,10 @@ fn choose(func: &Function, loops: &Loops, mut pressure: LoopPressure) -> Seconda
     chosen
 }
 
-/// What it would cost to compute values where they are used.
+/// The cost of computing values at their uses.
 struct Costs {
-    /// For each value how often it is used, uses in loops counted by their trips from outside of all loops.
+    /// The number of uses of each value, where uses in loops are weighted by their trips from
+    /// outside all loops.
     uses: Vec<u64>,
 }
 
@@ -129,15 +132,16 @@ impl Costs {
         Costs { uses }
     }
 
-    /// The operations of a value times its uses; `None` if it does not follow from operands in a few. Loops of that
-    /// depth.
+    /// The number of operations of a value times its uses; `None` if a few operations can't make it
+    /// from operands. The loops have this depth.
     fn of(&self, func: &Function, value: Value, depth: u32) -> Option<u64> {
         let uses = self.uses[value.index()] / TRIPS.saturating_pow(depth);
         Some(uses.saturating_mul(u64::from(operations(func, value, MOST_OPERATIONS)?)))
     }
 }
 
-/// The operations that make a value from operands that are no registers, if those are at most so many.
+/// The number of operations that make a value from operands that are not registers, if there are at
+/// most `most`.
 fn operations(func: &Function, value: Value, most: u32) -> Option<u32> {
     if is_operand(func, value) {
         return Some(0);
@@ -158,14 +162,14 @@ fn operations(func: &Function, value: Value, most: u32) -> Option<u32> {
 /// Computes values in a block.
 struct Maker<'f> {
     func: &'f mut Function,
-    /// What has been computed, by what it stands for.
+    /// The computed values, keyed by the value that they replace.
     made: FxHashMap<Value, Value>,
     /// The instructions of the block so far.
     insts: Vec<Inst>,
 }
 
 impl Maker<'_> {
-    /// The value, computed here.
+    /// The value, computed in this block.
     fn value(&mut self, value: Value) -> Value {
         if let Some(&made) = self.made.get(&value) {
             return made;
@@ -192,7 +196,8 @@ mod tests {
 
     use super::*;
 
-    /// A loop that updates memory at so many addresses, each a parameter and a constant that are added before the loop.
+    /// A loop that updates memory at a number of addresses, each the sum of a parameter and a
+    /// constant, added before the loop.
     fn text(addresses: usize) -> String {
         let mut text =
             "func @f entry {\n param \"p\" 8 +0\nblock0:\n v0 = param.b64 +0\n v1 = undef.pred\n".to_string();

@@ -1,8 +1,8 @@
-//! Strength reduction: products of an induction variable become sums that are carried along.
+//! Strength reduction: products of an induction variable become sums that the loop carries.
 //!
-//! In: a function. Out: the same, in which 64-bit products of a variable that a loop steps by a fixed amount with
-//! something that the loop does not change are variables of the loop themselves, stepped by the product of
-//! the two amounts.
+//! In: a function. Out: the same function. It replaces 64-bit products of a variable that a loop
+//! steps by a fixed amount, and a factor that the loop does not change. Each becomes a variable of
+//! the loop, stepped by the product of the two amounts.
 //!
 //! ```text
 //! block0:                              block0:
@@ -16,13 +16,15 @@
 //!                                          brif …, block1(v4, v10), …
 //! ```
 //!
-//! A 64-bit product takes three or four multiply-adds, the sum two additions. Products of 32 bits, and those of 64
-//! whose factors are extended words, are one instruction of the machine, as is the address that takes them
-//! up, so they stay: there the sum would only cost registers. At most [`MOST`] variables are added to a loop for the
-//! same reason. Arithmetic is modulo 2⁶⁴, in which the product distributes over the steps.
+//! A 64-bit product takes three or four multiply-adds, and the sum takes two additions. Products of
+//! 32 bits, and products of 64 bits whose factors are extended words, are one machine instruction,
+//! and so is the address that absorbs them, so they stay: there the sum would only cost registers.
+//! For the same reason at most [`MOST`] variables are added to a loop. Arithmetic is modulo 2⁶⁴, in
+//! which the product distributes over the steps.
 //!
-//! (Allen, Cocke and Kennedy, *Reduction of Operator Strength*, 1981, without the replacement of tests.) Inner loops
-//! come last; one walk over the instructions of each loop, O(instructions × loop depth).
+//! (Allen, Cocke and Kennedy, *Reduction of Operator Strength*, 1981, without the replacement of
+//! tests.) Inner loops come last; one walk over the instructions of each loop, O(instructions ×
+//! loop depth).
 
 use ptxc_ir::{Block, Function, Inst, InstData, Loop, Loops, Op, Type, Value, ValueDef};
 use rustc_hash::FxHashMap;
@@ -35,7 +37,7 @@ pub const NAME: &str = "strength";
 /// The most variables that are added to a loop.
 pub const MOST: usize = 4;
 
-/// Replaces products by sums; says whether there were any.
+/// Replaces products with sums; returns whether there were any.
 pub fn strength(func: &mut Function, known: &mut Analyses) -> bool {
     let is_product = |&inst: &Inst| {
         let data = &func.insts[inst];
@@ -92,7 +94,7 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Whether a value is the same in every turn: a constant, or made outside of the loop.
+    /// Whether a value is the same in every iteration: a constant, or defined outside the loop.
     fn is_fixed(&self, func: &Function, home: &FxHashMap<Inst, Block>, value: Value) -> bool {
         let block = match func.def(value) {
             ValueDef::Param(block, _) => Some(block),
@@ -125,7 +127,7 @@ impl Place<'_> {
         list
     }
 
-    /// What an end of a block hands to the header, if one edge alone leads there.
+    /// The arguments that the end of a block passes to the header, if only one edge leads there.
     fn arguments(&self, func: &Function, block: Block) -> Option<Vec<Value>> {
         let mut edges = func.edges(block).iter().filter(|edge| edge.block == self.header);
         let edge = edges.next()?;
@@ -147,7 +149,7 @@ impl Place<'_> {
         }
         let is_variable = |value: Value| variables.iter().find(|variable| variable.value == value);
         let (variable, factor) = is_variable(a).map(|v| (v, b)).or_else(|| is_variable(b).map(|v| (v, a)))?;
-        // A power of two is a shift, which an address takes up.
+        // A product with a power of two is a shift, which an address absorbs.
         let cheap = func.constant(factor).is_some_and(|bits| bits.is_power_of_two());
         (!cheap && self.is_fixed(func, home, factor)).then_some((inst, *variable, factor))
     }
@@ -160,7 +162,7 @@ impl Place<'_> {
             func.blocks[block].insts.insert(end, made);
             func.result(made)
         };
-        // Constants may stand inside of the loop.
+        // Constants may be defined inside the loop.
         let outside = |func: &mut Function, value: Value| match func.constant(value) {
             Some(bits) => make(func, self.preheader, Op::Const(bits), &[]),
             None => value,
@@ -176,7 +178,7 @@ impl Place<'_> {
                 target.args.push(value);
             }
         }
-        // The product stays as a copy, for folding to remove.
+        // The product stays as a copy, which folding removes.
         let zero = make(func, self.preheader, Op::Const(0), &[]);
         func.replace(inst, Op::Iadd, Type::B64, &[product, zero]);
     }
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cheap_or_changes_stays() {
+    fn cheap_and_variant_products_stay() {
         check_unchanged(strength, &kernel("v6 = const.b64 0x8\n v3 = imul.b64 v2, v6"));
         check_unchanged(strength, &kernel("v3 = imul.b64 v2, v2"));
         check_unchanged(strength, &kernel("v6 = load.global.b64 [v0]\n v3 = imul.b64 v2, v6"));

@@ -1,11 +1,12 @@
-//! What the tests of the simplification passes share: a pass runs on IR text and is compared with IR text.
+//! Shared helpers for the tests of the simplification passes: a pass runs on IR text and is
+//! compared with IR text.
 
 use ptxc_ir::text::parse_function;
 use ptxc_ir::{Function, Level, verify};
 
 use crate::analyses::Analyses;
 
-/// A kernel with this body; every line stands by itself.
+/// A kernel with this body; every line is separate.
 pub(crate) fn function(body: &str) -> Function {
     let text = format!(
         "func @f entry {{\n param \"p\" 8 +0\n param \"q\" 8 +8\n symbol @s shared size 64 align 4 +0\n{body}\n}}\n"
@@ -15,7 +16,7 @@ pub(crate) fn function(body: &str) -> Function {
     func
 }
 
-/// The pass turns one body into the other, and says that it changed something.
+/// Checks that the pass turns one body into the other and reports a change.
 #[track_caller]
 pub(crate) fn check(pass: impl Fn(&mut Function, &mut Analyses) -> bool, before: &str, after: &str) {
     let mut func = function(before);
@@ -26,7 +27,7 @@ pub(crate) fn check(pass: impl Fn(&mut Function, &mut Analyses) -> bool, before:
     assert!(changed);
 }
 
-/// The pass leaves the body alone, and says so.
+/// Checks that the pass leaves the body unchanged and reports no change.
 #[track_caller]
 pub(crate) fn check_unchanged(pass: impl Fn(&mut Function, &mut Analyses) -> bool, body: &str) {
     let mut func = function(body);

@@ -1,12 +1,14 @@
-//! Whether all lanes of a region wait for the same, whichever way they take through it.
+//! Whether all lanes of a region wait for the same operations on every way through it.
 //!
-//! Every lane of a mask has executed as many operations of a kind with that mask as the others. So where all ways from a
-//! `bssy` to its `bsync` have the same, a lane that has come to the `bsync` is not waited for in the region any more. This
-//! is the check's own proof, from the code that [`gather`](crate::gather) leaves: an operation waits in a
-//! `warpsync`, in a routine, or on the two ways of a `brtogether`, where it counts once. Where all of the warp is together, no
-//! lane is at the `bsync`, and what came before does not matter.
+//! Every lane of a mask has executed as many operations of a kind with that mask as the other
+//! lanes. So if all ways from a `bssy` to its `bsync` have the same operations, no lane in the
+//! region still waits for a lane that has reached the `bsync`. This is the check's own proof, from
+//! the code that [`gather`](crate::gather) leaves. An operation waits in a `warpsync`, in a
+//! routine, or on the two ways of a `brtogether`, where it counts once. At a point where the whole
+//! warp is together, no lane is at the `bsync`, and earlier operations do not matter.
 //!
-//! In: a function, what is known of its lanes, a region. Out: whether the ways through the region wait for the same. Linear in the region.
+//! In: a function, the facts about its lanes, a region. Out: whether all ways through the region
+//! wait for the same operations. Linear in the region.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,22 +21,23 @@ use crate::gather::Mask;
 use crate::runtime::warp;
 use crate::uniformity::Uniformity;
 
-/// What lanes wait for: a kind of operation, and a mask that all of them have.
+/// An operation that lanes wait for: its kind, and a mask that all of them have.
 type Event<'a> = (&'a str, Mask);
 
-/// The number of each sequence: that of an event before another one. The empty sequence is 0.
+/// The number of each sequence, which consists of an event and a following sequence. The empty
+/// sequence is 0.
 type Sequences<'a> = BTreeMap<(Event<'a>, u32), u32>;
 
-/// What a block does while a region is open.
+/// The events of a block while a region is open.
 struct Part<'a> {
     events: SmallVec<[Event<'a>; 4]>,
     /// Whether the region ends there.
     ends: bool,
-    /// Whether all of the warp executes an instruction of it together.
+    /// Whether the whole warp executes an instruction of the block together.
     is_whole: bool,
 }
 
-/// What the proof looks at.
+/// The input of the proof.
 pub(super) struct Ways<'a> {
     func: &'a Function,
     cfg: &'a Cfg,
@@ -44,12 +47,12 @@ pub(super) struct Ways<'a> {
     waits: &'a dyn Fn(Inst) -> bool,
     /// The blocks that open a region of that barrier and continuation.
     opened: BTreeMap<(u8, Block), Vec<Block>>,
-    /// The blocks in which lanes meet that a test has not found together.
+    /// The blocks in which lanes meet if a test did not find them together.
     tested: EntitySet<Block>,
 }
 
 impl<'a> Ways<'a> {
-    /// What the proof looks at, of a function whose lanes are known.
+    /// The input of the proof, for a function whose lanes are known.
     pub(super) fn new(
         func: &'a Function,
         cfg: &'a Cfg,
@@ -75,7 +78,7 @@ impl<'a> Ways<'a> {
         Ways { func, cfg, uniformity, together, waits, opened, tested }
     }
 
-    /// Whether all ways through a region wait for the same.
+    /// Whether all ways through a region wait for the same operations.
     pub(super) fn are_balanced(&self, region: &Open) -> bool {
         let mut parts: BTreeMap<Block, Part<'_>> = BTreeMap::new();
         for block in self.blocks(region) {
@@ -86,7 +89,8 @@ impl<'a> Ways<'a> {
         let mut at_start: BTreeMap<Block, u32> = BTreeMap::new();
         let mut at_end: BTreeMap<Block, Option<u32>> = BTreeMap::new();
         let ends = parts.iter().filter(|(_, part)| part.ends);
-        // A way on which all of the warp comes together says nothing, and is followed where no other one is.
+        // A way on which the whole warp comes together proves nothing, so it is followed only if no
+        // other way is left.
         let (mut ways, mut other_ways) =
             (ends.map(|(&block, _)| (block, Some(0))).collect::<Vec<_>>(), Vec::new());
         while let Some((block, after)) = ways.pop().or_else(|| other_ways.pop()) {
@@ -114,12 +118,13 @@ impl<'a> Ways<'a> {
                 ways.all(|way| way == after)
             }
             Some(_) => true,
-            // Lanes that leave the region or exit are waited for until then: they may have waited for as much as the others.
+            // Lanes that leave the region or exit count as waited for until then, so they may have
+            // waited for as many operations as the others.
             None => part.events.is_empty(),
         })
     }
 
-    /// What a block does while a region is open; `None` if it waits for lanes that nobody knows.
+    /// The events of a block while a region is open; `None` if the block waits for unknown lanes.
     fn part(&self, block: Block, region: &Open) -> Option<Part<'a>> {
         let mut part = Part { events: SmallVec::new(), ends: false, is_whole: false };
         let mut open = self.is_open(block, region);
@@ -153,7 +158,7 @@ impl<'a> Ways<'a> {
         is_known.then_some(part)
     }
 
-    /// The blocks in which a region is open somewhere.
+    /// The blocks with a point at which a region is open.
     fn blocks(&self, region: &Open) -> BTreeSet<Block> {
         let mut found = BTreeSet::new();
         let opened = self.opened.get(&(region.barrier, region.continuation));
@@ -173,7 +178,8 @@ impl<'a> Ways<'a> {
         state.is_some_and(|state| state.open.iter().any(|open| is_same(open, region)))
     }
 
-    /// What an instruction waits for; `is_tested` if a test for lanes that are together has counted it.
+    /// The event of an instruction; `is_tested` says that a test for lanes that are together has
+    /// counted it.
     fn event(&self, inst: Inst, is_tested: bool) -> Waiting<'a> {
         let data = &self.func.insts[inst];
         let of = |name, mask: Option<&Value>| match mask.and_then(|&mask| self.fixed(mask)) {
@@ -210,11 +216,11 @@ impl<'a> Ways<'a> {
             .find(|name| warp::is_warp_routine(name))
     }
 
-    /// A mask that is the same for all lanes of a region.
+    /// A mask, if it is the same for all lanes of a region.
     fn fixed(&self, mask: Value) -> Option<Mask> {
         match self.func.constant(mask) {
             Some(bits) => Some(Mask::Lanes(bits as u32)),
-            // A kernel's parameter is the same wherever it is read.
+            // A kernel's parameter is the same everywhere.
             None => {
                 let data = self.func.def_inst(mask).filter(|data| matches!(data.op, Op::Param { .. }));
                 let is_fixed = data.is_some() && self.func.kind == FunctionKind::Entry;
@@ -224,15 +230,15 @@ impl<'a> Ways<'a> {
     }
 }
 
-/// Whether a region is another one.
+/// Whether an open region is the given one.
 fn is_same(open: &Open, region: &Open) -> bool {
     open.barrier == region.barrier && open.continuation == region.continuation
 }
 
-/// Whether an instruction waits.
+/// Whether and for which lanes an instruction waits.
 enum Waiting<'a> {
     Not,
     For(Event<'a>),
-    /// For lanes that nobody knows.
+    /// It waits for unknown lanes.
     Unknown,
 }

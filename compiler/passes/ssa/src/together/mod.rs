@@ -1,13 +1,15 @@
-//! Which lanes of a warp are together at each block: a proof, which assumes nothing that the code does not say.
+//! Which lanes of a warp are together at each block: a proof that relies only on the code.
 //!
-//! In: a converged function and its [`Uniformity`]. Out: for each block how many of the lanes that could be there are
-//! there, and whether the lanes that call a device function together return together.
+//! In: a converged function and its [`Uniformity`]. Out: for each block, how many of the lanes that
+//! could be there are there, and whether the lanes that call a device function together return
+//! together.
 //!
-//! The *extent* of the group of lanes that executes an instruction says of which set it has every live lane: of the
-//! lanes that entered the function together, of those that opened a region together, or of neither. A group parts
-//! where a branch diverges, where a callee may return lanes one by one, and where lanes wait for masks that differ.
-//! `bsync` gives back the extent that the group had at its `bssy`, unless lanes may have left the region by `break`. A
-//! CTA barrier that PTX calls aligned gives back all of the warp in a kernel, by the programmer's word.
+//! The *extent* of the group of lanes that executes an instruction names the set whose live lanes
+//! are all in the group: the lanes that entered the function together, the lanes that opened a
+//! region together, or neither. A group splits at a divergent branch, at a call from which lanes
+//! may return one by one, and at a wait for masks that differ. `bsync` restores the extent that the
+//! group had at its `bssy`, unless lanes may have left the region by `break`. In a kernel, a CTA
+//! barrier that PTX calls aligned restores the whole warp, as the programmer promises.
 //!
 //! ```text
 //! block0: bssy b0, block4            all lanes
@@ -16,7 +18,7 @@
 //! block3: bsync b0                   some, then all lanes
 //! ```
 //!
-//! States only get worse, and a block is looked at again when its state has: near-linear.
+//! States only get worse, and a block is visited again when its state has: near-linear.
 
 mod balance;
 pub mod verify;
@@ -33,7 +35,7 @@ use crate::gather::{Lanes, lanes_of, mask_argument};
 use crate::runtime::warp;
 use crate::uniformity::{Uniformity, is_exit};
 
-/// Of which set of lanes a group has every live one.
+/// The set whose live lanes are all in a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Extent(u8);
 
@@ -43,7 +45,8 @@ impl Extent {
     /// Any lanes.
     pub const PART: Extent = Extent(u8::MAX);
 
-    /// All lanes that opened the region of that number from outside in, counted from one.
+    /// All lanes that opened the region of that number; regions are counted from the outside,
+    /// starting at one.
     fn of_region(number: usize) -> Extent {
         Extent(number.min(usize::from(u8::MAX) - 1) as u8)
     }
@@ -54,7 +57,7 @@ impl Extent {
 pub struct Open {
     /// Its convergence barrier.
     pub barrier: u8,
-    /// Where its lanes go on.
+    /// The block where its lanes continue.
     pub continuation: Block,
     /// The extent of the group that opened it.
     extent: Extent,
@@ -65,11 +68,11 @@ pub struct Open {
 pub struct State {
     /// The open regions, from outside in.
     pub open: SmallVec<[Open; 4]>,
-    /// Of which set the group has all lanes.
+    /// The set whose lanes are all in the group.
     pub extent: Extent,
 }
 
-/// What is known of the lanes of a function.
+/// The facts about the lanes of a function.
 #[derive(Debug)]
 pub struct Together {
     at_start: SecondaryMap<Block, Option<State>>,
@@ -130,7 +133,7 @@ impl State {
                 if !broken.contains(&(region.barrier, region.continuation)) {
                     self.extent = self.extent.min(region.extent);
                 }
-                // The lanes of the region itself are nobody's set from here on.
+                // From here on the group no longer contains all lanes of the region.
                 if self.extent > Extent::of_region(number) {
                     self.extent = Extent::PART;
                 }
@@ -146,13 +149,13 @@ impl State {
                     Extent(inner) => Extent(inner - 1),
                 };
             }
-            // The programmer says that the whole warp executes it together.
+            // The programmer promises that the whole warp executes it together.
             Op::Barrier { aligned: true, .. } if func.kind == FunctionKind::Entry && self.open.is_empty() => {
                 self.extent = Extent::ALL;
             }
             _ if parts(func, data, |mask| uniformity.is_uniform(mask)) => {
                 let whole = func.kind == FunctionKind::Entry && self.extent == Extent::ALL;
-                // Where nobody is elsewhere, nobody is waited for.
+                // If all lanes are here, the operation does not wait.
                 if !(whole && waits_for_mask(&data.op)) {
                     self.extent = Extent::PART;
                 }
@@ -162,13 +165,14 @@ impl State {
     }
 }
 
-/// Whether an operation waits for the lanes of a mask where some may be elsewhere, in one form of the function or the other.
+/// Whether an operation waits for the lanes of a mask that may be elsewhere, in either form of the
+/// function.
 fn waits_for_mask(op: &Op) -> bool {
     matches!(lanes_of(op), Lanes::OfMask(_))
 }
 
-/// Whether lanes that begin an operation together may end it one by one: a call of what may return so, and a wait for
-/// masks that may differ by `is_uniform`.
+/// Whether lanes that begin an operation together may end it one by one: at a call of a function
+/// that may return so, and at a wait for masks that may differ according to `is_uniform`.
 #[deny(clippy::wildcard_enum_match_arm)]
 pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(ptxc_ir::Value) -> bool) -> bool {
     let mask = match data.op {
@@ -207,7 +211,7 @@ pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(ptxc_i
     mask.is_some_and(|mask| !is_uniform(mask))
 }
 
-/// Whether lanes may be apart after an instruction although no branch parts them.
+/// Whether lanes may have diverged after an instruction that is not a branch.
 pub(crate) fn is_parting_call(func: &Function, inst: Inst) -> bool {
     let data = &func.insts[inst];
     matches!(data.op, Op::Call { pure: false, .. } | Op::CallIndirect(_)) && parts(func, data, |_| true)
@@ -218,7 +222,7 @@ struct Solver<'a> {
     cfg: &'a Cfg,
     uniformity: &'a Uniformity,
     together: Together,
-    /// Blocks to look at, by their place in reverse postorder.
+    /// Blocks to visit, by their place in reverse postorder.
     queue: BinaryHeap<Reverse<usize>>,
 }
 
@@ -263,7 +267,7 @@ impl Solver<'_> {
         }
     }
 
-    /// A region turns out to be left by `break`: the blocks with its `bsync` are looked at again.
+    /// Records that lanes leave a region by `break`: the blocks with its `bsync` are visited again.
     fn break_region(&mut self, barrier: u8, continuation: Block) {
         if self.together.broken.insert((barrier, continuation)) {
             let meets = self.cfg.preds(continuation).iter().filter_map(|&meet| self.cfg.rpo_index(meet));
@@ -271,9 +275,9 @@ impl Solver<'_> {
         }
     }
 
-    /// A group comes to a block by one way.
+    /// Merges the state of a group that reaches a block by one way.
     fn arrive(&mut self, target: Block, state: State) {
-        // Nobody waits for lanes that end.
+        // No lane waits for lanes that end.
         if is_exit(self.func, target) && self.together.at_start[target].is_some() {
             return;
         }

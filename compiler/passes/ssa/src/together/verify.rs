@@ -1,11 +1,13 @@
-//! Every operation of the warp is executed by lanes that are proved to be together, and no lane waits forever.
+//! Verifies that lanes that are proved to be together execute every warp operation, and that no
+//! lane waits forever.
 //!
-//! In: a function that says where lanes are waited for, as [`gather`](crate::gather) leaves it. Out: nothing, or every
-//! place where an operation that PTX wants a mask of lanes to execute together may be executed by a part of them, or where
-//! lanes may wait at a `bsync` for lanes that wait for these.
+//! In: a function with explicit waits for lanes, as [`gather`](crate::gather) leaves it. Out: the
+//! wrong places. At such a place only a part of a mask's lanes may execute an operation that PTX
+//! wants the whole mask to execute together, or lanes may wait at a `bsync` for lanes that wait for
+//! them.
 //!
-//! An operation of the warp is sound if all of the warp is there, if a `warpsync` before it or a `brtogether` has
-//! brought its lanes together.
+//! A warp operation is sound if the whole warp is there, or if a `warpsync` before it or a
+//! `brtogether` has brought its lanes together.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,14 +31,14 @@ pub struct Apart {
     pub inst: Inst,
     /// The operation, as text.
     pub op: String,
-    /// What is wrong.
+    /// The error.
     pub why: Why,
 }
 
-/// What is wrong with an operation.
+/// The error in an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Lanes that it is for may be elsewhere.
+    /// Lanes of its mask may be elsewhere.
     Apart,
     /// It waits for lanes that may wait at the end of a region around it.
     WaitsInRegion,
@@ -59,8 +61,8 @@ impl fmt::Display for Apart {
 
 impl std::error::Error for Apart {}
 
-/// Operations of the warp without a mask, such as legalization makes: any lanes may execute them together.
-pub fn for_anybody(func: &Function) -> EntitySet<Inst> {
+/// Warp operations without a mask, which legalization makes: any lanes may execute them together.
+pub fn for_any_lanes(func: &Function) -> EntitySet<Inst> {
     let mut found = EntitySet::new();
     for &block in &func.layout {
         let insts = func.blocks[block].insts.iter().copied();
@@ -69,20 +71,21 @@ pub fn for_anybody(func: &Function) -> EntitySet<Inst> {
     found
 }
 
-/// Checks a function; `for_anybody` has the operations that were never meant for more lanes than are there.
+/// Checks a function; `for_any_lanes` contains the operations that need only the lanes that are
+/// there.
 pub fn check(
     func: &Function,
     uniformity: &Uniformity,
-    for_anybody: &EntitySet<Inst>,
+    for_any_lanes: &EntitySet<Inst>,
 ) -> Result<(), Vec<Apart>> {
-    check_in(func, uniformity, for_anybody, &Analyses::default())
+    check_in(func, uniformity, for_any_lanes, &Analyses::default())
 }
 
-/// The same with cached analyses of the function's graph.
+/// Does the same with cached analyses of the function's graph.
 pub fn check_in(
     func: &Function,
     uniformity: &Uniformity,
-    for_anybody: &EntitySet<Inst>,
+    for_any_lanes: &EntitySet<Inst>,
     known: &Analyses,
 ) -> Result<(), Vec<Apart>> {
     if func.kind == FunctionKind::Device && warp::is_warp_routine(&func.name) {
@@ -90,7 +93,7 @@ pub fn check_in(
     }
     let is_concerned = |inst: &Inst| {
         let op = &func.insts[*inst].op;
-        is_of_warp(op) && !for_anybody.contains(*inst) || may_wait(func, *inst)
+        is_of_warp(op) && !for_any_lanes.contains(*inst) || may_wait(func, *inst)
     };
     let concerned = |&&block: &&Block| func.blocks[block].insts.iter().any(is_concerned);
     let blocks: Vec<Block> = func.layout.iter().filter(concerned).copied().collect();
@@ -102,7 +105,7 @@ pub fn check_in(
     let waits = |inst| may_wait(func, inst) && !is_own_mask(func, inst, &own);
     let ways = Ways::new(func, known.cfg(func), uniformity, &together, &waits);
     let mut balanced: BTreeMap<(u8, Block), bool> = BTreeMap::new();
-    // Whether lanes may wait at the end of a region for lanes that wait for them in it.
+    // Whether lanes may wait at the end of a region for lanes in the region that wait for them.
     let mut may_block = |state: &State| {
         state.open.iter().any(|region| {
             let key = (region.barrier, region.continuation);
@@ -114,7 +117,7 @@ pub fn check_in(
         let mut gathered = tested.contains(block);
         together.walk(func, uniformity, block, |inst, state| {
             let op = func.insts[inst].op;
-            if is_of_warp(&op) && !for_anybody.contains(inst) && !gathered && !is_sound(func, state) {
+            if is_of_warp(&op) && !for_any_lanes.contains(inst) && !gathered && !is_sound(func, state) {
                 errors.push(Apart { block, inst, op: op.mnemonic().to_string(), why: Why::Apart });
             }
             if waits(inst) && may_block(state) {
@@ -122,7 +125,7 @@ pub fn check_in(
             }
             match op {
                 Op::WarpSync => gathered = true,
-                // What keeps a mask does not wait for its lanes any more.
+                // An operation that keeps its mask no longer waits for the lanes of the mask.
                 Op::Call { .. } | Op::CallIndirect(_) => {
                     gathered &= !parts(func, &func.insts[inst], |mask| uniformity.is_uniform(mask));
                 }
@@ -133,7 +136,7 @@ pub fn check_in(
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// Whether a group is all that an operation of the warp is for.
+/// Whether a group contains all lanes that a warp operation is for.
 fn is_sound(func: &Function, state: &State) -> bool {
     func.kind == FunctionKind::Entry && state.extent == Extent::ALL
 }
@@ -159,7 +162,7 @@ fn may_wait(func: &Function, inst: Inst) -> bool {
         }
         Op::CallIndirect(prototype) => !func.callees[prototype].lanes.independent,
         Op::Call { pure: true, .. } => false,
-        // The lanes of an operation of the warp are together, by the proof.
+        // The proof says that the lanes of a warp operation are together.
         Op::Shfl(_) | Op::Vote(_) | Op::Match(_) | Op::Redux(_) | Op::Elect => false,
         Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => false,
         arithmetic!() => false,
@@ -182,7 +185,7 @@ fn may_wait(func: &Function, inst: Inst) -> bool {
     }
 }
 
-/// Whether the lanes that an instruction waits for were found out by the lanes that came with it.
+/// Whether the lanes that an instruction waits for were computed by the lanes that came with it.
 fn is_own_mask(func: &Function, inst: Inst, own: &EntitySet<Value>) -> bool {
     let data = &func.insts[inst];
     match data.op {
@@ -197,10 +200,10 @@ fn is_own_mask(func: &Function, inst: Inst, own: &EntitySet<Value>) -> bool {
     }
 }
 
-/// The masks of lanes that some operation has found out, by whichever way they come.
+/// The masks of lanes that some operation has computed, on every way that they come.
 fn own_masks(func: &Function) -> EntitySet<Value> {
     let mut own: EntitySet<Value> = EntitySet::new();
-    // What comes to each parameter that stands for such an operation in both its forms.
+    // The values that reach each parameter that stands for such an operation in both its forms.
     let mut other: EntitySet<Value> = EntitySet::new();
     for &block in &func.layout {
         for &inst in &func.blocks[block].insts {
@@ -214,13 +217,13 @@ fn own_masks(func: &Function) -> EntitySet<Value> {
         }
     }
     let edges = || func.layout.iter().flat_map(|&block| func.edges(block));
-    let handed = || edges().flat_map(|edge| func.blocks[edge.block].params.iter().zip(&edge.args));
-    other.extend(handed().filter(|&(_, &arg)| !own.contains(arg)).map(|(&param, _)| param));
-    own.extend(handed().map(|(&param, _)| param).filter(|&param| !other.contains(param)).collect::<Vec<_>>());
+    let passed = || edges().flat_map(|edge| func.blocks[edge.block].params.iter().zip(&edge.args));
+    other.extend(passed().filter(|&(_, &arg)| !own.contains(arg)).map(|(&param, _)| param));
+    own.extend(passed().map(|(&param, _)| param).filter(|&param| !other.contains(param)).collect::<Vec<_>>());
     own
 }
 
-/// The blocks that lanes come to only where they have all been found to be there.
+/// The blocks that lanes reach only after a test has found them all together.
 fn tested_blocks(func: &Function) -> EntitySet<Block> {
     let mut found = EntitySet::new();
     for &block in &func.layout {

@@ -2,8 +2,8 @@
 
 use ptxc_ir::{Block, Cfg, Function, Op};
 
-/// The control-flow graph without the edges by which threads only end: where a branch has one edge to a
-/// block that does nothing but exit, only the other one counts.
+/// The control-flow graph without the edges on which threads only end: if a branch has one edge to
+/// a block that only exits, only the other edge counts.
 pub fn live_graph(func: &Function) -> Cfg {
     Cfg::without(func, |block, target| is_exit(func, target) && is_early_exit(func, block))
 }
@@ -16,7 +16,7 @@ fn is_early_exit(func: &Function, block: Block) -> bool {
     branches && edges.iter().filter(|edge| is_exit(func, edge.block)).count() == 1
 }
 
-/// Whether a block does nothing but end the thread, by an exit or a trap.
+/// Whether a block only ends the thread, by an exit or a trap.
 pub(crate) fn is_exit(func: &Function, block: Block) -> bool {
     matches!(func.blocks[block].insts.as_slice(), &[only] if matches!(func.insts[only].op, Op::Exit | Op::Trap))
 }

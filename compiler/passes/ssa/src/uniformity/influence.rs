@@ -1,18 +1,20 @@
-//! Where the threads of a divergent branch are apart, and where their paths join.
+//! Where the threads of a divergent branch have diverged, and where their paths join.
 //!
-//! The *influence region* of a branch is what its edges reach before its *end*, the place where all threads
-//! are together again. Before convergence barriers exist, the end is the immediate post-dominator, as that
-//! is where the converge pass will bring the threads together; afterwards it is where the innermost open
-//! barrier at the branch lets them go on: what no barrier brackets has no end.
+//! The *influence region* of a branch is the set of blocks that its edges reach before its *end*,
+//! the place where all threads are together again. Before convergence barriers exist, the end is
+//! the immediate post-dominator, because the converge pass will bring the threads together there.
+//! Afterwards it is the place where the innermost open barrier at the branch lets them continue; a
+//! branch without an open barrier has no end.
 //!
-//! A *join* is a block in the region, or its end, that disjoint paths from different edges of the branch
-//! reach. Each block is labelled with the last join on the way to it, or else with the edge's target; two
-//! labels that meet make a join (Rosemann, Moll and Hack, "An Abstract Interpretation for SPMD Divergence on
-//! Reducible Control Flow Graphs", POPL 2021). A block changes its label once at most, so that one region
-//! costs its edges.
+//! A *join* is a block in the region, or its end, that disjoint paths from different edges of the
+//! branch reach. Each block is labelled with the last join on the way to it, or else with the
+//! edge's target; two labels that meet make a join (Rosemann, Moll and Hack, "An Abstract
+//! Interpretation for SPMD Divergence on Reducible Control Flow Graphs", POPL 2021). A block
+//! changes its label at most once, so the cost of a region is the number of its edges.
 //!
-//! Regions of many branches may overlap, as in a long chain of conditions. Their total cost is bounded by a
-//! budget linear in the function; branches beyond it count as never joined again, and share one search.
+//! Regions of many branches may overlap, as in a long chain of conditions. A budget linear in the
+//! function limits their total cost; branches beyond it count as never joined again, and share one
+//! search.
 use cranelift_entity::{EntitySet, SecondaryMap};
 use ptxc_ir::{Block, Cfg, ConvergenceBarrier, Function, FunctionKind, Op, PostDominators, arithmetic};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,28 +22,29 @@ use smallvec::SmallVec;
 
 use super::exits::{is_exit, live_graph};
 
-/// The ends of all branches, and what is left of the budget.
+/// The ends of all branches, and the remaining budget.
 pub(super) struct Influence {
-    /// Whether convergence barriers alone bring lanes together. Otherwise post-dominators do, but for lanes that calls
-    /// have parted.
+    /// Whether only convergence barriers bring lanes together. Otherwise post-dominators do, except
+    /// for lanes that calls have separated.
     converged: bool,
     ends: SecondaryMap<Block, Option<Block>>,
-    /// The blocks at whose start all of the warp is together by the programmer's word.
+    /// The blocks at whose start the whole warp is together by the programmer's promise.
     whole: EntitySet<Block>,
-    /// What calls that part lanes have reached, by the end of the region that they are in.
+    /// The blocks that calls that separate lanes have reached, by the end of the region that the
+    /// calls are in.
     parted: FxHashMap<Option<Block>, EntitySet<Block>>,
     budget: usize,
-    /// What the search beyond the budget has reached.
+    /// The blocks that the search beyond the budget has reached.
     endless: EntitySet<Block>,
     labels: SecondaryMap<Block, Option<Label>>,
 }
 
-/// How the threads of a branch come to a block.
+/// How the threads of a branch reach a block.
 #[derive(Clone, Copy, PartialEq)]
 struct Label {
     /// The last join on the way, or else the target of the edge.
     from: Block,
-    /// Whether paths join here.
+    /// Whether paths join in this block.
     joined: bool,
 }
 
@@ -50,13 +53,13 @@ struct Label {
 pub(super) struct Region {
     /// The blocks, without the end.
     pub(super) blocks: Vec<Block>,
-    /// The blocks where paths join, the end among them if they do.
+    /// The blocks where paths join, including the end if they join there.
     pub(super) joins: Vec<Block>,
 }
 
 impl Influence {
-    /// `converged` says that the converge pass has run, though it may have found nothing to bracket. The post-dominators
-    /// are those of the live graph, if they are known.
+    /// `converged` says that the converge pass has run, even if it found nothing to bracket. The
+    /// post-dominators, if known, are those of the live graph.
     pub(super) fn new(
         func: &Function,
         cfg: &Cfg,
@@ -89,12 +92,12 @@ impl Influence {
         }
     }
 
-    /// Where the threads of a branch are together again.
+    /// The place where the threads of a branch are together again.
     pub(super) fn end(&self, branch: Block) -> Option<Block> {
         self.ends[branch]
     }
 
-    /// The region of a branch. Edges to blocks that only exit have no part in it.
+    /// The region of a branch. Edges to blocks that only exit do not belong to it.
     pub(super) fn region(&mut self, func: &Function, cfg: &Cfg, branch: Block) -> Region {
         let ways: SmallVec<[Block; 2]> =
             cfg.succs(branch).iter().copied().filter(|&way| !is_exit(func, way)).collect();
@@ -109,11 +112,12 @@ impl Influence {
         let mut touched: Vec<Block> = Vec::new();
         let mut work: Vec<(Block, Block)> = Vec::new();
         for (n, &way) in ways.iter().enumerate() {
-            // Of two edges to one block, the second brings a label that is like no other.
+            // If two edges lead to one block, the second brings a label that differs from all
+            // others.
             let label = if ways[..n].contains(&way) { branch } else { way };
             work.push((way, label));
         }
-        // The last edge's search comes first; the order has no influence on what joins.
+        // The search starts with the last edge; the order does not influence the joins.
         while let Some((block, label)) = work.pop() {
             ptxc_interrupt::poll();
             self.budget = self.budget.saturating_sub(1);
@@ -147,8 +151,8 @@ impl Influence {
         region
     }
 
-    /// The blocks that lanes reach one by one behind the call at the end of a block, without those that they reach so
-    /// behind another call of the same region.
+    /// The blocks that lanes reach one by one after the call at the end of a block, except for
+    /// those that they already reach so after another call of the same region.
     pub(super) fn parted_blocks(&mut self, cfg: &Cfg, call: Block) -> Vec<Block> {
         let end = if self.converged { self.ends[call] } else { None };
         let reached = self.parted.entry(end).or_default();
@@ -164,7 +168,8 @@ impl Influence {
         found
     }
 
-    /// Everything that the branch reaches and no other such branch has reached; all of it may be a join.
+    /// Everything that the branch reaches and that no other such branch has reached; all of it may
+    /// be a join.
     fn endless_region(&mut self, cfg: &Cfg, ways: &[Block]) -> Region {
         let mut region = Region::default();
         let mut stack = ways.to_vec();
@@ -179,7 +184,7 @@ impl Influence {
     }
 }
 
-/// For each block, what comes behind it on every way.
+/// For each block, the block that follows it on every way.
 fn postdominator_ends(cfg: &Cfg, postdominators: &PostDominators) -> SecondaryMap<Block, Option<Block>> {
     let mut ends = SecondaryMap::new();
     for &block in cfg.rpo() {
@@ -189,8 +194,8 @@ fn postdominator_ends(cfg: &Cfg, postdominators: &PostDominators) -> SecondaryMa
     ends
 }
 
-/// For each block, where the innermost barrier that is open at its end, and that no lane leaves by `break`, lets
-/// threads go on.
+/// For each block, the place where the innermost barrier that is open at its end, and that no lane
+/// leaves by `break`, lets threads continue.
 fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>> {
     let mut open: SecondaryMap<Block, SmallVec<[(u8, Block); 4]>> = SecondaryMap::new();
     let mut at_end: SecondaryMap<Block, SmallVec<[(u8, Block); 4]>> = SecondaryMap::new();
@@ -231,7 +236,7 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
                 Op::Trap => {}
             }
         }
-        // On sound code every edge brings the same stack; the verifier has seen to that.
+        // On sound code every edge brings the same stack; the verifier has checked that.
         for &succ in cfg.succs(block) {
             open[succ].clone_from(&stack);
         }
@@ -245,8 +250,8 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
     ends
 }
 
-/// Whether a block follows a CTA barrier of which PTX says that the whole warp executes it together, in a kernel where
-/// no region is open.
+/// Whether a block follows a CTA barrier that PTX calls aligned, so that the whole warp executes it
+/// together, in a kernel at a place without an open region.
 fn follows_aligned_barrier(func: &Function, cfg: &Cfg, block: Block) -> bool {
     let &[before] = cfg.preds(block) else { return false };
     let [.., last, jump] = func.blocks[before].insts[..] else { return false };

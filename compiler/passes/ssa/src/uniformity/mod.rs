@@ -1,18 +1,19 @@
-//! Which values are the same in every thread of a warp, which branches diverge, and which blocks the warp
-//! executes together.
+//! Which values are the same in every thread of a warp, which branches diverge, and which blocks
+//! the warp executes together.
 //!
-//! In goes a function, out comes a [`Uniformity`]. A value is *divergent* if two threads of a warp that
-//! execute its definition together may see different bits. Sources of divergence are thread indices, lane
-//! masks, shuffles, atomics and calls of device functions; it spreads
+//! In: a function. Out: a [`Uniformity`]. A value is *divergent* if two threads of a warp that
+//! execute its definition together may see different bits. Sources of divergence are thread
+//! indices, lane masks, shuffles, atomics and calls of device functions. Divergence spreads
 //!
 //! - by data: a result of a divergent argument is divergent;
 //! - by control: a parameter of a block where the paths of a divergent branch join is divergent;
-//! - in time: what a loop computes is divergent outside of it, if threads leave it in different iterations.
+//! - in time: a value that a loop computes is divergent outside the loop, if threads leave the loop
+//!   in different iterations.
 //!
 //! ```text
 //! block0:                                   the branch of block0 is divergent;
 //!     v0 = sreg.b32 tid.x                   block1 is not convergent, block2 is;
-//!     v1 = icmp.eq.b32 v0, v9               v2 is uniform: those who compute it agree;
+//! v1 = icmp.eq.b32 v0, v9               v2 is uniform: all threads that compute it agree;
 //!     brif v1, block1, block2(v9)           v3 is divergent
 //! block1:
 //!     v2 = iadd.b32 v9, v9
@@ -20,20 +21,23 @@
 //! block2(v3: b32):
 //! ```
 //!
-//! A block in the [influence region](influence) of a divergent branch is not *convergent*: part of the warp
-//! may be elsewhere, so that what exists once a warp must not be written there. A branch to a block that
-//! does nothing but exit has no influence, as nobody waits for threads that have ended.
+//! A block in the [influence region](influence) of a divergent branch is not *convergent*: part of
+//! the warp may be elsewhere, so a resource that exists once for each warp must not be written
+//! there. A branch to a block that only exits has no influence, because no thread waits for ended
+//! threads.
 //!
-//! Votes, `activemask`, and weak loads of global and shared memory from a uniform address give one answer
-//! for all who ask together; they count as uniform in convergent blocks, where that is the whole warp. (A
-//! weak load that races with a store has no meaning in PTX, so that its lanes may be taken to agree.) Loads
-//! of memory that nobody writes are as uniform as their addresses everywhere. A local address means other
-//! memory in each thread. Part of a warp may call a device function, so that there all blocks may be executed by
-//! part of the warp and all parameters are divergent.
+//! Votes, `activemask`, and weak loads of global and shared memory from a uniform address give one
+//! answer for all threads that ask together. They count as uniform in convergent blocks, where that
+//! is the whole warp. (A weak load that races with a store has no meaning in PTX, so its lanes may
+//! be assumed to agree.) Loads of memory that is never written are as uniform as their addresses in
+//! every block. A local address means different memory in each thread. Part of a warp may call a
+//! device function, so in a device function all blocks may be executed by part of the warp, and all
+//! parameters are divergent.
 //!
-//! (After Coutinho et al., *Divergence Analysis and Optimizations*, PACT 2011, and Rosemann et al., POPL
-//! 2021.) Values and blocks become divergent once: the propagation is linear in uses, but for the regions,
-//! see [`influence`], and for loops that threads leave apart, which cost their sizes once each.
+//! (After Coutinho et al., *Divergence Analysis and Optimizations*, PACT 2011, and Rosemann et al.,
+//! POPL 2021.) Values and blocks become divergent once. The propagation is linear in uses, except
+//! for the regions, see [`influence`], and for loops that threads leave in different iterations,
+//! each of which costs its size once.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod exits;
@@ -52,12 +56,13 @@ pub(crate) use exits::is_exit;
 pub use exits::live_graph;
 use influence::Influence;
 
-/// What the analysis says of a value.
+/// The result of the analysis for a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sameness {
-    /// All threads that define it together see the same bits, wherever it is used.
+    /// All threads that define it together see the same bits at every use.
     Uniform,
-    /// It is the same in all threads of one iteration, but used behind a loop that threads leave in different ones.
+    /// It is the same in all threads of one iteration, but used after a loop that threads leave in
+    /// different iterations.
     LeftApart,
     /// Threads that define it together may see different bits.
     Divergent,
@@ -66,14 +71,14 @@ enum Sameness {
 /// The result of the analysis.
 #[derive(Clone, Debug)]
 pub struct Uniformity {
-    /// By number; values that are made later are uniform.
+    /// By number; values that are made later count as uniform.
     values: Vec<Sameness>,
     divergent_branches: EntitySet<Block>,
     divergent_blocks: EntitySet<Block>,
 }
 
 impl Uniformity {
-    /// Whether all threads that define a value together see the same bits, and do so wherever it is used.
+    /// Whether all threads that define a value together see the same bits at every use.
     pub fn is_uniform(&self, value: Value) -> bool {
         self.values.get(value.index()).is_none_or(|&sameness| sameness == Sameness::Uniform)
     }
@@ -88,21 +93,24 @@ impl Uniformity {
         !self.divergent_blocks.contains(block)
     }
 
-    /// Analyses a function. Where it has convergence barriers, threads that diverged are together again
-    /// where these say so; where it has none yet, at the post-dominators of divergent branches.
+    /// Analyses a function. If it has convergence barriers, threads that diverged are together
+    /// again where the barriers say so; if it has none yet, at the post-dominators of divergent
+    /// branches.
     pub fn compute(func: &Function) -> Uniformity {
         let known = Analyses::default();
         Uniformity::solve(func, &known, Influence::new(func, known.cfg(func), false, None), true)
     }
 
-    /// Whether no branch is divergent. Then nothing is said that depends on where threads come together again, and what
-    /// [`compute`](Self::compute) and [`compute_converged`](Self::compute_converged) say is the same.
+    /// Whether no branch is divergent. Then no result depends on where threads come together again,
+    /// and [`compute`](Self::compute) and [`compute_converged`](Self::compute_converged) give the
+    /// same result.
     pub(crate) fn has_no_divergent_branch(&self) -> bool {
         self.divergent_branches.is_empty()
     }
 
-    /// The same as [`compute`](Self::compute) for the converge pass, which brings lanes together behind calls; with what is
-    /// known of the function's graph. The post-dominators are those of its [live graph](live_graph).
+    /// Like [`compute`](Self::compute), for the converge pass, which brings lanes together after
+    /// calls; uses cached analyses of the function's graph. The post-dominators are those of its
+    /// [live graph](live_graph).
     pub(crate) fn compute_in(
         func: &Function,
         known: &Analyses,
@@ -112,18 +120,20 @@ impl Uniformity {
         Uniformity::solve(func, known, influence, false)
     }
 
-    /// Analyses a function that the converge pass has seen: threads that diverged are together again only where
-    /// a convergence barrier says so, even if there is none in the whole function.
+    /// Analyses a function after the converge pass: threads that diverged are together again only
+    /// where a convergence barrier says so, even if the function has none.
     pub fn compute_converged(func: &Function) -> Uniformity {
         Uniformity::compute_converged_in(func, &Analyses::default())
     }
 
-    /// The same as [`compute_converged`](Self::compute_converged) with what is known of the function's graph.
+    /// Like [`compute_converged`](Self::compute_converged), with cached analyses of the function's
+    /// graph.
     pub fn compute_converged_in(func: &Function, known: &Analyses) -> Uniformity {
         Uniformity::solve(func, known, Influence::new(func, known.cfg(func), true, None), true)
     }
 
-    /// `calls_part` says that nothing brings lanes together behind a call that parts them, unless a barrier does.
+    /// `calls_part` says that lanes that a call has separated stay separate unless a barrier brings
+    /// them together.
     fn solve(func: &Function, known: &Analyses, influence: Influence, calls_part: bool) -> Uniformity {
         let (cfg, loops) = (known.cfg(func), known.loops(func));
         ptxc_interrupt::poll();
@@ -148,11 +158,11 @@ impl Uniformity {
     }
 }
 
-/// Who reads each value.
+/// The users of each value.
 struct Uses {
     /// Instructions that have it as an argument, with their blocks.
     insts: Lists<Value, (Inst, Block)>,
-    /// Block parameters that an edge hands it to, with the edge's source.
+    /// Block parameters that an edge passes it to, with the edge's source.
     params: Lists<Value, (Value, Block)>,
 }
 
@@ -177,8 +187,8 @@ impl Uses {
     }
 }
 
-/// The blocks of cycles with several entries, which are no loops: for each such block the blocks of its
-/// strongly connected component.
+/// The blocks of cycles with several entries, which are not loops: for each such block the blocks
+/// of its strongly connected component.
 fn tangles(cfg: &Cfg, loops: &Loops) -> SecondaryMap<Block, Vec<Block>> {
     let mut tangles = SecondaryMap::new();
     if loops.irreducible_edges().is_empty() {
@@ -191,7 +201,7 @@ fn tangles(cfg: &Cfg, loops: &Loops) -> SecondaryMap<Block, Vec<Block>> {
     }
     for component in kosaraju_scc(&graph) {
         let blocks: Vec<Block> = component.into_iter().map(|node| graph[node]).collect();
-        // The list stands with one of its blocks, the others point to that one.
+        // The list is stored at one of its blocks; the other blocks point to that one.
         let Some(&first) = blocks.iter().find(|&&block| entangled.contains(block)) else { continue };
         for &block in &blocks {
             tangles[block] = vec![first];
@@ -218,7 +228,7 @@ struct Solver<'a> {
 impl Solver<'_> {
     fn run(&mut self) {
         if self.func.kind == FunctionKind::Device {
-            // Part of a warp may call, with arguments of its own.
+            // Part of a warp may call the function, with arguments of its own.
             for &block in self.cfg.rpo() {
                 self.enter_region(block);
             }
@@ -246,20 +256,20 @@ impl Solver<'_> {
         }
     }
 
-    /// An instruction has a divergent argument.
+    /// Handles an instruction that has a divergent argument.
     fn diverge_user(&mut self, inst: Inst, block: Block) {
         match self.func.insts[inst].op {
             Op::Branch { uni: false } | Op::Switch => self.diverge_branch(block),
             Op::Branch { uni: true } | Op::BranchTogether => {}
-            // The answer is one for all who ask together: what asks apart is found with the region, and what
-            // asks different lanes by the mask.
+            // All threads that ask together get one answer. The region handles threads that ask
+            // separately, and the mask handles threads that ask about different lanes.
             Op::Vote(_) => {
                 let mask = self.func.insts[inst].args.get(1);
                 if mask.is_some_and(|&mask| !self.result.is_uniform(mask)) {
                     self.diverge_results(inst);
                 }
             }
-            // The answer is one for the CTA.
+            // The whole CTA gets one answer.
             Op::Barrier { .. } | Op::Bar(_) => {}
             arithmetic!() => self.diverge_results(inst),
             Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) => self.diverge_results(inst),
@@ -289,7 +299,8 @@ impl Solver<'_> {
         }
     }
 
-    /// Lanes may be apart behind a call at the end of a block, though they go on the same way.
+    /// Lanes may have diverged after a call at the end of a block, although they continue on the
+    /// same way.
     fn part_at_call(&mut self, block: Block) {
         let insts = &self.func.blocks[block].insts;
         if insts.iter().any(|&inst| is_parting_call(self.func, inst)) {
@@ -307,7 +318,7 @@ impl Solver<'_> {
         }
     }
 
-    /// A value is used where threads have left a loop in different iterations.
+    /// Handles a value that is used after threads have left a loop in different iterations.
     fn leave_apart(&mut self, value: Value) {
         let sameness = &mut self.result.values[value.index()];
         if *sameness == Sameness::Uniform {
@@ -321,7 +332,7 @@ impl Solver<'_> {
         }
     }
 
-    /// A branch turns out to be divergent.
+    /// Handles a branch that turns out to be divergent.
     fn diverge_branch(&mut self, block: Block) {
         if !self.result.divergent_branches.insert(block) {
             return;
@@ -368,8 +379,8 @@ impl Solver<'_> {
         }
     }
 
-    /// What is defined in these blocks counts as divergent where it is used outside: threads take along what
-    /// they computed last.
+    /// Values defined in these blocks count as divergent if they are used outside: each thread
+    /// keeps the value that it computed last.
     fn diverge_live_outs(&mut self, blocks: &[Block], is_outside: impl Fn(Block) -> bool) {
         let (func, uses) = (self.func, self.uses);
         for &block in blocks {
@@ -395,7 +406,8 @@ impl Solver<'_> {
         }
     }
 
-    /// Threads go around in a cycle that is no loop: all that crosses from block to block diverges.
+    /// Threads go around in a cycle that is not a loop: all values that cross from block to block
+    /// diverge.
     fn diverge_tangle(&mut self, first: Block, branch: Block) {
         let anchor = if self.tangles[branch].len() > 1 { branch } else { first };
         for block in std::mem::take(&mut self.tangles[anchor]) {
@@ -406,7 +418,7 @@ impl Solver<'_> {
     }
 }
 
-/// Whether an instruction's results differ between threads whatever its arguments are.
+/// Whether an instruction's results differ between threads for all arguments.
 fn is_source(op: &Op) -> bool {
     match op {
         Op::SpecialReg(reg) => !reg.is_uniform(),
@@ -417,7 +429,7 @@ fn is_source(op: &Op) -> bool {
         | Op::SaveBarrier(_)
         | Op::Call { pure: false, .. }
         | Op::CallIndirect(_) => true,
-        // One thread after another arrives, and what one has found another one need not have.
+        // Threads arrive one after another, and each may find a different state.
         Op::MbarrierArrive { .. } | Op::MbarrierState { .. } | Op::MbarrierParity { .. } => true,
         Op::Load(access) => {
             !(is_read_only(op) || access.order == Order::Weak && is_shared_space(access.space))
@@ -443,7 +455,7 @@ fn is_source(op: &Op) -> bool {
     }
 }
 
-/// Whether nobody writes what is loaded.
+/// Whether a load reads memory that is never written.
 fn is_read_only(op: &Op) -> bool {
     op.access().is_some_and(|access| {
         matches!(access.space, Space::Const | Space::Param) || access.cache == CacheOp::Nc
@@ -455,7 +467,7 @@ fn is_shared_space(space: Space) -> bool {
     matches!(space, Space::Global | Space::Shared | Space::SharedCluster)
 }
 
-/// Whether results of uniform arguments are uniform only where the whole warp executes the operation.
+/// Whether results of uniform arguments are uniform only if the whole warp executes the operation.
 fn needs_whole_warp(op: &Op) -> bool {
     match op {
         Op::Vote(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) => true,

@@ -1,4 +1,4 @@
-//! Small functions whose divergence is plain to see.
+//! Small functions with obvious divergence.
 
 use ptxc_ir::text::parse_function;
 use ptxc_ir::{Block, Level, Value, verify};
@@ -20,7 +20,7 @@ impl Found {
         }
     }
 
-    /// Of the blocks with numbers below `count`, exactly these are not convergent.
+    /// Checks that, of the blocks with numbers below `count`, exactly these are not convergent.
     fn apart(&self, count: u32, expected: &[u32]) {
         let found: Vec<u32> =
             (0..count).filter(|&number| !self.0.is_convergent_block(Block::from_u32(number))).collect();
@@ -63,12 +63,12 @@ fn a_uniform_branch_joins_evenly() {
 }
 
 #[test]
-fn what_leaves_a_divergent_loop() {
+fn values_that_leave_a_divergent_loop() {
     let found = analyse(
         " jump block1(v1)\nblock1(v5: b32):\n v6 = iadd.b32 v5, v1\n v7 = icmp.slt.b32 v6, v0\n\
          brif v7, block1(v6), block2(v6)\nblock2(v8: b32):\n v9 = iadd.b32 v6, v1\n exit",
     );
-    // In the loop everybody counts alike; behind it, the counts differ.
+    // In the loop all threads have the same count; after it, their counts differ.
     found.uniform(&[5]);
     found.divergent(&[6, 7, 8, 9]);
     found.apart(3, &[1]);
@@ -117,7 +117,8 @@ fn barriers_decide_where_threads_meet() {
     let found = analyse(body);
     found.apart(4, &[1, 2]);
     found.uniform(&[5]);
-    // Without them the threads need not meet at all; that is only said where others have barriers.
+    // Without barriers the threads need not meet at all; the analysis says so only if other code
+    // has barriers.
     let other = " bssy b0, block4\n brif v3, block1, block2\nblock1:\n jump block2\n\
                  block2:\n bsync b0\n jump block4\nblock4:\n brif v3, block5, block6\nblock5:\n jump block6\n\
                  block6:\n v5 = activemask\n store.global.b32 [v2], v5\n exit";

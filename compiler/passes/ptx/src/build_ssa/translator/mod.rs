@@ -1,8 +1,9 @@
 //! The state of a translation, and operands as values.
 //!
-//! The families see a [`Translator`] through a few verbs: [`read`](Translator::read) an operand as a type,
-//! [`write`](Translator::write) a value to a destination, [`emit`](Translator::emit) an operation. Guards,
-//! blocks and the conversion between a register's declared type and an instruction's are dealt with here.
+//! The families see a [`Translator`] through a few methods: [`read`](Translator::read) an operand
+//! as a type, [`write`](Translator::write) a value to a destination, [`emit`](Translator::emit) an
+//! operation. The translator handles guards, blocks and the conversion between a register's
+//! declared type and an instruction's type.
 
 mod operands;
 
@@ -25,19 +26,20 @@ use crate::check::resolved::Resolved;
 use crate::check::scope::{Meaning, Register, Scopes};
 use crate::diagnostic::{Diagnostic, source_loc};
 
-/// The translation of one function under way.
+/// The translation of one function in progress.
 pub(super) struct Translator<'a> {
-    /// What it becomes.
+    /// The function under construction.
     pub function: Function,
-    /// What names mean here.
+    /// The meaning of names at this point.
     pub scopes: Scopes,
-    /// What could not be translated.
+    /// The constructs that could not be translated.
     pub diagnostics: Vec<Diagnostic>,
     ast: &'a ast::Function,
     env: &'a ModuleEnv,
-    /// The registers that operands name, as far as the check knows.
+    /// The registers that operands name, as far as the check found them.
     resolved: &'a Resolved,
-    /// How many variables of the construction there are: registers, and what has no register's name.
+    /// The number of variables of the construction: registers, and variables without a register's
+    /// name.
     variables: u32,
     ssa: Ssa,
     symbols: Symbols,
@@ -45,7 +47,7 @@ pub(super) struct Translator<'a> {
     labels: FxHashMap<usize, Block>,
     /// Lists of branch targets, by name.
     target_lists: FxHashMap<&'a str, &'a [ptxc_syntax::ast::Ident]>,
-    /// What calls through an address go by: prototypes and lists of functions, by name.
+    /// The signatures for indirect calls: prototypes and lists of functions, by name.
     prototypes: FxHashMap<&'a str, &'a StatementKind>,
     /// The parameters of a device function.
     pub parameters: Vec<Image>,
@@ -53,22 +55,23 @@ pub(super) struct Translator<'a> {
     pub results: Vec<Image>,
     /// The variables in the `.param` space, by their number among the variables of the function.
     call_parameters: FxHashMap<usize, Image>,
-    /// Where instructions go.
+    /// The block that receives instructions.
     block: Block,
     /// Blocks in the order of the source.
     placed: Vec<Block>,
-    /// Whether the block has its terminator already.
+    /// Whether the block has its terminator.
     ended: bool,
     loc: SourceLoc,
     /// The predicate under which destinations are written.
     guard: Option<Value>,
-    /// A block for `exit` alone, shared by all guarded exits.
+    /// A block that only exits, shared by all guarded exits.
     exit: Option<Block>,
     /// The block in which a device function returns.
     return_block: Option<Block>,
-    /// Whether an operation got a type that it does not have, as only what the check rejects asks for.
+    /// Whether an operation got a type that it does not have; only code that the check rejects
+    /// causes this.
     mistyped: bool,
-    /// The variable that can't be named, if that is what the instruction is unsupported for.
+    /// The variable that can't be named, if the instruction is unsupported because of it.
     no_room: Option<symbols::NoRoom>,
 }
 
@@ -81,7 +84,7 @@ impl<'a> Translator<'a> {
         let mut function = Function::new(ast.name.name.as_str(), kind);
         let block = function.add_block();
         let statements = ast.body.as_ref().map_or(0, Vec::len);
-        // Constants among the operands are instructions of their own.
+        // Constants among the operands are separate instructions.
         function.reserve(statements + statements / 4);
         let mut ssa = Ssa::new();
         ssa.enter(block, Above::Nothing);
@@ -144,11 +147,11 @@ impl<'a> Translator<'a> {
         self.start(block, Above::Join);
     }
 
-    /// Translates an instruction, or notes that it can't be lowered yet.
+    /// Translates an instruction, or reports that it can't be lowered yet.
     pub fn instruction(&mut self, node: NodeId, instruction: &Instruction, opcode: Option<&Decoded>) {
         self.loc = source_loc(node);
         if self.ended {
-            // Nothing leads here, but what is wrong here is still to be reported.
+            // The code is unreachable, but its errors must still be reported.
             let block = self.function.add_block();
             self.start(block, Above::Join);
         }
@@ -162,7 +165,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Ends the body and returns the function, or what could not be translated.
+    /// Ends the body and returns the function, or the diagnostics about it.
     pub fn finish(mut self) -> Result<Function, Vec<Diagnostic>> {
         self.loc = SourceLoc::NONE;
         if !self.ended {
@@ -215,14 +218,14 @@ impl<'a> Translator<'a> {
             Guarded::Skips => {
                 let before = self.block;
                 let inside = self.function.add_block();
-                let behind = self.function.add_block();
-                self.terminate(Op::Branch { uni: false }, &[condition], &[inside, behind]);
+                let after = self.function.add_block();
+                self.terminate(Op::Branch { uni: false }, &[condition], &[inside, after]);
                 self.start(inside, Above::Single(before));
                 let result = self.plain(translate, &mut form);
                 if !self.ended {
-                    self.terminate(Op::Jump, &[], &[behind]);
+                    self.terminate(Op::Jump, &[], &[after]);
                 }
-                self.start(behind, Above::Around(before, inside));
+                self.start(after, Above::Around(before, inside));
                 result
             }
         }
@@ -235,7 +238,7 @@ impl<'a> Translator<'a> {
         if form.is_done() && !mistyped { Ok(()) } else { Err(Unsupported) }
     }
 
-    /// Makes `block` the one that instructions go to.
+    /// Makes `block` the block that receives instructions.
     pub fn start(&mut self, block: Block, above: Above) {
         self.ssa.enter(block, above);
         self.placed.push(block);
@@ -251,15 +254,15 @@ impl<'a> Translator<'a> {
         self.ended = true;
     }
 
-    /// Ends the block with a branch to `target` where `condition` holds; goes on in a new block.
+    /// Ends the block with a branch to `target` if `condition` holds, and continues in a new block.
     pub fn branch_away(&mut self, condition: Value, target: Block, uniform: bool) {
         let before = self.block;
-        let behind = self.function.add_block();
-        self.terminate(Op::Branch { uni: uniform }, &[condition], &[target, behind]);
-        self.start(behind, Above::Single(before));
+        let after = self.function.add_block();
+        self.terminate(Op::Branch { uni: uniform }, &[condition], &[target, after]);
+        self.start(after, Above::Single(before));
     }
 
-    /// The block that does nothing but exit.
+    /// The block that only exits.
     pub fn exit_block(&mut self) -> Block {
         match self.exit {
             Some(block) => block,
@@ -267,7 +270,8 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Ends the block where the function ends: a kernel's thread exits, a device function returns.
+    /// Ends the block at the end of the function: a kernel's thread exits, a device function
+    /// returns.
     pub fn leave(&mut self) {
         match self.function.kind {
             FunctionKind::Entry => self.terminate(Op::Exit, &[], &[]),
@@ -287,7 +291,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Takes in a declaration: variables in the `.param` space are arguments and results of calls.
+    /// Processes a declaration: variables in the `.param` space are arguments and results of calls.
     pub fn declaration(&mut self, first: usize, declaration: &ast::Declaration) {
         if declaration.specifiers.space != ast::Space::Param {
             return;
@@ -295,15 +299,16 @@ impl<'a> Translator<'a> {
         for index in first..self.scopes.variables.len() {
             let variable = &self.scopes.variables[index].1;
             let formal = Formal { ty: variable.ty, size: variable.size, align: variable.align };
-            // One that is too large has no image, and whatever names it is unsupported.
+            // A variable that is too large has no image, and every instruction that names it is
+            // unsupported.
             if let Ok(image) = self.new_image(formal) {
                 self.call_parameters.insert(index, image);
             }
         }
     }
 
-    /// The memory in the `.param` space that a name stands for, other than a kernel's parameters, and its size in
-    /// bytes.
+    /// The memory in the `.param` space that a name stands for, and its size in bytes; `None` for a
+    /// kernel's parameters.
     pub fn image(&self, name: &str) -> Option<(Image, u32)> {
         let image = match self.scopes.lookup(name)? {
             Meaning::Variable(index) => self.call_parameters.get(&index),
@@ -322,7 +327,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// What a `.callprototype` or a list of `.calltargets` says of the functions.
+    /// The signature in a `.callprototype` or of the functions in a `.calltargets` list.
     pub fn prototype(&self, name: &str) -> Translated<Signature> {
         match self.prototypes.get(name) {
             Some(StatementKind::CallPrototype(prototype)) => Ok(Signature {
@@ -339,7 +344,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// So many variables of the construction that no name stands for; the first one.
+    /// Makes a number of variables that no name stands for; returns the first one.
     pub fn new_variables(&mut self, count: u32) -> Register {
         let first = Register(self.variables);
         self.variables += count;
@@ -351,7 +356,7 @@ impl<'a> Translator<'a> {
         self.ssa.read(&mut self.function, self.block, variable, ty)
     }
 
-    /// Writes such a variable, whatever the guard.
+    /// Writes such a variable, regardless of the guard.
     pub fn write_variable(&mut self, variable: Register, value: Value) {
         self.ssa.write(self.block, variable, value);
     }
@@ -401,7 +406,8 @@ impl<'a> Translator<'a> {
         self.function.ty(value)
     }
 
-    /// The bits of a value as another type: equal widths as they are, the low bits of a wider one.
+    /// The bits of a value as another type: all bits for equal widths, the low bits of a wider
+    /// value.
     pub fn convert(&mut self, value: Value, to: Type) -> Translated<Value> {
         let from = self.ty(value);
         if from == to {
@@ -436,7 +442,7 @@ impl<'a> Translator<'a> {
     }
 }
 
-/// The blocks that the entry leads to.
+/// The blocks that are reachable from the entry.
 fn reachable(func: &Function) -> Vec<bool> {
     let mut seen = vec![false; func.blocks.len()];
     let entry = func.entry();

@@ -14,7 +14,7 @@ use crate::check::scalar::Scalar;
 use crate::check::scope::{Meaning, Register};
 
 impl Translator<'_> {
-    /// An operand as a value of the type. A register may be wider, and gives its low bits.
+    /// An operand as a value of the type. For a wider register it is the low bits.
     pub fn read(&mut self, operand: &Operand, scalar: Scalar) -> Translated<Value> {
         let ty = scalar.ir().ok_or(Unsupported)?;
         match &operand.kind {
@@ -30,7 +30,7 @@ impl Translator<'_> {
         }
     }
 
-    /// An operand as an integer of the type, in which a narrower source is extended.
+    /// An operand as an integer of the type; a narrower source is extended.
     pub fn read_extended(&mut self, operand: &Operand, scalar: Scalar) -> Translated<Value> {
         let ty = scalar.ir().ok_or(Unsupported)?;
         if matches!(operand.kind, OperandKind::Immediate(_)) {
@@ -67,7 +67,7 @@ impl Translator<'_> {
         Ok(if guard.negated { self.emit(Op::Not, Type::Pred, &[value]) } else { value })
     }
 
-    /// What a name stands for, at that node.
+    /// The value that a name stands for at that node.
     pub fn named(&mut self, node: NodeId, name: &str) -> Translated<Value> {
         if let Some((register, ty)) = self.resolved.register(node) {
             return self.register(register, ty);
@@ -153,7 +153,7 @@ impl Translator<'_> {
     /// A constant expression as a value of the type.
     fn immediate(&mut self, expr: &Expr, scalar: Scalar) -> Translated<Value> {
         if scalar.bits() == 128 {
-            // Constants have 64 bits; what is above them is 0, whatever their sign.
+            // Constants have 64 bits; the bits above are 0 for every constant, negative ones too.
             let low = self.immediate(expr, Scalar::B64)?;
             let high = self.constant(Type::B64, 0);
             return Ok(self.emit(Op::Pack, Type::B128, &[low, high]));
@@ -178,7 +178,7 @@ impl Translator<'_> {
         self.write_extended(operand, value, false)
     }
 
-    /// Writes a value to a destination; one that is wider gets it extended.
+    /// Writes a value to a destination, and extends it if the destination is wider.
     pub fn write_extended(&mut self, operand: &Operand, value: Value, signed: bool) -> Translated {
         let (register, ty) = match &operand.kind {
             OperandKind::Sink => return Ok(()),
@@ -227,7 +227,7 @@ impl Translator<'_> {
         self.ssa.write(self.block, Register::CARRY, value);
     }
 
-    /// The type that a destination is declared with; none for `_`.
+    /// The declared type of a destination; `None` for `_`.
     pub fn destination_type(&self, operand: &Operand) -> Translated<Option<Type>> {
         let name = match &operand.kind {
             OperandKind::Sink => return Ok(None),
@@ -244,7 +244,7 @@ impl Translator<'_> {
         }
     }
 
-    /// The offset of a kernel parameter in the parameter block, if the name is one's.
+    /// The offset of a kernel parameter in the parameter block, if the name is that of a parameter.
     pub fn parameter(&self, name: &str) -> Option<u32> {
         match self.scopes.lookup(name)? {
             Meaning::Parameter(index) if self.function.kind == FunctionKind::Entry => {
@@ -255,12 +255,12 @@ impl Translator<'_> {
     }
 }
 
-/// The value of a constant expression that must be an integer.
+/// The value of a constant expression, which must be an integer.
 pub(in crate::build_ssa) fn integer(expr: &Expr) -> Translated<u64> {
     expr.evaluate().ok().and_then(Constant::integer_bits).ok_or(Unsupported)
 }
 
-/// The IR type of a register: one of 8 bits lives in 16.
+/// The IR type of a register: 8-bit registers have 16 bits.
 fn register_type(ty: ast::Type) -> Translated<Type> {
     let scalar = Scalar::of(ty);
     if scalar.bits() == 8 { Ok(Type::B16) } else { scalar.ir().ok_or(Unsupported) }

@@ -1,13 +1,13 @@
-//! Which lines of the table's files are about which instruction.
+//! Groups the lines of the table's files by instruction.
 
 use super::read::{Definitions, mnemonics};
 use super::row::Row;
 
-/// The rows of files, each with its name and its text: instruction by instruction, in the order in which the files first name
-/// them.
+/// The rows of files, each file with its name and its text. The rows are sorted by instruction, in
+/// the order in which the files first name each instruction.
 ///
 /// # Errors
-/// What is wrong with the first line that can't be read, with file and line.
+/// The error in the first unreadable line, with file and line number.
 pub fn rows(files: &[(&'static str, &'static str)]) -> Result<Vec<Row>, String> {
     let mut found: Vec<Row> = Vec::new();
     for &(name, text) in files {
@@ -26,7 +26,7 @@ pub fn rows(files: &[(&'static str, &'static str)]) -> Result<Vec<Row>, String> 
             }
         }
     }
-    // By the first row of the instruction; the rows of one stay in their order.
+    // Sorts by the first row of the instruction; the rows of one instruction keep their order.
     let mut order: Vec<&str> = Vec::new();
     for row in &found {
         if !order.contains(&row.mnemonic) {

@@ -1,6 +1,6 @@
-//! The instructions of PTX: what each is allowed to look like, one row a form.
+//! The instructions of PTX: the allowed forms of each, one row for each form.
 //!
-//! The rows are text, in `check/instructions/*.txt`, one file a family:
+//! The rows are text, in `check/instructions/*.txt`, one file for each family:
 //!
 //! ```text
 //! set rounding = rn, rz, rm, rp
@@ -16,23 +16,25 @@
 //!
 //! A row has up to three columns: opcode, operands, conditions.
 //!
-//! **Opcode.** The mnemonic, or several with the same forms as in `{vmin,vmax}`; modifiers attached to it stand directly behind it in that order; the others,
-//! behind a space, in any order, as ptxas takes them (types, state spaces and layouts among themselves in theirs).
+//! **Opcode.** The mnemonic, or several mnemonics with the same forms, as in `{vmin,vmax}`.
+//! Modifiers attached to the mnemonic must directly follow it in that order. The other modifiers,
+//! after a space, may come in any order, as in ptxas; types, state spaces and layouts keep their
+//! order among themselves.
 //!
 //! | written | means |
 //! |---|---|
-//! | `.x` | `.x` has to be there |
-//! | `.{x,y}` | one of them has to be there |
-//! | `.x?`, `.{x,y}?` | may be left out |
-//! | `.{x,y}=x` | left out, `.x` is meant |
-//! | `.x?t` | has to be there if the modifier `t` is, and only then |
+//! | `.x` | `.x` is required |
+//! | `.{x,y}` | one of them is required |
+//! | `.x?`, `.{x,y}?` | optional |
+//! | `.{x,y}=x` | optional, with `.x` as the default |
+//! | `.x?t` | required if the modifier `t` is present, and forbidden otherwise |
 //! | `.t:{x,y}` | the same as `.{x,y}`, and operands call it `t` |
-//! | `.t:{x}` directly after the mnemonic | `.x` has to be there, and is no part of the [instruction's name](Row::is_name) |
+//! | `.t:{x}` directly after the mnemonic | `.x` is required, and is not part of the [instruction's name](Row::is_name) |
 //! | `$set` inside braces | the members of the set |
 //! | `x@7.8@sm_90a/sm_100f` | `.x` needs PTX 7.8, and sm_90a or the family of sm_100 |
-//!
-//! Modifiers of one group exclude each other. Types, state spaces and layouts keep their order; of two groups with the same members, such
-//! as the two types of `cvt`, the left one is filled first.
+//! Modifiers of one group exclude each other. Types, state spaces and layouts keep their order. If
+//! two groups have the same members, such as the two types of `cvt`, the left group is filled
+//! first.
 //!
 //! **Operands**, separated by commas.
 //!
@@ -41,31 +43,32 @@
 //! | `t`, `u32`, `wide-t` | a register or constant of the type that `.t:` stands for, of type `.u32`, twice as wide as `t` |
 //! | `>t` | a register that is written |
 //! | `t~` | the register may be wider (`ld`, `st`, `cvt`) |
-//! | `t%`, `t&` | a special register, the address of a variable or function may stand there |
-//! | `t_` | `_` may stand there |
-//! | `t.` | a part may be selected, `a.b0`, and `-a` written |
+//! | `t%`, `t&` | a special register, or the address of a variable or function, is allowed |
+//! | `t_` | `_` is allowed |
+//! | `t.` | a part may be selected, as in `a.b0`, and `-a` is allowed |
 //! | `!pred` | may be negated |
 //! | `t*shape/2` | a vector with half as many elements as the shape `shape` has columns |
-//! | `t*v`, `t*2v`, `t*4`, `t*` | a vector with as many elements as the modifier `v` says (none without it), twice as many, of 4, of any size |
-//! | `t\|pred`, `t\|pred?` | two destinations; the second may be left out |
-//! | `u32:barrier` | a constant there lies in the range `barrier`; a rule and a help of the range stand in what is said of others |
+//! | `t*v`, `t*2v`, `t*4`, `t*` | a vector with as many elements as the modifier `v` says (no vector without it), twice as many, of 4, of any size |
+//! | `t\|pred`, `t\|pred?` | two destinations; with `?` the second is optional |
+//! | `u32:barrier` | a constant here must be in the range `barrier`; findings quote the rule and the help of the range |
 //! | `#`, `#barrier` | a constant |
 //! | `{t}` | a vector whose elements together are as wide as `t` |
-//! | `[space]`, `[shared]`, `[any]`, `[tensor]`, `[texture]` | an address in the space that the modifier `space` says, in `.shared`, in any, in tensor memory; texture and coordinates |
+//! | `[space]`, `[shared]`, `[any]`, `[tensor]`, `[texture]` | an address in the space that the modifier `space` says, in `.shared`, in any space, in tensor memory; a texture with coordinates |
 //! | `label`, `list`, `call` | a label, a `.branchtargets` list, the operands of a call |
-//! | `>_`, `any` | `_` alone, anything |
-//! | `t?`, `t?hint` | may be left out; is there exactly if the modifier `hint` is |
+//! | `>_`, `any` | only `_`; anything |
+//! | `t?`, `t?hint` | optional; present exactly if the modifier `hint` is |
 //!
-//! **Conditions.** `ptx 6.0 sm_30`: the least version and target; `until 6.4 sm_70`: gone from PTX 6.4 on
-//! for sm_70 and later; `split` at the end: earlier targets get it too, split into what they have, unless
-//! the caller is strict.
+//! **Conditions.** `ptx 6.0 sm_30`: the least version and target. `until 6.4 sm_70`: removed in PTX
+//! 6.4 for sm_70 and later. `split` at the end: earlier targets get the instruction too, split into
+//! what they have, unless the check is strict.
 //!
-//! The build script reads the rows (`lines.rs`, `read.rs`) and writes them as data of the program (`compiler/passes/build.rs`), which
-//! has nothing left to do but to find them. What is wrong with a row is an error of the build, with file and line.
-//! It also makes [enums](names) of the instructions and of the modifiers.
+//! The build script reads the rows (`lines.rs`, `read.rs`) and writes them as data of the program
+//! (`compiler/passes/build.rs`), so the program only looks them up. An error in a row fails the
+//! build, with file and line number. The build script also makes [enums](names) of the instructions
+//! and of the modifiers.
 //!
-//! Adding an instruction is adding a row; a test looks at every row, and another asks ptxas about it where
-//! ptxas is at hand.
+//! To add an instruction, add a row. One test reads every row, and another asks ptxas about every
+//! row if ptxas is available.
 
 #[cfg(test)]
 mod lines;
@@ -96,7 +99,7 @@ mod rows {
 pub struct Table {
     /// Instruction by instruction.
     rows: &'static [Row],
-    /// The first row of each instruction and the one behind its last, sorted by mnemonic.
+    /// The first row of each instruction and the row after its last, sorted by mnemonic.
     instructions: &'static [(&'static str, u16, u16)],
 }
 
@@ -104,7 +107,8 @@ pub struct Table {
 pub static TABLE: Table = Table { rows: &rows::ROWS, instructions: &rows::INSTRUCTIONS };
 
 impl Table {
-    /// The forms of an instruction in the order of the table; none if there is no such instruction.
+    /// The forms of an instruction in the order of the table; empty if there is no such
+    /// instruction.
     pub fn forms(&self, mnemonic: &str) -> &'static [Row] {
         match self.instructions.binary_search_by_key(&mnemonic, |entry| entry.0) {
             Ok(at) => &self.rows[usize::from(self.instructions[at].1)..usize::from(self.instructions[at].2)],

@@ -1,15 +1,16 @@
 //! The instructions and modifiers of the table as enums.
 //!
-//! The build script makes them of the rows and of `modifiers.txt`, so that neither a misspelt instruction nor a misspelt modifier
-//! compiles.
+//! The build script makes them from the rows and from `modifiers.txt`, so a misspelt instruction or
+//! modifier does not compile.
 //!
 //! ```text
 //! mbarrier.test_wait.parity .sem:{acquire,relaxed}? …     Mnemonic::MbarrierTestWaitParity, Modifier::Acquire, …
 //! Order = weak, relaxed, acquire, …                       enum Order { Weak, Relaxed, Acquire, … }
 //! ```
 //!
-//! An instruction is a mnemonic with the words directly after it that all its forms have. A word with alternatives or a label is a
-//! modifier: `mul.{lo,hi}` and `mul.half:{wide}` are both [`Mnemonic::Mul`].
+//! An instruction is a mnemonic with the words directly after it that all its forms have. A word
+//! with alternatives or with a label is a modifier: `mul.{lo,hi}` and `mul.half:{wide}` are both
+//! [`Mnemonic::Mul`].
 
 /// A kind of modifiers.
 pub trait Class: Copy {
@@ -21,7 +22,8 @@ include!(concat!(env!("OUT_DIR"), "/names.rs"));
 
 #[cfg(test)]
 impl Mnemonic {
-    /// The instruction of that name. The rows that tests invent get any instruction: nobody asks for it.
+    /// The instruction of that name. For rows that tests invent, any instruction, since no test
+    /// asks for it.
     pub fn named(name: &str) -> Mnemonic {
         Mnemonic::ALL.iter().copied().find(|known| known.name() == name).unwrap_or(Mnemonic::Abs)
     }
@@ -29,7 +31,7 @@ impl Mnemonic {
 
 #[cfg(test)]
 impl Modifier {
-    /// The modifier of that name; none of those that tests invent.
+    /// The modifier of that name; `None` for modifiers that tests invent.
     pub fn named(name: &str) -> Option<Modifier> {
         Modifier::ALL.iter().copied().find(|known| known.name() == name)
     }

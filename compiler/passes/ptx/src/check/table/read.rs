@@ -1,7 +1,7 @@
 //! Reads the rows of the table; the language is described in `check::table`.
 //!
-//! The build script does, so that the program finds them as data. What is read stays for good: a row consists of slices that
-//! live as long as the program, there as here.
+//! Only the build script runs this code; the program has the rows as data. Rows consist of slices
+//! that live as long as the program, so the build script never frees what it reads.
 
 use super::super::needs::{Needs, PtxTarget, PtxVersion};
 use super::super::scalar::Scalar;
@@ -11,15 +11,15 @@ use super::row::{
     trace,
 };
 
-/// The state spaces that an address may be in whatever the modifiers.
+/// The state spaces that an address may be in, independent of the modifiers.
 const SPACES: [&str; 5] = ["shared", "global", "const", "local", "param"];
 
-/// Modifiers other than types and state spaces that keep their order: layouts of the first and the second
-/// matrix, formats in registers and in memory, types that no register has.
+/// Modifiers that keep their order, other than types and state spaces: layouts of the first and the
+/// second matrix, formats in registers and in memory, types that no register has.
 const ORDERED: [&str; 10] =
     ["row", "col", "b8x16", "b6x16_p32", "b4x16_p64", "e3m2", "e2m3", "e2m1", "ue8m0", "ue4m3"];
 
-/// What is wrong with a line of the table.
+/// The error in a line of the table.
 pub type Wrong = String;
 
 /// The definitions at the head of a file that its rows refer to.
@@ -30,12 +30,12 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// Whether a line is a definition, and no row.
+    /// Whether a line is a definition instead of a row.
     pub fn is_one(line: &str) -> bool {
         (line.starts_with("set ") || line.starts_with("range ")) && line.contains('=')
     }
 
-    /// Takes in a line `set NAME = x, y` or `range NAME = 0..15 "a barrier number" rule "…" help "…"`.
+    /// Reads a line `set NAME = x, y` or `range NAME = 0..15 "a barrier number" rule "…" help "…"`.
     pub fn read(&mut self, line: &'static str) -> Result<(), Wrong> {
         if let Some((name, list)) = line.strip_prefix("set ").and_then(|rest| rest.split_once('=')) {
             let choices = self.choices(list)?;
@@ -69,7 +69,8 @@ impl Definitions {
         Ok(())
     }
 
-    /// The row that a line is for one of its mnemonics; `line` is what stands behind them.
+    /// The row that a line defines for one of its mnemonics; `line` is the text after the
+    /// mnemonics.
     pub fn row(&self, mnemonic: &'static str, line: &'static str) -> Result<Row, Wrong> {
         let mut columns = line.split(" | ").map(str::trim_end);
         let opcode = columns.next().unwrap_or("");
@@ -125,13 +126,13 @@ impl Definitions {
         Ok(choices)
     }
 
-    /// `.x`, `.x?`, `.{x,y}`, `.t:{x,y}=x`, `.x?t`, several of them without space.
+    /// `.x`, `.x?`, `.{x,y}`, `.t:{x,y}=x`, `.x?t`, several of them without spaces.
     fn groups(&self, mut text: &'static str, groups: &mut Vec<Group>) -> Result<(), Wrong> {
         while !text.is_empty() {
             let rest = text.strip_prefix('.').ok_or_else(|| format!("expected a dot before {text}"))?;
             // A dot inside braces belongs to a version, as in `v8@8.8`.
             let brace = rest.find('{').filter(|&at| rest.find('.').is_none_or(|dot| at < dot));
-            let (label, list, behind) = match brace {
+            let (label, list, tail) = match brace {
                 Some(open) => {
                     let label = match &rest[..open] {
                         "" => None,
@@ -146,18 +147,18 @@ impl Definitions {
                 }
             };
             let choices = self.choices(list)?;
-            let (presence, behind) = if let Some(behind) = behind.strip_prefix('?') {
-                match behind.split_at(behind.find('.').unwrap_or(behind.len())) {
-                    ("", behind) => (Presence::Optional, behind),
-                    (label, behind) => (Presence::With(labelled(groups, label)?), behind),
+            let (presence, tail) = if let Some(tail) = tail.strip_prefix('?') {
+                match tail.split_at(tail.find('.').unwrap_or(tail.len())) {
+                    ("", tail) => (Presence::Optional, tail),
+                    (label, tail) => (Presence::With(labelled(groups, label)?), tail),
                 }
-            } else if let Some(behind) = behind.strip_prefix('=') {
-                let (name, behind) = behind.split_at(behind.find('.').unwrap_or(behind.len()));
+            } else if let Some(tail) = tail.strip_prefix('=') {
+                let (name, tail) = tail.split_at(tail.find('.').unwrap_or(tail.len()));
                 let index = choices.iter().position(|choice| choice.text == name);
-                let index = index.ok_or_else(|| format!("the default {name} is no alternative"))?;
-                (Presence::Default(index as u8), behind)
+                let index = index.ok_or_else(|| format!("the default {name} is not an alternative"))?;
+                (Presence::Default(index as u8), tail)
             } else {
-                (Presence::Required, behind)
+                (Presence::Required, tail)
             };
             let is_space = |text: &str| ["global", "shared"].contains(&text.split("::").next().unwrap_or(""));
             let keeps_order = |choice: &Choice| {
@@ -165,7 +166,7 @@ impl Definitions {
             };
             let keeps_order = choices.iter().all(keeps_order);
             groups.push(Group { keeps_order, label, choices: choices.leak(), presence });
-            text = behind;
+            text = tail;
         }
         Ok(())
     }
@@ -268,7 +269,7 @@ impl Definitions {
     }
 }
 
-/// The mnemonics of a line, separated by commas, and what stands behind them.
+/// The mnemonics of a line, separated by commas, and the text after them.
 pub fn mnemonics(line: &'static str) -> Result<(&'static str, &'static str), Wrong> {
     match line.strip_prefix('{') {
         None => Ok(line.split_at(line.find(['.', ' ']).unwrap_or(line.len()))),
@@ -282,8 +283,8 @@ fn labelled(groups: &[Group], label: &str) -> Result<usize, Wrong> {
     found.ok_or_else(|| format!("no modifier is labelled {label}"))
 }
 
-/// Where a modifier without braces ends: at the next one, or at `?` or `=`. The dot of a version, as in
-/// `.ftz@1.4`, stands between digits behind an `@`.
+/// The end of a modifier without braces: the next modifier, or `?` or `=`. The dot of a version, as
+/// in `.ftz@1.4`, is between digits after an `@`.
 fn single_end(text: &str) -> usize {
     let mut in_need = false;
     for (at, c) in text.char_indices() {
@@ -309,7 +310,7 @@ fn type_of(name: &str, group: &impl Fn(&str) -> Result<usize, Wrong>) -> Result<
 }
 
 fn number(text: &str) -> Result<i64, Wrong> {
-    text.trim().parse().map_err(|_| format!("{text} is no number"))
+    text.trim().parse().map_err(|_| format!("{text} is not a number"))
 }
 
 fn version(text: &str) -> Option<PtxVersion> {
@@ -317,7 +318,7 @@ fn version(text: &str) -> Option<PtxVersion> {
     Some(PtxVersion(major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// What all of these ask for: `7.8`, `sm_90`, `sm_90a/sm_100f`.
+/// The combined requirements of these words: `7.8`, `sm_90`, `sm_90a/sm_100f`.
 fn needs_of<'t>(words: impl Iterator<Item = &'t str>) -> Result<Needs, Wrong> {
     let (mut oldest, mut targets) = (None, Vec::new());
     for word in words {
@@ -327,7 +328,7 @@ fn needs_of<'t>(words: impl Iterator<Item = &'t str>) -> Result<Needs, Wrong> {
         }
         for name in word.split('/') {
             let target = PtxTarget::parse(name);
-            targets.push(target.ok_or_else(|| format!("{name} is no version and no target"))?);
+            targets.push(target.ok_or_else(|| format!("{name} is neither a version nor a target"))?);
         }
     }
     Ok(Needs { version: oldest, targets: targets.leak() })

@@ -1,4 +1,4 @@
-//! One form of an instruction, as a row of the table says it.
+//! One form of an instruction: a row of the table.
 
 use std::fmt;
 
@@ -17,45 +17,46 @@ pub struct Row {
     pub groups: &'static [Group],
     /// The [traces](trace) of all modifiers of the groups.
     pub traces: u64,
-    /// Of each of the first groups that have to be there, the traces of its modifiers; 0 behind the last.
+    /// The traces of the modifiers of each of the first required groups; 0 after the last.
     pub demanded: [u64; 4],
-    /// How many groups stand directly behind the mnemonic, in order; the others stand in any order, but
-    /// those that share an alternative (such as two types) take theirs from left to right.
+    /// The number of groups that directly follow the mnemonic, in order. The other groups may come
+    /// in any order, but groups that share an alternative (such as two types) are filled from left
+    /// to right.
     pub leading: usize,
     /// The operands in order, destinations first.
     pub operands: &'static [Operand],
-    /// What the form needs.
+    /// The requirements of the form.
     pub needs: Needs,
-    /// The PTX version from which targets of this number and later don't have the form any more.
+    /// The PTX version that removed the form for targets of this number and later.
     pub until: Option<(PtxVersion, u32)>,
-    /// Whether targets before those that it needs get it all the same: legalization splits it into what they have.
+    /// Whether earlier targets get the form anyway: legalization splits it into what they have.
     pub splits: bool,
 }
 
-/// Modifiers of which an instruction has at most one.
+/// Modifiers that exclude each other.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Whether its members are types, state spaces or layouts: they keep their order, since `cvt.f16.u16` is
-    /// not `cvt.u16.f16`.
+    /// Whether its members are types, state spaces or layouts. These keep their order, since
+    /// `cvt.f16.u16` is not `cvt.u16.f16`.
     pub keeps_order: bool,
     /// The name by which operands refer to the group.
     pub label: Option<&'static str>,
-    /// At least one.
+    /// The alternatives, at least one.
     pub choices: &'static [Choice],
-    /// Whether one has to be written.
+    /// Whether one of them is required.
     pub presence: Presence,
 }
 
-/// Whether a modifier has to be written.
+/// Whether a modifier is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// It has.
+    /// It is required.
     Required,
-    /// It may be left out, and then nothing takes its place.
+    /// It is optional and has no default.
     Optional,
-    /// Left out, this choice is meant.
+    /// It is optional, with this choice as the default.
     Default(u8),
-    /// It has if that group has a modifier, and may not be written otherwise.
+    /// It is required if that group has a modifier, and forbidden otherwise.
     With(usize),
 }
 
@@ -68,7 +69,7 @@ pub struct Choice {
     pub scalar: Option<Scalar>,
     /// The modifier, if it names no type.
     pub modifier: Option<Modifier>,
-    /// What it needs beyond what the form needs.
+    /// Its requirements beyond those of the form.
     pub needs: Needs,
 }
 
@@ -77,29 +78,29 @@ pub struct Choice {
 pub struct Operand {
     /// Whether it is written.
     pub written: bool,
-    /// When it is there.
+    /// When it is present.
     pub presence: OperandPresence,
-    /// What stands there.
+    /// The kind of the operand.
     pub kind: Kind,
 }
 
-/// When an operand is there.
+/// When an operand is present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperandPresence {
     /// Always.
     Always,
-    /// Where the number of operands says so.
+    /// If the number of operands says so.
     Optional,
     /// If that group has a modifier.
     With(usize),
 }
 
-/// What stands in an operand's place.
+/// The kind of an operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A register or a constant.
     Value(Value),
-    /// A constant alone.
+    /// Only a constant.
     Constant(Option<&'static Range>),
     /// `[a]` in a state space.
     Address(AddressSpace),
@@ -109,7 +110,7 @@ pub enum Kind {
     Pack(TypeOf),
     /// Anything.
     Any,
-    /// `_` alone.
+    /// Only `_`.
     Discard,
     /// A label.
     Label,
@@ -124,7 +125,7 @@ pub enum Kind {
 pub enum AddressSpace {
     /// The generic address space, or any.
     Any,
-    /// What the modifier of that group says; any, if there is none.
+    /// The space that the modifier of that group names; any space without it.
     Group(usize),
     /// Always this one.
     Fixed(&'static str),
@@ -139,19 +140,20 @@ pub struct Value {
     pub ty: TypeOf,
     /// Whether the register may be wider than the type (`ld`, `st`, `cvt`).
     pub wider: bool,
-    /// Whether the address of a variable or function may stand there (`mov`).
+    /// Whether the address of a variable or function is allowed (`mov`).
     pub symbol: bool,
-    /// Whether a special register may stand there.
+    /// Whether a special register is allowed.
     pub special: bool,
-    /// Whether `_` may stand there.
+    /// Whether `_` is allowed.
     pub discard: bool,
-    /// Whether `!` may stand in front.
+    /// Whether a `!` before the operand is allowed.
     pub negated: bool,
-    /// Whether a part may be selected, `a.b0`, and `-` may stand in front (video instructions).
+    /// Whether a part may be selected, as in `a.b0`, and a `-` before it is allowed (video
+    /// instructions).
     pub selected: bool,
-    /// How many.
+    /// The number of elements.
     pub lanes: Lanes,
-    /// A second destination behind `|`, and whether it may be left out.
+    /// A second destination after `|`, and whether it is optional.
     pub second: Option<(TypeOf, bool)>,
     /// The range of a constant.
     pub range: Option<&'static Range>,
@@ -160,28 +162,29 @@ pub struct Value {
 /// The number of elements of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lanes {
-    /// No vector.
+    /// Not a vector.
     One,
-    /// As many as the modifier of that group ends in: 2 for `v2` or `x2`; no vector without it.
+    /// The number at the end of that group's modifier: 2 for `v2` or `x2`; not a vector without it.
     Group(usize),
-    /// So many times what the modifier of that group ends in.
+    /// The number at the end of that group's modifier, times this factor.
     Multiple(usize, u32),
-    /// The columns of the shape that the modifier of that group is, divided by a number: 32 for
-    /// `m64n128k16` by 4.
+    /// The number of columns of the shape in that group, divided by a number: 32 for `m64n128k16`
+    /// by 4.
     Columns(usize, u32),
-    /// A vector of so many.
+    /// A vector of this many elements.
     Fixed(u32),
     /// A vector of any size.
     Any,
 }
 
-/// One bit of 64 for a modifier, which others share: what a row has no trace of is no modifier of the form.
+/// One of 64 bits for a modifier. Modifiers share bits, so a missing trace proves that the form
+/// does not have the modifier.
 pub fn trace(modifier: &str) -> u64 {
     let mix = |sum: u32, byte: u8| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     1 << (modifier.bytes().fold(0x811c_9dc5, mix) >> 26)
 }
 
-/// The columns of a shape such as `m64n128k16`: the number behind the `n`.
+/// The columns of a shape such as `m64n128k16`: the number after the `n`.
 pub fn columns_of(shape: &str) -> Option<u32> {
     shape.split_once('n')?.1.split_once('k')?.0.parse().ok()
 }
@@ -200,32 +203,32 @@ pub enum TypeOf {
 /// The values that a constant may have.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Range {
-    /// What the constant is, with its article: `a barrier number`.
+    /// The description of the constant, with its article: `a barrier number`.
     pub noun: &'static str,
     /// The least.
     pub least: i64,
     /// The greatest.
     pub greatest: i64,
-    /// What it is a multiple of; 1 for anything.
+    /// The constant must be a multiple of this; 1 allows all values.
     pub multiple: i64,
-    /// A multiple in between that it is not.
+    /// A multiple inside the range that is not allowed.
     pub except: Option<i64>,
-    /// Why there is such a range.
+    /// The reason for the range.
     pub rule: Option<&'static str>,
-    /// What to do about a constant outside of it.
+    /// The help for a constant outside the range.
     pub help: Option<&'static str>,
 }
 
 impl Row {
-    /// Whether a group is part of the instruction's name, as `.init` is of `mbarrier.init`: one modifier alone that stands directly
-    /// after the mnemonic, always, and without a label.
+    /// Whether a group is part of the instruction's name, as `.init` is of `mbarrier.init`: a
+    /// single unlabelled modifier that is always required directly after the mnemonic.
     pub fn is_name(&self, group: usize) -> bool {
         group < self.leading && self.groups[group].is_name()
     }
 }
 
 impl Group {
-    /// See [`Row::is_name`], of a group that stands directly after the mnemonic.
+    /// See [`Row::is_name`]; for a group that directly follows the mnemonic.
     pub fn is_name(&self) -> bool {
         self.presence == Presence::Required && self.choices.len() == 1 && self.label.is_none()
     }

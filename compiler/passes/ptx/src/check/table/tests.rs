@@ -18,7 +18,7 @@ fn every_row_is_sound() {
                 let (TypeOf::Group(group) | TypeOf::Wide(group)) = ty else { continue };
                 for choice in row.groups[group].choices {
                     let scalar = choice.scalar;
-                    assert!(scalar.is_some(), "{row}: .{} is no type", choice.text);
+                    assert!(scalar.is_some(), "{row}: .{} is not a type", choice.text);
                     if matches!(ty, TypeOf::Wide(_)) {
                         assert!(scalar.unwrap().wide().is_some(), "{row}: .{} has no wide type", choice.text);
                     }
@@ -57,11 +57,11 @@ fn a_row_in_full() {
 #[test]
 fn mistakes_name_their_line() {
     for (text, wrong) in [
-        ("\nx .{a,b}=c", "test.txt:2: the default c is no alternative"),
+        ("\nx .{a,b}=c", "test.txt:2: the default c is not an alternative"),
         ("x .a | >t", "test.txt:1: no modifier is labelled t"),
         ("x .{$s}", "test.txt:1: no set s"),
         ("x | u32:r", "test.txt:1: no range r"),
-        ("x .a@sm_x", "test.txt:1: sm_x is no version and no target"),
+        ("x .a@sm_x", "test.txt:1: sm_x is neither a version nor a target"),
         ("x | [space]", "test.txt:1: no modifier is labelled space"),
         ("x | u32, , u32", "test.txt:1: no modifier is labelled "),
     ] {

@@ -16,7 +16,7 @@ pub(super) fn rule(folder: &mut Folder<'_>, op: &Op, ty: Type, args: &[Value]) -
         .or_else(|| widened(folder, condition, a, bits))
 }
 
-/// Comparisons with the ends of the range, and of values that are known to be small.
+/// Comparisons with the ends of the range, and comparisons of values that are known to be small.
 fn range(
     folder: &mut Folder<'_>,
     condition: IntCond,
@@ -38,13 +38,13 @@ fn range(
         IntCond::Ugt if bits == 0 => Some(same(IntCond::Ne, ty, a, b)),
         IntCond::Eq if bits & !possible != 0 => constant(false),
         IntCond::Ne if bits & !possible != 0 => constant(true),
-        // Of one bit: compare with zero, so that equal questions look equal.
+        // A test of one bit: compare with zero, so that equal tests look equal.
         IntCond::Eq | IntCond::Ne if possible == bits && bits.is_power_of_two() => {
             let zero = folder.emit_constant(ty, 0);
             Some(same(condition.negate(), ty, a, zero))
         }
         _ if condition.is_signed() && possible | bits <= ones(ty) >> 1 => {
-            // Neither is negative.
+            // Neither operand is negative.
             let unsigned = match condition {
                 IntCond::Slt => IntCond::Ult,
                 IntCond::Sle => IntCond::Ule,
@@ -57,13 +57,13 @@ fn range(
     }
 }
 
-/// A comparison of the same width as the one it replaces, which therefore may be made.
+/// A comparison of the same width as the one that it replaces, which is therefore always allowed.
 fn same(condition: IntCond, ty: Type, a: Value, b: Value) -> Rewrite {
     Rewrite::Op(Op::Icmp(condition), ty, [a, b].as_slice().into())
 }
 
-/// Equality of a sum, difference or exclusive or with a constant is one of its operand, if nobody else needs
-/// the sum.
+/// Equality of a sum, difference or exclusive or with a constant becomes equality of its operand,
+/// if the sum has no other use.
 fn equality(folder: &mut Folder<'_>, condition: IntCond, ty: Type, a: Value, bits: u64) -> Option<Rewrite> {
     if !matches!(condition, IntCond::Eq | IntCond::Ne) || !folder.single_use(a) {
         return None;
@@ -85,8 +85,8 @@ fn equality(folder: &mut Folder<'_>, condition: IntCond, ty: Type, a: Value, bit
     None
 }
 
-/// A comparison of an extended value with a constant is one of the value itself, where that is 32 bits
-/// wide.
+/// A comparison of an extended value with a constant becomes a comparison of the value itself, if
+/// that has 32 bits.
 fn widened(folder: &mut Folder<'_>, condition: IntCond, a: Value, bits: u64) -> Option<Rewrite> {
     let (op, _, args) = folder.def(a)?;
     let &[inner] = args else { return None };
@@ -96,7 +96,7 @@ fn widened(folder: &mut Folder<'_>, condition: IntCond, a: Value, bits: u64) -> 
     }
     let condition = match op {
         Op::Zext if bits > ones(narrow) => return None,
-        // Both are zero above 32 bits, so that signs play no part.
+        // Both are zero above 32 bits, so signs do not matter.
         Op::Zext => match condition {
             IntCond::Slt => IntCond::Ult,
             IntCond::Sle => IntCond::Ule,

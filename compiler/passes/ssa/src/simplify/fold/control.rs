@@ -1,11 +1,11 @@
-//! Branches by the form of their condition, and memory accesses by the form of their address.
+//! Branches, depending on their condition, and memory accesses, depending on their address.
 
 use ptxc_ir::{BlockCall, Inst, IntCond, Op, Space, Type};
 use smallvec::{SmallVec, smallvec};
 
 use super::{Folder, Rewrite};
 
-/// Branches on a complement turn around; those that have only one way to go become jumps.
+/// Branches on a complement swap their targets; branches with only one target become jumps.
 pub(super) fn rule(folder: &mut Folder<'_>, inst: Inst) -> Option<Rewrite> {
     let data = &folder.func.insts[inst];
     let targets = &data.targets;
@@ -40,8 +40,8 @@ pub(super) fn rule(folder: &mut Folder<'_>, inst: Inst) -> Option<Rewrite> {
     }
 }
 
-/// An access through a generic address whose space is known goes to that space. The thread's own memory has no atomic
-/// updates but generic ones.
+/// An access through a generic address whose space is known becomes an access to that space. The
+/// thread's own memory has only generic atomic updates.
 pub(super) fn memory(folder: &mut Folder<'_>, inst: Inst) -> Option<Rewrite> {
     let data = &folder.func.insts[inst];
     if data.op.access()?.space != Space::Generic {

@@ -29,7 +29,7 @@ pub(super) fn rule(folder: &mut Folder<'_>, op: &Op, ty: Type, args: &[Value]) -
             };
             Some(Rewrite::Values(SmallVec::from_slice(&halves)))
         }
-        // A global address is a generic one.
+        // A global address equals its generic address.
         (Op::ToGeneric(Space::Global) | Op::FromGeneric(Space::Global), &[a]) => Some(value_of(a)),
         (Op::FromGeneric(space), &[a]) => {
             let [inner] = folder.args_of(a, Op::ToGeneric(*space))?;
@@ -47,7 +47,7 @@ fn extend(folder: &mut Folder<'_>, op: Op, ty: Type, a: Value) -> Option<Rewrite
     let narrow = folder.func.ty(a);
     let (inner_op, _, inner_args) = folder.def(a)?;
     match (op, inner_op, inner_args) {
-        // Never negative: with zeros, so that it may be merged and masked further.
+        // Never negative: extend with zeros, so that the result can be merged and masked further.
         (Op::Sext, _, _) if folder.possible_bits(a) >> (narrow.bits() - 1) == 0 => {
             folder.op(Op::Zext, ty, &[a])
         }
@@ -62,7 +62,7 @@ fn extend(folder: &mut Folder<'_>, op: Op, ty: Type, a: Value) -> Option<Rewrite
             if possible & !ones(narrow) == 0 {
                 return resize(folder, inner, ty);
             }
-            // The mask stays in the width of the source: 64 bits are never cheaper to mask.
+            // The mask stays in the width of the source: a 64-bit mask is never cheaper.
             if from != ty || folder.target == Target::Legal && ty != Type::B32 {
                 return None;
             }
@@ -73,7 +73,7 @@ fn extend(folder: &mut Folder<'_>, op: Op, ty: Type, a: Value) -> Option<Rewrite
     }
 }
 
-/// A value without anything above the narrower of both widths, in another width.
+/// A value that is zero above the narrower of both widths, in another width.
 fn resize(folder: &Folder<'_>, value: Value, ty: Type) -> Option<Rewrite> {
     let from = folder.func.ty(value);
     match from.bits().cmp(&ty.bits()) {
@@ -103,7 +103,7 @@ fn truncate(folder: &mut Folder<'_>, ty: Type, a: Value) -> Option<Rewrite> {
                 std::cmp::Ordering::Less => None,
             }
         }
-        // What the mask clears is cut off anyway.
+        // The bits that the mask clears are cut off anyway.
         (Op::And, &[inner, mask])
             if folder.constant(mask).is_some_and(|mask| mask & ones(ty) == ones(ty)) =>
         {
@@ -113,7 +113,7 @@ fn truncate(folder: &mut Folder<'_>, ty: Type, a: Value) -> Option<Rewrite> {
     }
 }
 
-/// The two halves of one value, put together again.
+/// Both halves of one value, joined again.
 fn pack(folder: &Folder<'_>, ty: Type, low: Value, high: Value) -> Option<Rewrite> {
     if let (Some((whole, false)), Some((other, true))) = (half_of(folder, low), half_of(folder, high))
         && whole == other
@@ -129,8 +129,8 @@ fn pack(folder: &Folder<'_>, ty: Type, low: Value, high: Value) -> Option<Rewrit
     if from == ty { Some(value_of(whole)) } else { folder.op(Op::Bitcast, ty, &[whole]) }
 }
 
-/// The word of 32 bits that a half is a part of, and whether it is the upper one: as `unpack` makes it, or as what halves in
-/// memory have become.
+/// The 32-bit word that a half belongs to, and whether the half is the upper one. Recognizes the
+/// result of `unpack` and the operations that halves in memory become.
 fn half_of(folder: &Folder<'_>, half: Value) -> Option<(Value, bool)> {
     let (Op::Trunc, _, &[word]) = folder.def(half)? else { return None };
     if folder.func.ty(word) != Type::B32 {

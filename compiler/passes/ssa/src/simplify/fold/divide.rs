@@ -1,15 +1,16 @@
-//! Division and remainder by constants: products with a reciprocal in fixed point, and shifts.
+//! Division and remainder by constants: products with a fixed-point reciprocal, and shifts.
 //!
 //! ```text
 //! v2 = udiv.b32 v1, 10    =>    v3 = umulh.b32 v1, 0xcccccccd
 //!                               v2 = shr.b32 v3, 3
 //! ```
 //!
-//! The reciprocal `m / 2^(n+s)` is just large enough for all dividends of `n` bits: Granlund and Montgomery,
-//! *Division by Invariant Integers using Multiplication* (PLDI 1994). Where `m` has `n + 1` bits, an even divisor is
-//! made odd by a shift of the dividend; for an odd one the topmost bit is added by hand. A remainder is the dividend
-//! less quotient times divisor, and shares its quotient with a division. Divisors that are powers of two are shifts
-//! and masks, with a bias that makes signed quotients round towards zero.
+//! The reciprocal `m / 2^(n+s)` is just large enough for all dividends of `n` bits: Granlund and
+//! Montgomery, *Division by Invariant Integers using Multiplication* (PLDI 1994). If `m` has
+//! `n + 1` bits, a shift of the dividend makes an even divisor odd; for an odd divisor the topmost
+//! bit is added separately. A remainder is the dividend minus quotient times divisor, and shares
+//! its quotient with a division. Divisors that are powers of two become shifts and masks, with a
+//! bias that makes signed quotients round towards zero.
 
 use ptxc_ir::{IntCond, Op, Type, Value};
 use smallvec::SmallVec;
@@ -36,7 +37,7 @@ pub(super) fn rule(folder: &mut Folder<'_>, op: &Op, ty: Type, args: &[Value]) -
     if !remainder {
         return Some(value_of(quotient));
     }
-    // A power of two is a mask.
+    // A remainder by a power of two is a mask.
     if !signed && divisor.is_power_of_two() {
         let mask = make.folder.emit_constant(ty, divisor - 1);
         return Some(Rewrite::Op(Op::And, ty, SmallVec::from_slice(&[a, mask])));
@@ -108,7 +109,7 @@ impl Make<'_, '_> {
             let (reciprocal, post) = reciprocal(magnitude, self.bits, self.bits - 1);
             let mut high = self.with_constant(Op::Smulh, a, reciprocal as u64 & ones(self.ty));
             if reciprocal >> (self.bits - 1) != 0 {
-                // The constant counts as negative: 2^n too little.
+                // The constant counts as negative, which is 2^n too little.
                 high = self.op(Op::Iadd, &[high, a]);
             }
             let rounded = self.shift(Op::Sar, high, post);
@@ -118,7 +119,7 @@ impl Make<'_, '_> {
         if negative { self.op(Op::Ineg, &[quotient]) } else { quotient }
     }
 
-    /// `a / 2^count` towards zero: a negative dividend gets `2^count - 1` on top.
+    /// `a / 2^count` towards zero: `2^count - 1` is added to a negative dividend.
     fn signed_power(&mut self, a: Value, count: u32) -> Value {
         if count == 0 {
             return a;
@@ -130,8 +131,9 @@ impl Make<'_, '_> {
     }
 }
 
-/// The least `m` and `s` such that `floor(m a / 2^(bits + s))` is `floor(a / divisor)` for all `a` below
-/// `2^precision`; `m` has at most `bits + 1` bits. The divisor is no power of two and below `2^(bits - 1)`.
+/// The least `m` and `s` such that `floor(m a / 2^(bits + s))` is `floor(a / divisor)` for all `a`
+/// below `2^precision`; `m` has at most `bits + 1` bits. The divisor is not a power of two and is
+/// below `2^(bits - 1)`.
 fn reciprocal(divisor: u64, bits: u32, precision: u32) -> (u128, u32) {
     let divisor = u128::from(divisor);
     let mut post = 128 - (divisor - 1).leading_zeros();

@@ -1,8 +1,8 @@
-//! What the arguments of an instruction are, as far as rules ask for it.
+//! The forms of the arguments of an instruction, as far as rules need them.
 //!
-//! Most instructions are what they are: no rule starts from them. Which ones it might is told by the operations that define
-//! the arguments, of which the walk takes note as it passes; a rule of the operation is asked only where one of the
-//! [forms](Forms) that it starts from is there.
+//! No rule applies to most instructions. The operations that define the arguments tell which rules
+//! might apply; the walk records them as it passes. A rule of an operation is tried only if an
+//! argument has one of the [forms](Forms) that the rule starts from.
 
 use std::ops::BitOr;
 
@@ -16,7 +16,7 @@ pub(super) struct Forms(u16);
 impl Forms {
     /// A constant.
     pub(super) const CONSTANT: Forms = Forms(1 << 0);
-    /// A choice.
+    /// A select.
     pub(super) const CHOICE: Forms = Forms(1 << 1);
     /// A negation of an integer.
     const NEGATIVE: Forms = Forms(1 << 2);
@@ -24,17 +24,17 @@ impl Forms {
     const DIFFERENCE: Forms = Forms(1 << 4);
     const COMPLEMENT: Forms = Forms(1 << 5);
     const COMPARISON: Forms = Forms(1 << 6);
-    /// What has another width than what it is made of.
+    /// A value whose width differs from that of its source.
     const RESIZED: Forms = Forms(1 << 7);
-    /// Two halves put together, or one of two that were taken apart.
+    /// Two halves joined, or one of two halves that were split.
     const PAIR: Forms = Forms(1 << 8);
     const CONJUNCTION: Forms = Forms(1 << 9);
-    /// Two of the arguments are one value.
+    /// Two of the arguments are the same value.
     const TWICE: Forms = Forms(1 << 10);
-    /// Whatever it is.
+    /// Every value.
     const ANY: Forms = Forms(1 << 11);
 
-    /// The forms of the arguments of an instruction, given those of all values.
+    /// The forms of the arguments of an instruction, given the forms of all values.
     pub(super) fn of_arguments(args: &[Value], of: &[Forms]) -> Forms {
         let is_twice = match *args {
             [a, b] => a == b,
@@ -45,7 +45,7 @@ impl Forms {
         args.iter().fold(start, |forms, &arg| forms | of[arg.index()])
     }
 
-    /// The form of what an operation computes.
+    /// The form of the result of an operation.
     #[inline]
     pub(super) fn of_result(op: &Op) -> Forms {
         match op {
@@ -63,7 +63,8 @@ impl Forms {
         }
     }
 
-    /// The forms from which rules of an operation start: where no argument has one of them, none applies.
+    /// The forms from which rules of an operation start: if no argument has one of them, no rule
+    /// applies.
     pub(super) fn wanted(op: &Op) -> Forms {
         let own = match op {
             Op::Iadd => Forms::NEGATIVE | Forms::DIFFERENCE,

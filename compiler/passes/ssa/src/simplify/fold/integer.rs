@@ -38,7 +38,7 @@ pub(super) fn rule(folder: &mut Folder<'_>, op: &Op, ty: Type, args: &[Value]) -
     }
 }
 
-/// The folder, if it may make an operation.
+/// The folder, if it may emit an operation.
 fn may<'a, 'f>(folder: &'a mut Folder<'f>, op: Op, ty: Type) -> Option<&'a mut Folder<'f>> {
     folder.may_make(&op, ty).then_some(folder)
 }
@@ -120,7 +120,7 @@ fn shift(folder: &mut Folder<'_>, op: Op, ty: Type, a: Value, count: Value) -> O
         if op != Op::Sar {
             return Some(Rewrite::Constant(0));
         }
-        // More than the sign everywhere is not to be had.
+        // A shift by more leaves the sign in all bits, as this one does.
         if by > width - 1 {
             let most = folder.emit_constant(Type::B32, width - 1);
             return Some(Rewrite::Op(op, ty, SmallVec::from_slice(&[a, most])));
@@ -137,7 +137,7 @@ fn shift(folder: &mut Folder<'_>, op: Op, ty: Type, a: Value, count: Value) -> O
     {
         return Some(rewrite);
     }
-    // Shifted to and fro by the same count: a mask.
+    // Shifted back and forth by the same count: a mask.
     let (back, mask) = match op {
         Op::Shl => (Op::Shr, ones(ty) << by),
         Op::Shr => (Op::Shl, ones(ty) >> by),
@@ -151,9 +151,9 @@ fn shift(folder: &mut Folder<'_>, op: Op, ty: Type, a: Value, count: Value) -> O
     folder.op(Op::And, ty, &[inner, mask])
 }
 
-/// An extended 32-bit value times a power of two is one widening product, which the target adds to an
-/// address in the same instruction. A sum of two such values is scaled one by one, so that the part that a
-/// loop does not change can leave it.
+/// An extended 32-bit value times a power of two is one widening product, which the target adds to
+/// an address in the same instruction. For a sum of two such values each one is scaled separately,
+/// so the part that a loop does not change can be hoisted.
 fn scaled(folder: &mut Folder<'_>, a: Value, by: u64) -> Option<Rewrite> {
     let ty = Type::B64;
     if !folder.may_make(&Op::Iadd, ty) {

@@ -5,12 +5,12 @@ use ptxc_ir::{MemType, Op, SpecialReg, Value};
 use super::Folder;
 use crate::simplify::evaluate::ones;
 
-/// How many definitions deep to look.
+/// The depth of definitions that the search visits.
 const DEPTH: u32 = 6;
 
 impl Folder<'_> {
-    /// A mask of the bits of a value that may be one; all bits of its type where nothing is known. Looks at
-    /// a bounded number of definitions. The value is at most 64 bits wide.
+    /// A mask of the bits of a value that may be one; all bits of its type if nothing is known.
+    /// Visits a bounded number of definitions. The value is at most 64 bits wide.
     pub(super) fn possible_bits(&self, value: Value) -> u64 {
         self.possible_bits_to(value, DEPTH)
     }
@@ -46,9 +46,9 @@ impl Folder<'_> {
     }
 }
 
-/// The bits that a special register may have: a CTA has at most 1024 threads, 64 of them in z, a warp has
-/// 32 lanes, and a grid less than 2^31 CTAs in x and 2^16 in y and z (CUDA programming guide, "Features and
-/// technical specifications").
+/// The bits that a special register may have: a CTA has at most 1024 threads, 64 of them in z, a
+/// warp has 32 lanes, and a grid less than 2^31 CTAs in x and 2^16 in y and z (CUDA programming
+/// guide, "Features and technical specifications").
 fn register_bits(register: SpecialReg) -> u64 {
     match register {
         SpecialReg::TidX | SpecialReg::TidY => 0x3ff,

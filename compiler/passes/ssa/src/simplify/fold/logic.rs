@@ -1,4 +1,4 @@
-//! Bitwise logic, on integers and predicates alike, and choices.
+//! Bitwise logic, on integers and predicates alike, and selects.
 
 use ptxc_ir::{Op, Type, Value};
 
@@ -46,7 +46,7 @@ fn complement(folder: &mut Folder<'_>, a: Value) -> Option<Rewrite> {
     if let Some([inner]) = folder.args_of(a, Op::Not) {
         return Some(value_of(inner));
     }
-    // A complement costs nothing where the predicate is used; a second comparison would.
+    // A complement is free at the use of a predicate; a second comparison is not.
     if !folder.single_use(a) {
         return None;
     }
@@ -56,7 +56,7 @@ fn complement(folder: &mut Folder<'_>, a: Value) -> Option<Rewrite> {
         Op::Fcmp { cond: condition, ftz } => Op::Fcmp { cond: condition.negate(), ftz },
         _ => return None,
     };
-    // A comparison exists in every width in which it existed before.
+    // A comparison has the same width as the one that it replaces, so it is always allowed.
     Some(Rewrite::Op(op, ty, args.into()))
 }
 
@@ -70,7 +70,7 @@ fn select(folder: &mut Folder<'_>, ty: Type, condition: Value, a: Value, b: Valu
     if let Some([inner]) = folder.args_of(condition, Op::Not) {
         return Some(Rewrite::Op(Op::Select, ty, [inner, b, a].as_slice().into()));
     }
-    // A choice whose arm is a choice by the same condition.
+    // A select whose arm is a select with the same condition.
     for (arm, place) in [(a, 1), (b, 2)] {
         let Some(inner) = folder.args_of::<3>(arm, Op::Select) else { continue };
         if inner[0] == condition {

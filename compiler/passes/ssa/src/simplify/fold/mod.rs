@@ -1,7 +1,7 @@
 //! Folds constants and applies algebraic identities, one instruction at a time.
 //!
-//! In: a function. Out: the same function in which no rule applies any more to the values seen in one
-//! walk; instructions that lost their users stay for [`dce`](mod@super::dce).
+//! In: a function. Out: the same function, in which no rule applies any more to the values seen in
+//! one walk. Instructions that lost their users stay until [`dce`](mod@super::dce).
 //!
 //! ```text
 //! v3 = select.b32 v0, one, zero
@@ -10,13 +10,14 @@
 //! brif v5, block1, block2
 //! ```
 //!
-//! The walk goes in reverse postorder, so that arguments are simplified first; a rewritten instruction is
-//! looked at again, a few times at most. Rules see definitions through the renamings so far. They only
-//! ever look a bounded number of definitions deep: the pass is linear in the function.
+//! The walk goes in reverse postorder, so arguments are simplified first; a rewritten instruction
+//! is visited again, at most a few times. Rules see definitions through the renamings so far. They
+//! only look at a bounded depth of definitions, so the pass is linear in the function.
 //!
-//! The rules stand by subject: [`integer`], [`logic`], [`compare`], [`convert`], [`control`]. Each maps an
-//! instruction to a [`Rewrite`]. On legal code ([`Target::Legal`]) a rule makes no operation on 16, 64 or
-//! 128 bits that the instruction was not already: legalization may have removed that very operation.
+//! The rules are grouped by subject: [`integer`], [`logic`], [`compare`], [`convert`], [`control`].
+//! Each maps an instruction to a [`Rewrite`]. On legal code ([`Target::Legal`]) a rule emits no
+//! operation on 16, 64 or 128 bits that the instruction was not already: legalization may have
+//! removed that very operation.
 
 mod compare;
 mod control;
@@ -40,16 +41,16 @@ use forms::Forms;
 /// Name of the pass.
 pub const NAME: &str = "fold";
 
-/// Which operations may be made.
+/// The operations that rules may emit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Any.
+    /// All operations.
     Any,
-    /// Those that legalization leaves.
+    /// Only operations that are legal after legalization.
     Legal,
 }
 
-/// What becomes of an instruction.
+/// The replacement of an instruction.
 enum Rewrite {
     /// Its results are other values.
     Values(SmallVec<[Value; 2]>),
@@ -61,10 +62,10 @@ enum Rewrite {
     Terminator(Op, SmallVec<[Value; 4]>, Vec<BlockCall>),
 }
 
-/// How often an instruction is rewritten at most in one walk.
+/// The most rewrites of one instruction in one walk.
 const MOST_REWRITES: usize = 8;
 
-/// Folds a function; says whether anything changed.
+/// Folds a function; returns whether anything changed.
 pub fn fold(func: &mut Function, known: &mut Analyses, target: Target) -> bool {
     let uses = known.take_uses().unwrap_or_else(|| count_uses(func));
     debug_assert_eq!(uses, count_uses(func), "the counts are not those of the function");
@@ -87,11 +88,11 @@ pub fn fold(func: &mut Function, known: &mut Analyses, target: Target) -> bool {
             part.iter().for_each(|&inst| folder.visit(inst));
         }
         insts.clear();
-        // The list that was walked is room for the next block's.
+        // The list that was walked is reused for the next block.
         folder.func.blocks[block].insts = std::mem::replace(&mut folder.out, insts);
     }
     let Folder { renamed, uses, changed, changed_flow, .. } = folder;
-    // Definitions come before uses, but where nothing comes.
+    // Definitions come before uses, except in unreachable code.
     if changed && cfg.rpo().len() < func.layout.len() {
         func.rewrite_uses(|value| renamed[value].unwrap_or(value));
     }
@@ -104,7 +105,7 @@ pub fn fold(func: &mut Function, known: &mut Analyses, target: Target) -> bool {
     changed
 }
 
-/// How often each value is used.
+/// The number of uses of each value.
 pub(super) fn count_uses(func: &Function) -> Vec<u32> {
     let mut uses = vec![0; func.num_values()];
     for &block in &func.layout {
@@ -128,11 +129,14 @@ pub(super) fn count_uses(func: &Function) -> Vec<u32> {
 struct Folder<'f> {
     func: &'f mut Function,
     target: Target,
-    /// What stands for a value whose definition is gone. It is defined further up and stays.
+    /// The value that replaces a value whose definition is gone. It is defined further up and
+    /// stays.
     renamed: SecondaryMap<Value, Option<Value>>,
-    /// How often each value was used before the walk; those that it makes were not.
+    /// The number of uses of each value before the walk; values that the walk makes are not
+    /// counted.
     uses: Vec<u32>,
-    /// The forms of the values that the walk has passed; arguments come before it, but for parameters, which have none.
+    /// The forms of the values that the walk has passed. Arguments come before their users, except
+    /// for parameters, which have no form.
     forms: Vec<Forms>,
     /// The instructions of the block so far.
     out: Vec<Inst>,
@@ -203,7 +207,7 @@ impl Folder<'_> {
         if op.access().is_some() {
             return control::memory(self, inst);
         }
-        // What takes no arguments is what it is.
+        // An operation without arguments can't be folded.
         if data.args.is_empty() || self.func.results(inst).is_empty() {
             return None;
         }
@@ -218,11 +222,11 @@ impl Folder<'_> {
         self.by_operation(inst, op, ty, forms)
     }
 
-    /// The rules for any operation of which an argument is a constant or a choice between constants, and those for the operation
-    /// itself. The arguments have these forms.
+    /// The rules for all operations with a constant argument or a select between constants, and
+    /// then those for the operation itself. The arguments have these forms.
     #[deny(clippy::wildcard_enum_match_arm)]
     fn by_operation(&mut self, inst: Inst, op: Op, ty: Type, forms: Forms) -> Option<Rewrite> {
-        // No rule looks at the instruction itself again.
+        // Rules don't read the instruction itself again.
         let args = std::mem::take(&mut self.func.insts[inst].args);
         let rewrite = self.on_constants(&op, ty, &args, forms).or_else(|| match op {
             Op::And | Op::Or | Op::Xor => {
@@ -263,7 +267,7 @@ impl Folder<'_> {
             Op::FloatToFloat(_) | Op::FloatToHalf { .. } => integer::rule(self, &op, ty, &args),
             Op::FloatsToHalves { .. } => integer::rule(self, &op, ty, &args),
             Op::RoundToIntegral { .. } => integer::rule(self, &op, ty, &args),
-            // They have no rules, or their rules are in `control`.
+            // These have no rules, or their rules are in `control`.
             Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => None,
             Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } => None,
             Op::TryAtomic { .. } | Op::Fence { .. } | Op::CachePolicy | Op::CacheHint => None,
@@ -288,7 +292,7 @@ impl Folder<'_> {
         rewrite
     }
 
-    /// The rules for any operation of which an argument is a constant or a choice between constants.
+    /// The rules for all operations with a constant argument or a select between constants.
     fn on_constants(&mut self, op: &Op, ty: Type, args: &[Value], forms: Forms) -> Option<Rewrite> {
         if !forms.meets(Forms::CONSTANT | Forms::CHOICE) {
             return None;
@@ -335,7 +339,7 @@ impl Folder<'_> {
         Some(Rewrite::Op(op, ty, SmallVec::from_slice(&[b, a])))
     }
 
-    /// An operation on a constant and a choice between constants is a choice between results.
+    /// An operation on a constant and a select between constants becomes a select between results.
     fn through_select(&mut self, op: &Op, ty: Type, args: &[Value]) -> Option<Rewrite> {
         if !op.effects().is_pure() || matches!(op, Op::Select) {
             return None;
@@ -390,12 +394,13 @@ impl Folder<'_> {
     /// The arguments of a value that this operation defines.
     fn args_of<const N: usize>(&self, value: Value, op: Op) -> Option<[Value; N]> {
         let data = self.func.def_inst(value)?;
-        // Most are of other kinds, which is seen at once.
+        // Most operations are of another kind, which this comparison finds quickly.
         let is_same = discriminant(&data.op) == discriminant(&op) && data.op == op;
         if is_same { data.args[..].try_into().ok() } else { None }
     }
 
-    /// Whether only the instruction at hand uses the value, so that it vanishes if that one does without.
+    /// Whether only the current instruction uses the value, so that the value is dead if the
+    /// instruction stops using it.
     fn single_use(&self, value: Value) -> bool {
         self.uses.get(value.index()).is_none_or(|&uses| uses <= 1)
     }
@@ -404,7 +409,7 @@ impl Folder<'_> {
         self.func.constant(value)
     }
 
-    /// Which result of its instruction a value is.
+    /// The instruction of a value, with the number of the result.
     fn result_number(&self, value: Value) -> Option<(Inst, u8)> {
         match self.func.def(value) {
             ValueDef::Result(inst, number) => Some((inst, number)),
@@ -412,19 +417,19 @@ impl Folder<'_> {
         }
     }
 
-    /// Whether an operation may be made.
+    /// Whether an operation may be emitted.
     fn may_make(&self, op: &Op, ty: Type) -> bool {
         self.target == Target::Any
             || matches!(ty.bits(), 1 | 32)
             || matches!(op, Op::Const(_) | Op::Pack | Op::Unpack | Op::Bitcast)
     }
 
-    /// Another operation, if it may be made.
+    /// Another operation, if it may be emitted.
     fn op(&self, op: Op, ty: Type, args: &[Value]) -> Option<Rewrite> {
         self.may_make(&op, ty).then(|| Rewrite::Op(op, ty, SmallVec::from_slice(args)))
     }
 
-    /// An instruction in front of the one at hand; the caller knows that it may be made.
+    /// Emits an instruction before the current one; the caller knows that it is allowed.
     fn emit(&mut self, op: Op, ty: Type, args: &[Value]) -> Value {
         let inst = self.func.make_inst(InstData::new(op, ty, args).at(self.loc));
         self.forms.resize(self.func.num_values(), Forms::default());
@@ -441,7 +446,7 @@ fn value_of(value: Value) -> Rewrite {
     Rewrite::Values(SmallVec::from_slice(&[value]))
 }
 
-/// Whether the two arguments may change places.
+/// Whether the two arguments may be swapped.
 pub(super) fn is_commutative(op: &Op) -> bool {
     matches!(
         op,

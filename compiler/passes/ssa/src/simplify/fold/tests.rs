@@ -1,4 +1,4 @@
-//! A case for each family of rules, written as the expression that an instruction becomes.
+//! A case for each family of rules, written as the expression that the instruction becomes.
 
 use ptxc_ir::text::print_inst;
 use ptxc_ir::{Function, Inst, Level, Op, Type, Value, ValueDef, verify};
@@ -12,7 +12,7 @@ use crate::simplify::testing::{check, check_unchanged, function};
 const HEAD: &str = "block0:\n v0 = param.b32 +0\n v1 = param.b32 +4\n v2 = param.b64 +0\n v3 = param.b64 +8\n \
                     v4 = icmp.slt.b32 v0, v1\n v5 = icmp.eq.b64 v2, v3\n";
 
-/// What defines a value, as an expression over the unknown values.
+/// The definition of a value, as an expression over the unknown values.
 fn expression(func: &Function, value: Value) -> String {
     match func.def(value) {
         _ if value.as_u32() <= 5 => value.to_string(),
@@ -127,7 +127,8 @@ fn comparisons() {
     folds("z = const.b32 7\n r = icmp.sgt.b32 z, v0", "(icmp.slt.b32 v0 0x7)");
 }
 
-/// A sum that a loop needs anyway is what it compares: comparing the operand would keep both alive.
+/// If a loop needs a sum anyway, the comparison uses the sum: comparing the operand would keep both
+/// alive.
 #[test]
 fn a_shared_sum_stays_compared() {
     check_unchanged(
