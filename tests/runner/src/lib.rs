@@ -8,9 +8,8 @@
 //! // CHECK: FMUL [[R:R[0-9]+]], {{.*}}, 2
 //! ```
 //!
-//! Programs run in this process: `ptxc` is the driver as a library, `FileCheck` is [`filecheck`], `cat`
-//! prints files, and `exact` compares with the file beside the test that has the extension `.expected`;
-//! `PTXC_BLESS=1` rewrites that file. A command in front of which `not` stands must fail, one behind
+//! Programs run in this process: `ptxc` is the driver as a library, `FileCheck` is [`filecheck`], and `cat`
+//! prints files. A command in front of which `not` stands must fail, one behind
 //! `exits 2` must end with just that code. `2>&1` at the end of a command appends its errors to its output;
 //! `%s` is the test file, `%S` its folder and `%t` a scratch file.
 //!
