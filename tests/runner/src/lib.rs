@@ -9,9 +9,7 @@
 //! ```
 //!
 //! Programs run in this process: `ptxc` is the driver as a library, `FileCheck` is [`filecheck`],
-//! `cat` prints files, and `exact` compares with the file next to the test that has the extension
-//! `.expected`; `PTXC_BLESS=1` rewrites that file. A command after `not` must fail, and a command
-//! after `exits 2` must end with exactly that code. `2>&1` at the end of a command appends its
+//! and `cat` prints files. A command after `not` must fail, and a command after `exits 2` must end with exactly that code. `2>&1` at the end of a command appends its
 //! errors to its output; `%s` is the test file, `%S` its folder and `%t` a scratch file.
 //!
 //! A test that should fail to compile marks the line of each diagnostic with `// error: E0107` (or

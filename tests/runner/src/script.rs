@@ -111,7 +111,6 @@ fn run_line(line: &str, path: &Path) -> Result<(), String> {
                 Piped { code, out, err }
             }
             "FileCheck" => file_check(&words[1..], &piped.out)?,
-            "exact" => exact(path, &piped.out)?,
             "cat" => concatenate(&words[1..])?,
             other => return Err(format!("unknown program `{other}`")),
         };
@@ -233,28 +232,6 @@ fn concatenate(files: &[String]) -> Result<Piped, String> {
         out.extend(std::fs::read(file).map_err(|error| format!("{file}: {error}"))?);
     }
     Ok(Piped { code: 0, out, err: Vec::new() })
-}
-
-fn exact(path: &Path, input: &[u8]) -> Result<Piped, String> {
-    let expected = path.with_extension("expected");
-    let done = Piped { code: 0, out: Vec::new(), err: Vec::new() };
-    if std::env::var_os("PTXC_BLESS").is_some() {
-        std::fs::write(&expected, input).map_err(|error| error.to_string())?;
-        return Ok(done);
-    }
-    let want = std::fs::read(&expected).map_err(|error| format!("{}: {error}", expected.display()))?;
-    if want == input {
-        return Ok(done);
-    }
-    let (want, got) = (String::from_utf8_lossy(&want), String::from_utf8_lossy(input));
-    let line = want.lines().zip(got.lines()).take_while(|(a, b)| a == b).count();
-    Err(format!(
-        "{} differs from line {} on (PTXC_BLESS=1 rewrites it)\n- {}\n+ {}",
-        expected.display(),
-        line + 1,
-        want.lines().nth(line).unwrap_or("<end>"),
-        got.lines().nth(line).unwrap_or("<end>"),
-    ))
 }
 
 /// Compares the diagnostics of `ptxc check` with those that the file marks.

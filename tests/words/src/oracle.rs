@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use object::{Object, ObjectSection};
+use object::read::elf::ElfFile64;
+use object::{Endianness, Object, ObjectSection};
 use ptxc_machine::Arch;
 use ptxc_opcodes::{FAMILIES, Module, Target, modules};
 use ptxc_sass::{Coded, Control, Inst, Op, bits};
@@ -149,7 +150,7 @@ fn addresses(messages: &str) -> impl Iterator<Item = usize> + '_ {
 
 /// The instruction words in the code sections of a cubin.
 fn words_of(cubin: &[u8]) -> Result<BTreeSet<u128>, String> {
-    let file = object::File::parse(cubin).map_err(|why| why.to_string())?;
+    let file = ElfFile64::<Endianness>::parse(cubin).map_err(|why| why.to_string())?;
     let mut words = BTreeSet::new();
     for section in file.sections() {
         if section.name().is_ok_and(|name| name.starts_with(".text")) {
