@@ -3,9 +3,6 @@
 use ptxc_machine::Arch;
 use ptxc_object::cubin::Abi;
 
-use crate::db::Db;
-use crate::input::Options;
-
 /// How to compile. The default is what the command line does when it is told nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Settings {
@@ -45,15 +42,5 @@ impl Default for Settings {
             line_info: false,
             abi: Abi::default(),
         }
-    }
-}
-
-impl Settings {
-    /// The same as an input of the query graph.
-    pub fn options(self, db: &dyn Db) -> Options {
-        let Settings { arch, opt, fmad, heuristic, max_regs, serial, strict, aggregate, line_info, abi } =
-            self;
-        let options = Options::builder(arch, opt, fmad, heuristic, max_regs, serial);
-        options.strict(strict).aggregate(aggregate).line_info(line_info).abi(abi).new(db)
     }
 }

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use crate::cli::JobArgs;
 use crate::output::read_bytes;
 use crate::progress::Progress;
-use crate::{Outcome, Streams};
+use crate::streams::{Outcome, Streams};
 
 /// For each job, the files whose outcomes are kept at a time.
 const FILES_A_JOB: usize = 4;

@@ -20,63 +20,15 @@ mod passes;
 mod progress;
 mod run;
 mod sass_text;
+mod streams;
 pub mod surroundings;
 mod verify;
-mod watch;
 
 use std::io::{Read, Write};
 
-use cli::{Cli, Color, Command, WhenProgress};
+use cli::{Cli, Command, WhenProgress};
+use streams::{Outcome, Streams};
 use surroundings::Surroundings;
-
-/// What a command comes to; the numbers are the exit codes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Outcome {
-    /// Done.
-    Done = 0,
-    /// Errors in the input, or expectations that did not hold.
-    Failed = 1,
-    /// Wrong usage.
-    Usage = 2,
-}
-
-/// The streams of a command.
-struct Streams<'a> {
-    stdin: &'a mut dyn Read,
-    out: &'a mut dyn Write,
-    err: &'a mut dyn Write,
-    /// What the streams are.
-    surroundings: Surroundings,
-    /// When there are colours.
-    color: Color,
-    /// Whether the user sees on `err` how far long work is.
-    shows_progress: bool,
-}
-
-impl Streams<'_> {
-    /// Whether `out` has colours.
-    fn out_has_colors(&self) -> bool {
-        self.surroundings.has_colors(self.color, self.surroundings.out_is_terminal)
-    }
-
-    /// Whether `err` has colours.
-    fn err_has_colors(&self) -> bool {
-        self.surroundings.has_colors(self.color, self.surroundings.err_is_terminal)
-    }
-
-    /// Says that the command was used wrongly.
-    fn usage(&mut self, message: impl std::fmt::Display) -> Outcome {
-        // There is nowhere to report that reports can't be written.
-        let _ = writeln!(self.err, "error: {message}");
-        Outcome::Usage
-    }
-
-    /// Says that something outside of the program went wrong.
-    fn failed(&mut self, message: impl std::fmt::Display) -> Outcome {
-        let _ = writeln!(self.err, "error: {message}");
-        Outcome::Failed
-    }
-}
 
 /// Runs a command line (the first word is the program's name); the exit code: 0 done, 1 errors in the
 /// input, 2 wrong usage.

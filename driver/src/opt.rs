@@ -23,7 +23,7 @@ use crate::cli::{MessageFormat, OptArgs, Sync};
 use crate::messages::report;
 use crate::output::{check_overwrites, read, write};
 use crate::sass_text::{arch, located, span};
-use crate::{Outcome, Streams};
+use crate::streams::{Outcome, Streams};
 
 /// The code of a line that the reader of a form rejects.
 const UNREADABLE: &str = "E0950";

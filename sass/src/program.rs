@@ -4,7 +4,6 @@ use ptxc_machine::Arch;
 
 use crate::control::Control;
 use crate::inst::Inst;
-use crate::issue;
 use crate::operand::Label;
 use crate::register::PReg;
 use crate::symbol::{Addend, CodeRelocation};
@@ -229,17 +228,6 @@ pub struct Program {
 }
 
 impl Program {
-    /// Cycles that a warp takes alone if it waits for no scoreboard and no data: for each instruction the cycles
-    /// until the next one issues, by stall counts, pipes and register ports as in [`issue`], weighted with how often
-    /// it runs; rounded down. Instructions without a frequency count once. Code is taken in the order in which it
-    /// lies: what a pipe is busy with where a branch arrives is not looked at.
-    pub fn static_cycles(&self) -> u64 {
-        let frequencies = self.frequency.iter().copied().chain(std::iter::repeat(Self::ONCE));
-        let weighted = issue::distances(self.arch, &self.insts).into_iter().zip(frequencies);
-        let total: u128 = weighted.map(|(cycles, times)| u128::from(cycles) * u128::from(times)).sum();
-        u64::try_from(total / u128::from(Self::ONCE)).unwrap_or(u64::MAX)
-    }
-
     /// The frequency of what runs once a kernel's entry.
     pub const ONCE: u64 = 1024;
 

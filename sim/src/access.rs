@@ -4,19 +4,8 @@
 //! each space that the lanes touch: generic addresses are told apart here. Nothing is recorded, and nothing
 //! costs time, unless a scheduler hands a log to [`Grid::execute`](crate::grid::Grid::execute).
 
-use crate::memory::{Space, resolve};
+use crate::memory::{AccessKind, Space, resolve};
 use crate::warp::{LANES, lanes_of};
-
-/// What an access does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AccessKind {
-    /// It reads.
-    Read,
-    /// It writes.
-    Write,
-    /// It reads and writes at once.
-    Atomic,
-}
 
 /// What the lanes of one instruction touch in one space.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,9 +10,9 @@
 //! The state of a thread is a bit in its warp ([`ClusterArrivals`](crate::warp::ClusterArrivals)), so that a look whether
 //! a phase is complete costs the warps of the cluster.
 
+use crate::cta::Cta;
 use crate::engine::Step;
 use crate::error::Fault;
-use crate::grid::Cta;
 use crate::warp::{Flow, Wait};
 
 /// Lets lanes arrive.

@@ -4,11 +4,11 @@
 //! part, and everything that an instruction may see or change besides registers. The engine changes registers
 //! and memory and says where the lanes go.
 
-use crate::access::{AccessKind, AccessLog};
+use crate::access::AccessLog;
 use crate::barrier::{Arrival, Barrier, Reduction};
 use crate::error::{Fault, SimError};
 use crate::launch::Shape;
-use crate::memory::{GridMemory, Memory, Space};
+use crate::memory::{AccessKind, GridMemory, Memory, Space};
 use crate::random::Random;
 use crate::warp::{Control, Flow, Joining, LANES};
 

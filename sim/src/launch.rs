@@ -7,6 +7,12 @@ use crate::error::SimError;
 /// CTAs in a cluster at most, of any GPU.
 const MOST_CTAS: u32 = 16;
 
+/// Warps that a multiprocessor has room for.
+pub(crate) const WARP_SLOTS: u32 = 64;
+
+/// Bytes of local memory a thread beyond what the program says, where functions call themselves.
+pub(crate) const STACK: u32 = 1 << 13;
+
 /// How a run chooses and when it gives up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {

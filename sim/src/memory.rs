@@ -15,12 +15,23 @@
 
 use std::collections::BTreeMap;
 
-use crate::access::AccessKind;
-use crate::asynchronous::Copies;
+use crate::copies::Copies;
 use crate::error::Fault;
 use crate::mbarrier::Layout;
-use crate::printf::Printed;
+use crate::printed::Printed;
+pub(crate) use crate::space::Space;
 use crate::warp::{LANES, lanes_of};
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AccessKind {
+    /// It reads.
+    Read,
+    /// It writes.
+    Write,
+    /// It reads and writes at once.
+    Atomic,
+}
 
 /// Generic address of the first byte of the shared window.
 pub const SHARED_WINDOW: u64 = 0x7f00_0000_0000;
@@ -110,25 +121,6 @@ impl Global {
             }),
         }
     }
-}
-
-/// Where an access goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Space {
-    /// Told apart by the address.
-    Generic,
-    /// Global memory.
-    Global,
-    /// Shared memory of the CTA.
-    Shared,
-    /// Shared memory of any CTA of the cluster.
-    Cluster,
-    /// Memory of the thread.
-    Local,
-    /// The kernel parameters.
-    Param,
-    /// The constant bank of that number.
-    Constant(u8),
 }
 
 /// Number of the constant bank that holds the module's constant variables.

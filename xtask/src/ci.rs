@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use clap::Args;
 
-use crate::root;
+use crate::build::root;
 
 /// The arguments of `ci`.
 #[derive(Debug, Args)]

@@ -8,7 +8,7 @@ use ptxc_ssa::{legalize, simplify};
 
 use crate::halt::incomplete;
 use crate::steps::{code, machine, ssa};
-use crate::{Context, Form, Halt, Stage};
+use crate::{Analysis, Context, Form, Halt, Stage};
 
 /// A pass: a name, a place in the order, and a function.
 #[derive(Clone, Copy)]
@@ -25,17 +25,6 @@ pub struct Pass {
     pub keeps: &'static [Analysis],
     /// What the verifier demands of the SSA form that it leaves.
     pub leaves: Level,
-}
-
-/// An analysis that passes share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Analysis {
-    /// The control-flow graph of SSA, its dominators and loops.
-    Flow,
-    /// Which values are equal in all lanes of a warp, in converged SSA.
-    Uniformity,
-    /// The registers that are live, in machine IR over virtual registers.
-    Liveness,
 }
 
 /// The function of a pass.

@@ -1,6 +1,6 @@
 //! Why a control field is what it is: what `--explain` says, in parts.
 
-use ptxc_codegen::control::Note;
+use ptxc_codegen::explain::Note;
 use ptxc_sass::Control;
 use serde::Serialize;
 

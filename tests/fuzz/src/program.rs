@@ -53,10 +53,6 @@ pub const POOLS: &[(&str, &str, usize)] = &[
 
 /// Number of loops that a kernel may have: each counts with a register of its own.
 pub const LOOPS: usize = 8;
-/// Bytes that each thread has of its own in global, in shared and in local memory.
-pub const OWN_BYTES: u32 = 64;
-/// Bytes of each thread's dump of its registers.
-pub const DUMP_BYTES: u32 = 256;
 
 /// A part of a statement's text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,9 +19,9 @@ use ptxc_sass::{
 };
 
 use crate::abi;
-use crate::control::Explain;
+use crate::explain::Explain;
 use crate::func_code::{Callees, Summaries, Summary};
-use crate::mir::{Mir, RegSet, VReg};
+use crate::mir::{Mir, RegSet, VReg, is_call};
 
 /// What a function destroys and needs: itself, and what it calls. Of those that are not known, because they call it in
 /// turn or are called through an address, it is what any function may do.
@@ -78,11 +78,6 @@ pub fn fill_clobbers(mir: &mut Mir<VReg>, callees: &Summaries, max_regs: u32) {
             beyond.for_each(|reg| site.clobbers.remove(reg));
         }
     }
-}
-
-/// Whether the instruction goes to a function.
-pub(crate) fn is_call(op: Op) -> bool {
-    matches!(op, Op::CALL | Op::CALL_INDIRECT)
 }
 
 /// Puts a kernel and its callees together.

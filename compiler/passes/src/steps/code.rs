@@ -16,9 +16,9 @@ use ptxc_sass::{Coded, PReg};
 use ptxc_syntax::NodeId;
 
 use super::machine::Virtual;
+use crate::existence::exists;
 use crate::halt::{HAZARD, WRONG_ALLOCATION, contradiction, illegal_order, internal, unsupported};
 use crate::register_limit::too_few;
-use crate::run::exists;
 use crate::{Context, Halt};
 
 /// Machine IR over physical registers.

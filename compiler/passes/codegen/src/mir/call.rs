@@ -13,10 +13,15 @@
 //! like those of its operands. The registers of results count as clobbered whether the set has them or not;
 //! those of arguments only if it does.
 
-use ptxc_sass::{PReg, RegFile, Register};
+use ptxc_sass::{Op, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
 use super::Tuple;
+
+/// Whether the instruction goes to a function.
+pub(crate) fn is_call(op: Op) -> bool {
+    matches!(op, Op::CALL | Op::CALL_INDIRECT)
+}
 
 /// A value that must be in a fixed register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use ptxc_compiler::{Interrupted, Session, Update};
 
+use super::{Job, settings, write_out};
 use crate::cli::LowerArgs;
-use crate::lower::{Job, settings, write_out};
 use crate::output::{read_bytes, text_of};
 use crate::passes::Watch;
-use crate::{Outcome, Streams};
+use crate::streams::{Outcome, Streams};
 
 /// Between two looks at the file: short against the time that a person or a compilation takes, long against a look.
 const LOOK: Duration = Duration::from_millis(15);
