@@ -20,8 +20,8 @@ use ptxc_syntax::{Name, Parsed, Span, parse_item};
 use crate::db::Db;
 use crate::input::SourceFile;
 use crate::items::{items, places};
+use crate::locate::{MOST_FINDINGS, locate_in, syntax_error};
 use crate::module::header;
-use crate::output::{MOST_FINDINGS, locate_in, syntax_error};
 use crate::render::Located;
 
 /// The first target with 64-bit addresses only.

@@ -123,3 +123,13 @@ impl Options {
         Settings::default().options(db)
     }
 }
+
+impl Settings {
+    /// The same as an input of the query graph.
+    pub fn options(self, db: &dyn Db) -> Options {
+        let Settings { arch, opt, fmad, heuristic, max_regs, serial, strict, aggregate, line_info, abi } =
+            self;
+        let options = Options::builder(arch, opt, fmad, heuristic, max_regs, serial);
+        options.strict(strict).aggregate(aggregate).line_info(line_info).abi(abi).new(db)
+    }
+}

@@ -129,6 +129,7 @@ mod header;
 pub mod input;
 pub mod items;
 pub mod json;
+mod locate;
 mod meetings;
 pub mod module;
 pub mod output;

@@ -9,7 +9,7 @@ use ptxc_ptx::diagnostic::{Diagnostic, Severity};
 use ptxc_sass::text::{Style, write_program, write_variables};
 use ptxc_sass::variable::union;
 use ptxc_syntax::items::{ItemKind, split};
-use ptxc_syntax::{NodeId, Span, SpanMap, SyntaxError, codes, item_errors};
+use ptxc_syntax::{NodeId, Span, codes, item_errors};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
@@ -17,6 +17,7 @@ use crate::callees::{device_callees, device_code};
 use crate::db::{Database, Db};
 use crate::input::{Options, SourceFile};
 use crate::items::{Func, items, places};
+use crate::locate::{MOST_FINDINGS, locate_in, syntax_error};
 use crate::module::{ast, header, is_damaged, parsed};
 use crate::render::Located;
 use crate::stages::{
@@ -209,9 +210,6 @@ pub fn check(
     sort(found)
 }
 
-/// The most findings of a file that are listed.
-pub(crate) const MOST_FINDINGS: usize = 1000;
-
 /// Sorts findings, and keeps as many as a reader needs.
 pub(crate) fn sort(mut found: Vec<Located>) -> Vec<Located> {
     found.sort_by(|a, b| (a.primary.0, &a.code, &a.message).cmp(&(b.primary.0, &b.code, &b.message)));
@@ -260,37 +258,9 @@ fn findings_between_functions(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     found
 }
 
-/// Gives a syntax error of an item its place in the file.
-pub(crate) fn syntax_error(error: &SyntaxError, offset: u32) -> Located {
-    let related = error.related.iter().map(|(span, text)| (span.shifted(offset), text.to_string()));
-    Located {
-        code: error.code.to_string(),
-        severity: Severity::Error,
-        message: error.message.to_string(),
-        primary: (error.span.shifted(offset), String::new()),
-        secondary: related.collect(),
-        notes: error.note.iter().map(ToString::to_string).collect(),
-        help: error.help.as_ref().map(ToString::to_string),
-    }
-}
-
 /// Gives a diagnostic of a function its place in the file.
 pub fn locate(db: &dyn Db, func: Func, diagnostic: &Diagnostic) -> Located {
     locate_in(&parsed(db, func).spans, func.offset(db), diagnostic)
-}
-
-/// Does the same for an item with these spans that begins at this offset.
-pub(crate) fn locate_in(spans: &SpanMap, offset: u32, diagnostic: &Diagnostic) -> Located {
-    let span = |node: NodeId| -> Span { spans.get(node).shifted(offset) };
-    Located {
-        code: diagnostic.code.to_string(),
-        severity: diagnostic.severity,
-        message: diagnostic.message.clone(),
-        primary: (span(diagnostic.primary.node), diagnostic.primary.message.clone()),
-        secondary: diagnostic.secondary.iter().map(|l| (span(l.node), l.message.clone())).collect(),
-        notes: diagnostic.notes.clone(),
-        help: diagnostic.help.clone(),
-    }
 }
 
 /// The kernels of a file, in order, with their code if they have it. Device functions have no code

@@ -3,9 +3,6 @@
 use ptxc_machine::Arch;
 use ptxc_object::cubin::Abi;
 
-use crate::db::Db;
-use crate::input::Options;
-
 /// The settings of a compilation. The defaults are those of the command line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Settings {
@@ -20,7 +17,7 @@ pub struct Settings {
     pub heuristic: String,
     /// The most general registers of a thread, 16 to 255.
     pub max_regs: u32,
-    /// Whether every instruction waits for everything.
+    /// Whether every instruction waits for all earlier ones.
     pub serial: bool,
     /// Whether PTX that ptxas rejects is an error even if it could be compiled.
     pub strict: bool,
@@ -46,15 +43,5 @@ impl Default for Settings {
             line_info: false,
             abi: Abi::default(),
         }
-    }
-}
-
-impl Settings {
-    /// The same as an input of the query graph.
-    pub fn options(self, db: &dyn Db) -> Options {
-        let Settings { arch, opt, fmad, heuristic, max_regs, serial, strict, aggregate, line_info, abi } =
-            self;
-        let options = Options::builder(arch, opt, fmad, heuristic, max_regs, serial);
-        options.strict(strict).aggregate(aggregate).line_info(line_info).abi(abi).new(db)
     }
 }

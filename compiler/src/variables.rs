@@ -21,8 +21,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::db::Db;
 use crate::input::SourceFile;
 use crate::items::{items, places};
+use crate::locate::{MOST_FINDINGS, locate_in};
 use crate::module::{ModuleName, definition, module_variables, signature};
-use crate::output::{MOST_FINDINGS, locate_in};
 use crate::render::Located;
 
 /// The binding by which other files see each variable of a module.

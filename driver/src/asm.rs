@@ -13,11 +13,12 @@ use ptxc_sass::bits::{self, EncodeError};
 use ptxc_sass::text::{Kernel, ReadOptions};
 use ptxc_sass::{CodeRelocation, Coded, Program};
 
+use crate::batch;
 use crate::cli::AsmArgs;
 use crate::destination::Destination;
 use crate::messages::report;
 use crate::sass_text::{SassFile, arch, load, span};
-use crate::{Outcome, Streams, batch};
+use crate::streams::{Outcome, Streams};
 
 /// The code for an instruction that has no encoding.
 const NO_ENCODING: &str = "E0985";

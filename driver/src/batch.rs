@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use crate::cli::JobArgs;
 use crate::output::read_bytes;
 use crate::progress::Progress;
-use crate::{Outcome, Streams};
+use crate::streams::{Outcome, Streams};
 
 /// The number of files per job whose results are kept at a time.
 const FILES_PER_JOB: usize = 4;

@@ -4,10 +4,11 @@ use ptxc_compiler::{Database, SourceFile, output};
 use ptxc_ptx::check::env::PtxTarget;
 use ptxc_ptx::check::requirements::Strictness;
 
+use crate::batch;
 use crate::cli::CheckArgs;
 use crate::messages::report;
 use crate::output::read;
-use crate::{Outcome, Streams, batch};
+use crate::streams::{Outcome, Streams};
 
 pub(crate) fn run(args: &CheckArgs, streams: &mut Streams<'_>) -> Outcome {
     let target = match args.arch.as_deref().map(|name| (name, PtxTarget::parse(name))) {

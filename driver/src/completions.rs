@@ -3,7 +3,7 @@
 use clap::CommandFactory;
 
 use crate::cli::{Cli, CompletionsArgs};
-use crate::{Outcome, Streams};
+use crate::streams::{Outcome, Streams};
 
 pub(crate) fn run(args: &CompletionsArgs, streams: &mut Streams<'_>) -> Outcome {
     let mut script = Vec::new();

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use ptxc_machine::Arch;
 
+use crate::batch;
 use crate::binary::{disassemble, disassemble_words, is_elf, name_of};
 use crate::cli::DisasmArgs;
 use crate::destination::Destination;
 use crate::lower::style;
 use crate::output::{read_bytes, write};
 use crate::sass_text::arch;
-use crate::{Outcome, Streams, batch};
+use crate::streams::{Outcome, Streams};
 
 pub(crate) fn run(args: &DisasmArgs, streams: &mut Streams<'_>) -> Outcome {
     let arch = match arch(args.arch.as_deref()) {

@@ -20,63 +20,15 @@ mod passes;
 mod progress;
 mod run;
 mod sass_text;
+mod streams;
 pub mod surroundings;
 mod verify;
-mod watch;
 
 use std::io::{Read, Write};
 
-use cli::{Cli, Color, Command, WhenProgress};
+use cli::{Cli, Command, WhenProgress};
+use streams::{Outcome, Streams};
 use surroundings::Surroundings;
-
-/// The outcome of a command; its number is the exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Outcome {
-    /// Done.
-    Done = 0,
-    /// Errors in the input, or expectations that did not hold.
-    Failed = 1,
-    /// Wrong usage.
-    Usage = 2,
-}
-
-/// The streams of a command.
-struct Streams<'a> {
-    stdin: &'a mut dyn Read,
-    out: &'a mut dyn Write,
-    err: &'a mut dyn Write,
-    /// The properties of the streams.
-    surroundings: Surroundings,
-    /// When output has colours.
-    color: Color,
-    /// Whether the user sees the progress of long work on `err`.
-    shows_progress: bool,
-}
-
-impl Streams<'_> {
-    /// Whether `out` has colours.
-    fn out_has_colors(&self) -> bool {
-        self.surroundings.has_colors(self.color, self.surroundings.out_is_terminal)
-    }
-
-    /// Whether `err` has colours.
-    fn err_has_colors(&self) -> bool {
-        self.surroundings.has_colors(self.color, self.surroundings.err_is_terminal)
-    }
-
-    /// Reports that the command was used wrongly.
-    fn usage(&mut self, message: impl std::fmt::Display) -> Outcome {
-        // A failure to write messages cannot be reported anywhere.
-        let _ = writeln!(self.err, "error: {message}");
-        Outcome::Usage
-    }
-
-    /// Reports a failure outside the program.
-    fn failed(&mut self, message: impl std::fmt::Display) -> Outcome {
-        let _ = writeln!(self.err, "error: {message}");
-        Outcome::Failed
-    }
-}
 
 /// Runs a command line, of which the first word is the name of the program. The exit code is 0 for
 /// success, 1 for errors in the input and 2 for wrong usage.

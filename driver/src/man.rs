@@ -5,7 +5,7 @@ use clap_mangen::Man;
 
 use crate::cli::{Cli, ManArgs};
 use crate::output::write;
-use crate::{Outcome, Streams};
+use crate::streams::{Outcome, Streams};
 
 pub(crate) fn run(args: &ManArgs, streams: &mut Streams<'_>) -> Outcome {
     // Names such as `ptxc-lower` exist once the command is built. `help` has no page.

@@ -7,7 +7,7 @@ use ptxc_syntax::Span;
 use serde_json::{Map, Value, json};
 
 use crate::cli::MessageFormat;
-use crate::{Outcome, Streams};
+use crate::streams::{Outcome, Streams};
 
 /// Prints the findings in a file and a summary line. Returns [`Outcome::Failed`] if one of them is
 /// an error.

@@ -12,11 +12,11 @@ use ptxc_codegen::mir::text::AnyMir;
 use ptxc_codegen::schedule::{HEURISTICS, heuristic_by_name};
 use ptxc_codegen::{layout, mir};
 use ptxc_compiler::Located;
-use ptxc_ir::text::ParseError;
+use ptxc_ir::text::{ParseError, quoted_name};
 use ptxc_ir::verify::{Level, verify};
 use ptxc_ir::{Function, Op};
 use ptxc_machine::Arch;
-use ptxc_passes::{CodeSettings, Form, Halt, Module, PASSES, Pass, Span, Stage};
+use ptxc_passes::{CodeSettings, Form, Halt, Missing, Module, PASSES, Pass, Span, Stage, missing};
 use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::text::{ReadOptions, parse_programs};
 
@@ -24,7 +24,7 @@ use crate::cli::{MessageFormat, OptArgs, Sync};
 use crate::messages::report;
 use crate::output::{check_overwrites, read, write};
 use crate::sass_text::{arch, located, span};
-use crate::{Outcome, Streams};
+use crate::streams::{Outcome, Streams};
 
 /// The code for a line that the reader of a form rejects.
 const UNREADABLE: &str = "E0950";
@@ -79,6 +79,12 @@ pub(crate) fn run(args: &OptArgs, streams: &mut Streams<'_>) -> Outcome {
         max_regs: args.max_regs,
         serial: args.sync == Sync::Serial,
     };
+    let links = requests.iter().any(|request| is_linking(request, &forms, &settings));
+    let missing = if links { missing(&forms) } else { Vec::new() };
+    if !missing.is_empty() {
+        let found: Vec<Located> = missing.iter().map(|call| undefined(&text, call)).collect();
+        return report(&args.file, &text, &found, MessageFormat::Human, streams);
+    }
     match through(forms, &requests, &settings) {
         Ok(parts) => match write(&args.output, parts.join("\n"), streams.out) {
             Ok(()) => Outcome::Done,
@@ -159,6 +165,59 @@ fn unreadable(error: ParseError) -> Located {
         notes: Vec::new(),
         help: None,
     }
+}
+
+/// Whether a request includes the pass that needs the code of all callees.
+fn is_linking(request: &Request, forms: &[Form], settings: &CodeSettings) -> bool {
+    let stage = forms.first().map_or(Stage::Ssa, Form::stage);
+    listed(request, stage, settings).iter().any(|pass| pass.name == "link")
+}
+
+/// A call of a function that the text lacks.
+fn undefined(text: &str, call: &Missing) -> Located {
+    let (caller, callee) = (quoted_name(&call.caller), quoted_name(&call.callee));
+    let message = format!("`{caller}` calls `{callee}`, and the text has no device function of this name");
+    let error = unreadable(ParseError { span: call_site(text, call), message });
+    let help = format!("add the text of `{callee}`, or end the passes before `link`");
+    Located { help: Some(help), ..error }
+}
+
+/// Where a function names its callee: the first line after its header that does, else the line that declares the callee.
+fn call_site(text: &str, call: &Missing) -> Range<usize> {
+    let (caller, callee) = (quoted_name(&call.caller), quoted_name(&call.callee));
+    let names = [Some(callee), call.number.map(|number| format!("`(${number})"))];
+    let mut site = None;
+    let (mut is_inside, mut is_body, mut start) = (false, false, 0);
+    for line in text.split_inclusive('\n') {
+        let code = line.split("//").next().unwrap_or_default();
+        let mut words = code.split_whitespace();
+        let first = words.next().unwrap_or_default();
+        let begins = ["func", "mir", "code"].contains(&first);
+        if begins {
+            is_inside = words.next() == Some(caller.as_str());
+            is_body = false;
+        }
+        // The head of a block: `block1(v2: b32):`, `mb1(%r3): freq=512`, `.L_x_1: freq=512`.
+        is_body |= code.trim_end().ends_with(':') || first.starts_with("mb") || first.starts_with(".L_x_");
+        let place = names.iter().flatten().find_map(|name| Some((name_in(code, name)?, name.len())));
+        if let Some((at, length)) = place.filter(|_| is_inside && !begins) {
+            site = Some(start + at..start + at + length);
+            if is_body {
+                break;
+            }
+        }
+        start += line.len();
+    }
+    site.unwrap_or(0..0)
+}
+
+/// Where a line has a name that is not the beginning of a longer one.
+fn name_in(line: &str, name: &str) -> Option<usize> {
+    let ends = |at: usize| {
+        let next = line[at + name.len()..].chars().next();
+        !next.is_some_and(|next| next.is_alphanumeric() || ['_', '$', '.'].contains(&next))
+    };
+    line.match_indices(name).map(|(at, _)| at).find(|&at| ends(at))
 }
 
 /// The text of each function after its passes.

@@ -12,7 +12,7 @@ use crate::binary::{disassemble, is_elf};
 use crate::cli::MessageFormat;
 use crate::messages::{print, sum};
 use crate::output::{read_bytes, text_of};
-use crate::{Outcome, Streams};
+use crate::streams::{Outcome, Streams};
 
 /// A file and its kernels.
 pub(crate) struct SassFile {

@@ -4,11 +4,12 @@ use ptxc_compiler::Located;
 use ptxc_sass::text::ReadOptions;
 use ptxc_sass::verify::{Order, check_with, parted_lanes};
 
+use crate::batch;
 use crate::cli::VerifyArgs;
 use crate::hazard::{group, located};
 use crate::messages::{print, sum};
 use crate::sass_text::{arch, count, load};
-use crate::{Outcome, Streams, batch};
+use crate::streams::{Outcome, Streams};
 
 pub(crate) fn run(args: &VerifyArgs, streams: &mut Streams<'_>) -> Outcome {
     let arch = match arch(args.arch.as_deref()) {

@@ -4,7 +4,6 @@ use ptxc_machine::Arch;
 
 use crate::control::Control;
 use crate::inst::Inst;
-use crate::issue;
 use crate::operand::Label;
 use crate::register::PReg;
 use crate::symbol::{Addend, CodeRelocation};
@@ -231,18 +230,6 @@ pub struct Program {
 }
 
 impl Program {
-    /// Cycles that a warp takes alone if it waits for no scoreboard and no data. Each instruction
-    /// counts the cycles until the next one issues, by stall counts, pipes and register ports as in
-    /// [`issue`], weighted by how often it runs; the sum is rounded down. Instructions without a
-    /// frequency count once. The code is taken in its layout order: pipes that are still busy when
-    /// a branch arrives are ignored.
-    pub fn static_cycles(&self) -> u64 {
-        let frequencies = self.frequency.iter().copied().chain(std::iter::repeat(Self::ONCE));
-        let weighted = issue::distances(self.arch, &self.insts).into_iter().zip(frequencies);
-        let total: u128 = weighted.map(|(cycles, times)| u128::from(cycles) * u128::from(times)).sum();
-        u64::try_from(total / u128::from(Self::ONCE)).unwrap_or(u64::MAX)
-    }
-
     /// The frequency of code that runs once for each entry of the kernel.
     pub const ONCE: u64 = 1024;
 

@@ -5,19 +5,8 @@
 //! Accesses are recorded, and take time, only if a scheduler passes a log to
 //! [`Grid::execute`](crate::grid::Grid::execute).
 
-use crate::memory::{Space, resolve};
+use crate::memory::{AccessKind, Space, resolve};
 use crate::warp::{LANES, lanes_of};
-
-/// The kind of an access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AccessKind {
-    /// A read.
-    Read,
-    /// A write.
-    Write,
-    /// A read and a write in one.
-    Atomic,
-}
 
 /// The bytes that the lanes of one instruction touch in one space.
 #[derive(Clone, Debug, PartialEq, Eq)]

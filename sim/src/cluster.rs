@@ -11,9 +11,9 @@
 //! The state of a thread is a bit in its warp ([`ClusterArrivals`](crate::warp::ClusterArrivals)).
 //! To check whether a phase is complete takes time linear in the warps of the cluster.
 
+use crate::cta::Cta;
 use crate::engine::Step;
 use crate::error::Fault;
-use crate::grid::Cta;
 use crate::warp::{Flow, Wait};
 
 /// Records the arrival of lanes.

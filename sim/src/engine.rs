@@ -4,11 +4,11 @@
 //! the participating lanes, and everything except registers that an instruction may read or change.
 //! The engine changes registers and memory, and returns where the lanes go.
 
-use crate::access::{AccessKind, AccessLog};
+use crate::access::AccessLog;
 use crate::barrier::{Arrival, Barrier, Reduction};
 use crate::error::{Fault, SimError};
 use crate::launch::Shape;
-use crate::memory::{GridMemory, Memory, Space};
+use crate::memory::{AccessKind, GridMemory, Memory, Space};
 use crate::random::Random;
 use crate::warp::{Control, Flow, Joining, LANES};
 

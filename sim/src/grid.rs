@@ -17,33 +17,15 @@
 use std::ops::Range;
 
 use crate::access::AccessLog;
-use crate::asynchronous::Copies;
-use crate::barrier::Barrier;
 use crate::cluster;
-use crate::engine::{CTA_BARRIERS, Engine, Step};
+use crate::copies::Copies;
+use crate::cta::{Cta, Warp};
+use crate::engine::{Engine, Step};
 use crate::error::{SimError, Thread, Waiting};
 use crate::launch::Shape;
 use crate::memory::{CtaMemory, GridMemory, Memory, RANK_SHIFT, WINDOW_BYTES, Written};
 use crate::random::Random;
 use crate::warp::{Control, Flow, Group, Joining, LANES, Wait};
-
-/// A CTA that has started.
-pub(crate) struct Cta<R> {
-    /// `%ctaid`.
-    pub id: [u32; 3],
-    /// Its rank in its cluster.
-    pub rank: u32,
-    /// Its warps.
-    pub warps: Vec<Warp<R>>,
-    barriers: [Barrier; CTA_BARRIERS],
-}
-
-/// A warp.
-pub(crate) struct Warp<R> {
-    /// The positions of its lanes.
-    pub control: Control,
-    registers: R,
-}
 
 /// The outcome for the lanes that executed an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

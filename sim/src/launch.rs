@@ -7,6 +7,12 @@ use crate::error::SimError;
 /// The most CTAs that a cluster may have on any GPU.
 const MOST_CTAS: u32 = 16;
 
+/// The number of warps that a multiprocessor has room for.
+pub(crate) const WARP_SLOTS: u32 = 64;
+
+/// Bytes of local memory per thread beyond the program's own size, if functions are recursive.
+pub(crate) const STACK: u32 = 1 << 13;
+
 /// The choices and limits of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {

@@ -15,12 +15,23 @@
 
 use std::collections::BTreeMap;
 
-use crate::access::AccessKind;
-use crate::asynchronous::Copies;
+use crate::copies::Copies;
 use crate::error::Fault;
 use crate::mbarrier::Layout;
-use crate::printf::Printed;
+use crate::printed::Printed;
+pub(crate) use crate::space::Space;
 use crate::warp::{LANES, lanes_of};
+
+/// The kind of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AccessKind {
+    /// A read.
+    Read,
+    /// A write.
+    Write,
+    /// A read and a write in one.
+    Atomic,
+}
 
 /// Generic address of the first byte of the shared window.
 pub const SHARED_WINDOW: u64 = 0x7f00_0000_0000;
@@ -110,25 +121,6 @@ impl Global {
             }),
         }
     }
-}
-
-/// The memory space of an access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Space {
-    /// Determined by the address.
-    Generic,
-    /// Global memory.
-    Global,
-    /// Shared memory of the CTA.
-    Shared,
-    /// Shared memory of any CTA of the cluster.
-    Cluster,
-    /// Memory of the thread.
-    Local,
-    /// The kernel parameters.
-    Param,
-    /// The constant bank with this number.
-    Constant(u8),
 }
 
 /// Number of the constant bank that holds the module's constant variables.

@@ -9,7 +9,8 @@
 //! mbarrier_parity.try.acquire.cta v1, 0      // true, or false after a while
 //! ```
 
-use crate::asynchronous::{Copies, Kind, change};
+use crate::asynchronous::change;
+use crate::copies::{Copies, Kind};
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::random::Random;

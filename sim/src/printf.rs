@@ -9,29 +9,11 @@
 //! "%d %5.2f %s\n", {07 00 00 00, 4 bytes of padding, 8 bytes of a double, address of "ok"}   =>   "7  1.50 ok\n"
 //! ```
 
-use crate::access::AccessKind;
 use crate::error::Fault;
-use crate::memory::{Memory, Space, read_le};
+use crate::memory::{AccessKind, Memory, Space, read_le};
 
 /// The most bytes that a string may have.
 const MOST_BYTES: u64 = 1 << 16;
-
-/// A text that a thread printed.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Printed {
-    /// The number of the CTA in the grid, x fastest.
-    pub cta: u64,
-    /// The number of the thread in the CTA.
-    pub thread: u32,
-    /// The text.
-    pub text: String,
-}
-
-/// The printed texts, thread by thread: an order that does not depend on timing.
-pub(crate) fn in_order(mut printed: Vec<Printed>) -> String {
-    printed.sort_by_key(|printed| (printed.cta, printed.thread));
-    printed.into_iter().map(|printed| printed.text).collect()
-}
 
 /// Flags, width and precision of a conversion.
 #[derive(Clone, Debug, Default)]

@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use clap::Args;
 use ptxc_words::ptx_files;
 
-use crate::{cargo, program, root, target_folder};
+use crate::build::{cargo, program, root, target_folder};
 
 /// `xtask dist`.
 #[derive(Debug, Default, Args)]

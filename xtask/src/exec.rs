@@ -53,6 +53,7 @@ use salsa::Setter;
 use crate::cases::{self, stem};
 use crate::oracle::Oracle;
 use crate::theirs::beside_ptxas;
+use crate::trouble::{Trouble, passed};
 
 /// Every built-in heuristic, and two of the random ones.
 const HEURISTICS: [&str; 6] =
@@ -268,26 +269,9 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The reason why a run does not give the expected values.
-pub(crate) enum Trouble {
-    Wrong(String),
-    Unsupported(String),
-}
-
 /// The options of the simulator for the compiler's code.
 pub(crate) fn simulator() -> ptxc_sim::Options {
     ptxc_sim::Options { check_uninitialised: true, hazards: true, ..ptxc_sim::Options::default() }
-}
-
-pub(crate) fn passed(engine: &str, result: Result<Report, SimError>) -> Result<(), Trouble> {
-    match result {
-        Ok(report) if report.passed() => Ok(()),
-        Ok(report) => Err(Trouble::Wrong(format!("{engine}: {report}"))),
-        Err(SimError::Unsupported { what, .. }) => {
-            Err(Trouble::Unsupported(format!("the {engine} engine: {what}")))
-        }
-        Err(error) => Err(Trouble::Wrong(format!("{engine}: {error}"))),
-    }
 }
 
 fn check(job: &Job<'_>) -> Verdict {

@@ -3,6 +3,7 @@
 
 mod bench;
 mod beside;
+mod build;
 mod cases;
 mod ci;
 mod compare;
@@ -25,15 +26,17 @@ mod settings;
 mod shapes;
 mod table;
 mod theirs;
+mod trouble;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command as Process, ExitCode};
+use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use ptxc_words::Bits;
 
 use crate::bench::{Bench, Measure};
 use crate::beside::BrokenKernels;
+use crate::build::release_build;
 use crate::ci::{Ci, Nightly};
 use crate::compare::Comparison;
 use crate::cycles::Cycles;
@@ -192,38 +195,6 @@ impl Beside {
         let how = Comparison { oracle: self.oracle.as_deref(), ptxc: &ptxc, runs: self.runs };
         compare::run(path, settings, &how)
     }
-}
-
-/// Builds the compiler's program as `cargo build --release` does; returns its path.
-fn release_build() -> Result<PathBuf, String> {
-    let status = cargo().args(["build", "--quiet", "--release", "--package", "ptxc"]).status();
-    match status {
-        Ok(status) if status.success() => Ok(program(&target_folder().join("release"))),
-        Ok(status) => Err(format!("cargo build --release: {status}")),
-        Err(error) => Err(format!("cargo: {error}")),
-    }
-}
-
-/// Cargo, in the folder of the repository.
-fn cargo() -> Process {
-    let mut cargo = Process::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(root());
-    cargo
-}
-
-/// The compiler's program in a folder.
-fn program(folder: &Path) -> PathBuf {
-    folder.join("ptxc").with_extension(std::env::consts::EXE_EXTENSION)
-}
-
-/// The folder that cargo builds into.
-fn target_folder() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
-}
-
-/// The folder of the repository.
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 fn verify(corpus: &Path, beside: &Beside, limits: bool) -> Result<(), String> {

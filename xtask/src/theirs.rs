@@ -20,8 +20,8 @@ use ptxc_tests::weaken::{Mutant, mutants};
 use rayon::prelude::*;
 
 use crate::cases::stem;
-use crate::exec::{Trouble, passed};
 use crate::oracle::{Oracle, Refusal};
+use crate::trouble::{Trouble, passed};
 
 /// The number of weakened programs per program.
 const SAMPLE: usize = 2;

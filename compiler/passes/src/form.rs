@@ -5,7 +5,7 @@ use std::fmt;
 use ptxc_codegen::func_code::FuncCode;
 use ptxc_codegen::layout::Code;
 use ptxc_codegen::mir::{Mir, VReg};
-use ptxc_ir::Function;
+use ptxc_ir::{Function, FunctionKind};
 use ptxc_sass::PReg;
 use ptxc_sass::text::{Style, write_program};
 
@@ -52,6 +52,17 @@ impl fmt::Display for Stage {
 }
 
 impl Form {
+    /// Whether it is a kernel, which is linked with the functions that it calls.
+    pub(crate) fn is_kernel(&self) -> bool {
+        match self {
+            Form::Ssa(func) => func.kind == FunctionKind::Entry,
+            Form::Machine(mir) => mir.header.kind == FunctionKind::Entry,
+            Form::Allocated(mir) => mir.header.kind == FunctionKind::Entry,
+            Form::LaidOut(code) => code.header.kind == FunctionKind::Entry,
+            Form::Program(code) => code.summary.is_none(),
+        }
+    }
+
     /// The stage of this form.
     pub fn stage(&self) -> Stage {
         match self {

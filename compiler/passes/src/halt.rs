@@ -5,6 +5,7 @@ use std::fmt;
 use ptxc_codegen::schedule::IllegalOrder;
 use ptxc_codegen::select::Unsupported;
 use ptxc_ptx::diagnostic::{Code, Diagnostic, UNSUPPORTED, source_node};
+use ptxc_ssa::legalize::Incomplete;
 use ptxc_syntax::{NodeId, ast};
 
 /// The compiler contradicts itself: a check failed that no input should make fail.
@@ -38,6 +39,11 @@ pub(crate) fn contradiction(
     let diagnostic =
         Diagnostic::error(code, NodeId(0), format!("{pass} produced wrong code: {}", list.join("; ")));
     vec![diagnostic.note("this is a bug in ptxc, not in the kernel; no output was written")]
+}
+
+/// A rule of legalization does not list all kinds that it starts from.
+pub(crate) fn incomplete(rule: Incomplete) -> Halt {
+    vec![Diagnostic::error(INTERNAL, NodeId(0), rule.to_string()).note("this is an error in ptxc")]
 }
 
 /// A heuristic broke a dependence in a scheduling pass.

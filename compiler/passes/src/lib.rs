@@ -18,11 +18,14 @@
 //! assert!(!form.to_string().contains("iadd"), "nothing reads the sum");
 //! ```
 
+mod analysis;
 mod build;
 mod context;
+mod existence;
 mod form;
 mod halt;
 mod limits;
+mod missing;
 mod module;
 mod order;
 mod register_limit;
@@ -31,12 +34,14 @@ mod run;
 mod settings;
 mod steps;
 
+pub use analysis::Analysis;
 pub use build::build;
 pub use context::Context;
 pub use form::{Form, Stage};
 pub use halt::{HAZARD, Halt, ILLEGAL_ORDER, INTERNAL, WRONG_ALLOCATION, name_unsupported};
+pub use missing::{Missing, missing};
 pub use module::{Failure, Module};
-pub use order::{Analysis, PASSES, Pass, Span, Step, UnknownPass};
+pub use order::{PASSES, Pass, Span, Step, UnknownPass};
 pub use register_limit::{TOO_FEW_REGISTERS, register_limit};
 pub use routines::routine_machine;
 pub use run::{Observer, Silent, run, run_pass};

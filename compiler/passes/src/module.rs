@@ -12,7 +12,7 @@ use std::sync::Arc;
 use petgraph::algo::kosaraju_scc;
 use petgraph::graphmap::DiGraphMap;
 use ptxc_codegen::func_code::{Callees, FuncCode};
-use ptxc_ir::{CalleeKind, FunctionKind};
+use ptxc_ir::CalleeKind;
 use ptxc_sass::variable::Variable;
 use ptxc_ssa::runtime;
 
@@ -146,7 +146,7 @@ impl<'a> Module<'a> {
         while let Some(name) = wanted.pop() {
             // The callees of a finished function are finished, too.
             let Some((&name, &callee)) = self.forms.get_key_value(&*name) else { continue };
-            if !is_kernel(callee) && !is_finished(name) && found.insert(name, callee).is_none() {
+            if !callee.is_kernel() && !is_finished(name) && found.insert(name, callee).is_none() {
                 wanted.extend(named(callee));
             }
         }
@@ -164,7 +164,7 @@ impl<'a> Module<'a> {
     /// own.
     fn callees(&mut self, form: &Form, settings: &CodeSettings) -> Result<Callees, Failure> {
         let group = self.groups.get(form.name()).copied();
-        let is_linked = is_kernel(form);
+        let is_linked = form.is_kernel();
         let mut found = Callees::new();
         let mut wanted: Vec<String> = named(form);
         while let Some(symbol) = wanted.pop() {
@@ -172,7 +172,7 @@ impl<'a> Module<'a> {
                 continue;
             }
             let is_routine = runtime::name_of_symbol(&symbol).is_some();
-            let code = match self.forms.get(&*symbol).filter(|form| !is_kernel(form)) {
+            let code = match self.forms.get(&*symbol).filter(|form| !form.is_kernel()) {
                 _ if is_routine => self.routine(&symbol, settings)?,
                 Some(&callee) if self.groups.get(&*symbol).copied() != group => {
                     self.device(callee, settings)?
@@ -237,16 +237,6 @@ fn groups(forms: &[Form]) -> BTreeMap<&str, usize> {
         .flat_map(|(group, members)| members.into_iter().map(move |name| (name.to_string(), group)))
         .collect();
     forms.iter().filter_map(|form| Some((form.name(), *number.get(form.name())?))).collect()
-}
-
-fn is_kernel(form: &Form) -> bool {
-    match form {
-        Form::Ssa(func) => func.kind == FunctionKind::Entry,
-        Form::Machine(mir) => mir.header.kind == FunctionKind::Entry,
-        Form::Allocated(mir) => mir.header.kind == FunctionKind::Entry,
-        Form::LaidOut(code) => code.header.kind == FunctionKind::Entry,
-        Form::Program(code) => code.summary.is_none(),
-    }
 }
 
 /// The symbols of the functions that a form names, except for its own.

@@ -6,8 +6,9 @@ use ptxc_codegen::combine;
 use ptxc_ir::verify::Level;
 use ptxc_ssa::{legalize, simplify};
 
+use crate::halt::incomplete;
 use crate::steps::{code, machine, ssa};
-use crate::{Context, Form, Halt, Stage};
+use crate::{Analysis, Context, Form, Halt, Stage};
 
 /// A pass: a name, a place in the order, and a function.
 #[derive(Clone, Copy)]
@@ -26,17 +27,6 @@ pub struct Pass {
     pub leaves: Level,
 }
 
-/// An analysis that passes share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Analysis {
-    /// The control-flow graph of SSA, its dominators and loops.
-    Flow,
-    /// Which values are equal in all lanes of a warp, in converged SSA.
-    Uniformity,
-    /// The registers that are live, in machine IR over virtual registers.
-    Liveness,
-}
-
 /// The function of a pass.
 #[derive(Clone, Copy)]
 pub enum Step {
@@ -45,7 +35,7 @@ pub enum Step {
     /// One rule of `simplify`.
     SimplifyRule(simplify::Pass),
     /// One rule of `legalize`.
-    LegalizeRule(legalize::Rule),
+    LegalizeRule(&'static legalize::Rule),
     /// SSA to machine IR.
     Select(fn(ptxc_ir::Function, &mut Context<'_>) -> Result<machine::Virtual, Halt>),
     /// Machine IR to machine IR, over virtual registers.
@@ -96,8 +86,8 @@ impl Step {
                 Ok(Form::Ssa(func))
             }
             (Step::LegalizeRule(rule), Form::Ssa(mut func)) => {
-                rule(&mut func, context.settings.arch);
-                Ok(Form::Ssa(func))
+                let applied = rule.apply_alone(&mut func, context.settings.arch);
+                applied.map(|()| Form::Ssa(func)).map_err(incomplete)
             }
             (Step::CombineRule(rule), Form::Machine(mut mir)) => {
                 rule(&mut mir, context.settings.arch);
@@ -141,7 +131,7 @@ const BASE: Pass = Pass {
 /// | SSA | fuse-multiply-add to gather | SSA as built → SSA that the architecture has, with its lanes together |
 /// | machine | select to schedule-pre-ra | SSA → machine IR |
 /// | code | allocate to hazard-check | machine IR → program |
-pub static PASSES: [Pass; 20] = [
+pub static PASSES: &[Pass] = &[
     Pass { name: "fuse-multiply-add", step: Step::Ssa(ssa::fuse_multiply_add), ..BASE },
     Pass { name: "simplify", step: Step::Ssa(ssa::simplify), keeps: FLOW, ..BASE },
     Pass { name: "rematerialize", level: 1, step: Step::Ssa(ssa::rematerialize), keeps: FLOW, ..BASE },
@@ -225,7 +215,7 @@ impl Pass {
     /// name once.
     pub fn rules() -> Vec<Pass> {
         let simplify = simplify::PASSES.iter().map(|&(name, rule)| (name, Step::SimplifyRule(rule)));
-        let legalize = legalize::RULES.iter().map(|&(name, rule, _)| (name, Step::LegalizeRule(rule)));
+        let legalize = legalize::RULES.iter().map(|rule| (rule.name, Step::LegalizeRule(rule)));
         let combine = combine::RULES.iter().map(|&(name, rule)| (name, Step::CombineRule(rule)));
         let mut rules: Vec<Pass> = Vec::new();
         for (name, step) in simplify.chain(legalize).chain(combine) {

@@ -7,8 +7,8 @@ use ptxc_codegen::{encodable, mir};
 use ptxc_ir::Function;
 use ptxc_ir::verify::{Level, verify};
 use ptxc_machine::Arch;
-use ptxc_sass::{Inst, Register};
 
+use crate::existence::exists;
 use crate::halt::internal;
 use crate::{Context, Form, Halt, Pass, Span};
 
@@ -91,14 +91,4 @@ fn verified_mir(pass: &str, mir: &Mir<VReg>, arch: Arch) -> Result<(), Halt> {
     exists(pass, mir.insts().map(|inst| &inst.inst), arch)?;
     let refused = mir.insts().find_map(|inst| encodable::check(&inst.inst, arch).err());
     refused.map_or(Ok(()), |why| Err(internal(pass, [why])))
-}
-
-/// Checks that the architecture has all instructions, with their modifiers and kinds of operands.
-pub(crate) fn exists<'a, R: Register + 'a>(
-    pass: &str,
-    insts: impl Iterator<Item = &'a Inst<R>>,
-    arch: Arch,
-) -> Result<(), Halt> {
-    let lacking: Vec<String> = insts.filter_map(|inst| inst.check_arch(arch).err()).take(1).collect();
-    if lacking.is_empty() { Ok(()) } else { Err(internal(pass, lacking)) }
 }

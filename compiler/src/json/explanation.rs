@@ -1,6 +1,6 @@
 //! The reason for each control field: the text of `--explain`, in parts.
 
-use ptxc_codegen::control::Note;
+use ptxc_codegen::explain::Note;
 use ptxc_sass::Control;
 use serde::Serialize;
 

@@ -26,7 +26,7 @@ use crate::cli::{Color, DecodeArgs, DecodeFormat};
 use crate::output::{check_overwrites, read_bytes, write_with};
 use crate::progress::{Above, Progress};
 use crate::sass_text::{arch, count};
-use crate::{Outcome, Streams};
+use crate::streams::{Outcome, Streams};
 use gather::{Gathered, Gathering};
 use row::{Source, Undecoded};
 

@@ -6,7 +6,7 @@
 mod plain;
 
 use crate::cli::ExplainArgs;
-use crate::{Outcome, Streams};
+use crate::streams::{Outcome, Streams};
 
 /// The explanation of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

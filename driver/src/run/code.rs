@@ -24,7 +24,8 @@ use crate::hazard::{group, located};
 use crate::messages::{print, report};
 use crate::output::{read, write};
 use crate::sass_text::count;
-use crate::{Outcome, Streams, lower, sass_text};
+use crate::streams::{Outcome, Streams};
+use crate::{lower, sass_text};
 
 /// A kernel that can be run.
 pub(crate) struct Code {

@@ -23,7 +23,7 @@ use ptxc_sim::Case;
 use crate::cli::{Engine, RunArgs, StatsFormat};
 use crate::output::check_overwrites;
 use crate::sass_text::count;
-use crate::{Outcome, Streams};
+use crate::streams::{Outcome, Streams};
 use code::Code;
 use show::Run;
 

@@ -9,9 +9,9 @@ use ptxc_sim::{Case, Hazard, Report, SimError};
 use serde_json::{Value, json};
 
 use super::code::Code;
-use crate::Streams;
 use crate::cli::Engine;
 use crate::sass_text::count;
+use crate::streams::Streams;
 
 /// A run on one engine.
 pub(crate) struct Run {

@@ -43,7 +43,7 @@ use smallvec::SmallVec;
 
 use crate::control::Control;
 use crate::inst::AccessRole;
-use crate::program::Coded;
+use crate::program::{Coded, Program};
 use crate::register::{RegFile, Register};
 use crate::table::{Completion, Pipe};
 use ports::Ports;
@@ -231,3 +231,16 @@ pub fn distances(arch: Arch, insts: &[Coded]) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests;
+
+impl Program {
+    /// Cycles that a warp takes alone if it waits for no scoreboard and no data: for each instruction the cycles
+    /// until the next one issues, by stall counts, pipes and register ports as in this module, weighted with how often
+    /// it runs; rounded down. Instructions without a frequency count once. Code is taken in the order in which it
+    /// lies: what a pipe is busy with where a branch arrives is not looked at.
+    pub fn static_cycles(&self) -> u64 {
+        let frequencies = self.frequency.iter().copied().chain(std::iter::repeat(Self::ONCE));
+        let weighted = distances(self.arch, &self.insts).into_iter().zip(frequencies);
+        let total: u128 = weighted.map(|(cycles, times)| u128::from(cycles) * u128::from(times)).sum();
+        u64::try_from(total / u128::from(Self::ONCE)).unwrap_or(u64::MAX)
+    }
+}

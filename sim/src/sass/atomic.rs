@@ -8,11 +8,10 @@ use super::alu::set_where;
 use super::fields::{Action, Decoded, Fields};
 use super::memory::Place;
 use super::registers::{Dest, PredDest, Registers, Source};
-use crate::access::AccessKind;
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::generic_atomic::{self, NOT_DONE, Update as UpdateKind};
-use crate::memory::{self, Space, read_le, write_le};
+use crate::memory::{self, AccessKind, Space, read_le, write_le};
 use crate::warp::{Flow, LANES, lanes_of};
 
 /// The new content of a location, from the old one and the data.

@@ -10,11 +10,11 @@ use ptxc_sass::ModKind;
 
 use super::fields::{Decoded, Fields};
 use super::memory::Place;
-use crate::access::AccessKind;
-use crate::asynchronous::{Bulk, Kind, copy_element, copy_in_bulk, filled};
+use crate::asynchronous::{Bulk, copy_element, copy_in_bulk, filled};
+use crate::copies::Kind;
 use crate::engine::Step;
 use crate::error::Fault;
-use crate::memory::Space;
+use crate::memory::{AccessKind, Space};
 use crate::phase::wait_for_groups;
 use crate::warp::{Flow, lanes_of};
 

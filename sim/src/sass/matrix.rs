@@ -6,10 +6,9 @@ use ptxc_sass::ModKind;
 use super::fields::{Decoded, Fields};
 use super::memory::Place;
 use super::registers::Registers;
-use crate::access::AccessKind;
 use crate::engine::Step;
 use crate::error::Fault;
-use crate::memory::Space;
+use crate::memory::{AccessKind, Space};
 use crate::warp::{Flow, LANES};
 
 /// Bytes of a row.

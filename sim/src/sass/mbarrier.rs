@@ -8,13 +8,13 @@ use ptxc_sass::ModKind;
 use super::fields::{Decoded, Fields};
 use super::memory::Place;
 use super::registers::{Dest, Registers};
-use crate::access::AccessKind;
-use crate::asynchronous::{Effect, Kind, change};
+use crate::asynchronous::change;
 use crate::cluster;
+use crate::copies::{Effect, Kind};
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::mbarrier::Mbarrier;
-use crate::memory::{Space, write_le};
+use crate::memory::{AccessKind, Space, write_le};
 use crate::phase::{self, Answer};
 use crate::warp::{Flow, LANES, lanes_of};
 

@@ -12,10 +12,11 @@ use ptxc_semantics::IntType;
 use super::alu::set_where;
 use super::fields::{Address, Decoded, Fields};
 use super::registers::{Dest, Registers, Source};
-use crate::access::AccessKind;
 use crate::engine::Step;
 use crate::error::Fault;
-use crate::memory::{RANK_SHIFT, SHARED_WINDOW, SHARED_WINDOW_BYTES, Space, WINDOW_BYTES, read_le};
+use crate::memory::{
+    AccessKind, RANK_SHIFT, SHARED_WINDOW, SHARED_WINDOW_BYTES, Space, WINDOW_BYTES, read_le,
+};
 use crate::warp::{Flow, LANES, lanes_of};
 
 /// The descriptor of global accesses in constant bank 0.

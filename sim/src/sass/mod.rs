@@ -61,7 +61,7 @@ use crate::engine::{Engine, Scheduler, Step};
 use crate::error::{Fault, SimError};
 use crate::hazard::Hazards;
 use crate::interleave;
-use crate::launch::{Options, Shape};
+use crate::launch::{Options, STACK, Shape};
 use crate::mbarrier::Layout;
 use crate::memory::{CONSTANT_WINDOW, GridMemory, LOCAL_WINDOW, write_le};
 use crate::module;
@@ -365,9 +365,6 @@ fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         _ => return None,
     })
 }
-
-/// Bytes of local memory per thread beyond the program's own size, if functions are recursive.
-pub(crate) const STACK: u32 = 1 << 13;
 
 /// Runs a program on a case.
 pub fn run_sass(case: &Case, program: &Program, options: &Options) -> Result<Report, SimError> {

@@ -7,8 +7,8 @@ use ptxc_sass::SpecialReg;
 
 use super::fields::{Decoded, Fields};
 use crate::engine::Step;
+use crate::launch::WARP_SLOTS;
 use crate::memory::SHARED_WINDOW;
-use crate::ssa::WARP_SLOTS;
 use crate::warp::{Flow, LANES, lanes_of};
 
 /// The value of a special register in a lane.

@@ -6,12 +6,12 @@ use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate};
 
 use super::Values;
 use super::decode::SlotIndex;
-use crate::access::AccessKind;
-use crate::asynchronous::{Bulk, Effect, Kind, change, copy_element, copy_in_bulk, filled};
+use crate::asynchronous::{Bulk, change, copy_element, copy_in_bulk, filled};
+use crate::copies::{Effect, Kind};
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::mbarrier::Mbarrier;
-use crate::memory::{Space, write_le};
+use crate::memory::{AccessKind, Space, write_le};
 use crate::phase::wait_for_copies;
 
 /// Executes an operation for a lane.

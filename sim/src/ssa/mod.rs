@@ -22,7 +22,6 @@ mod meeting;
 use ptxc_ir::op::{BarrierKind, MbarrierWait, SpecialReg, VoteMode};
 use ptxc_ir::{Function, MemType};
 
-use crate::access::AccessKind;
 use crate::barrier::{ARRIVES_WITHOUT_COUNT, Reduction};
 use crate::case::Case;
 use crate::cluster;
@@ -31,14 +30,14 @@ use crate::engine::{Engine, Scheduler, Step};
 use crate::error::{Fault, SimError};
 use crate::generic_atomic;
 use crate::interleave;
-use crate::launch::{Options, Shape};
-use crate::memory;
+use crate::launch::{Options, STACK, Shape, WARP_SLOTS};
+use crate::memory::{self, AccessKind};
 use crate::module;
 use crate::phase::{self, Answer};
-use crate::printf::{self, Printed};
+use crate::printed::{self, Printed};
+use crate::printf;
 use crate::random::Random;
 use crate::report::Report;
-use crate::sass::STACK;
 use crate::shuffle::source_lane;
 use crate::warp::{BIT, Flow, Joining, LANES, Wait, lanes_of};
 use arith::Words;
@@ -79,7 +78,7 @@ pub fn run_ssa(
     let engine = Ssa { functions, code };
     let steps = interleave::Interleaved { options }.run(&engine, &shape, &mut memory)?;
     let mut report = Report::new(case, &memory.global, steps);
-    report.printed = printf::in_order(memory.printed);
+    report.printed = printed::in_order(memory.printed);
     Ok(report)
 }
 
@@ -669,9 +668,6 @@ fn store(values: &Values, step: &mut Step<'_>, place: &Place, sources: &[SlotInd
         }
     })
 }
-
-/// The number of warps that a multiprocessor has room for.
-pub(crate) const WARP_SLOTS: u32 = 64;
 
 fn special(register: SpecialReg, step: &Step<'_>, lane: u32) -> Result<u32, Fault> {
     let below = (1u32 << lane) - 1;

@@ -22,8 +22,8 @@ use serde::Serialize;
 use super::cache::{Cache, Found};
 use super::coalesce::{self, Sectors};
 use super::params::{Draw, Params};
-use crate::access::{Access, AccessKind};
-use crate::memory::Space;
+use crate::access::Access;
+use crate::memory::{AccessKind, Space};
 
 /// Statistics of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

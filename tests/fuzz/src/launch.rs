@@ -5,13 +5,16 @@ use std::path::PathBuf;
 use ptxc_sim::Case;
 use ptxc_sim::case::{Argument, Buffer, Elem, Tolerance};
 
-use crate::program::{DUMP_BYTES, OWN_BYTES};
 use crate::random::Random;
 
 /// Words of the buffer that all threads read; a power of two.
 pub const INPUT_WORDS: u32 = 64;
 /// Bytes of the buffer that all threads update.
 pub const SHARED_BY_ALL_BYTES: u32 = 64;
+/// The bytes that each thread owns in each of global, shared and local memory.
+pub const OWN_BYTES: u32 = 64;
+/// Bytes of each thread's dump of its registers.
+pub const DUMP_BYTES: u32 = 256;
 
 /// Threads of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

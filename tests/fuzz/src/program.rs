@@ -54,10 +54,6 @@ pub const POOLS: &[(&str, &str, usize)] = &[
 
 /// The number of loops that a kernel may have: each has a counter register of its own.
 pub const LOOPS: usize = 8;
-/// The bytes that each thread owns in each of global, shared and local memory.
-pub const OWN_BYTES: u32 = 64;
-/// Bytes of each thread's dump of its registers.
-pub const DUMP_BYTES: u32 = 256;
 
 /// A part of a statement's text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,8 +9,9 @@
 //! ```
 //!
 //! Programs run in this process: `ptxc` is the driver as a library, `FileCheck` is [`filecheck`],
-//! and `cat` prints files. A command after `not` must fail, and a command after `exits 2` must end with exactly that code. `2>&1` at the end of a command appends its
-//! errors to its output; `%s` is the test file, `%S` its folder and `%t` a scratch file.
+//! and `cat` prints files. A command after `not` must fail, and a command after `exits 2` must end
+//! with exactly that code. `2>&1` at the end of a command appends its errors to its output; `%s` is
+//! the test file, `%S` its folder and `%t` a scratch file.
 //!
 //! A test that should fail to compile marks the line of each diagnostic with `// error: E0107` (or
 //! `warning:`, `note:`). All reported diagnostics must be marked, and all marked ones must be

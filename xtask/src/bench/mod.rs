@@ -69,7 +69,7 @@ impl Bench {
     pub(crate) fn run(&self) -> Result<(), String> {
         let plain = match &self.plain {
             Some(program) => program.clone(),
-            None => crate::release_build()?,
+            None => crate::build::release_build()?,
         };
         let dist = match &self.dist {
             Some(program) => program.clone(),

@@ -123,7 +123,7 @@ impl Mutate {
         let beside = std::env::current_exe().ok();
         let beside =
             beside.map(|own| own.with_file_name("ptxc").with_extension(std::env::consts::EXE_EXTENSION));
-        beside.filter(|program| program.is_file()).map_or_else(crate::release_build, Ok)
+        beside.filter(|program| program.is_file()).map_or_else(crate::build::release_build, Ok)
     }
 
     fn campaign(&self) -> Result<(), String> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ptxc_sass::Program;
 
-use crate::control::Explain;
+use crate::explain::Explain;
 use crate::mir::RegSet;
 
 /// A finished function: a kernel with its callees, or a device function or routine alone.

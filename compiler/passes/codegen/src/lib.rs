@@ -16,6 +16,7 @@ pub mod layout;
 
 pub mod control;
 pub mod encodable;
+pub mod explain;
 
 pub mod func_code;
 pub mod link;

@@ -21,9 +21,9 @@ use ptxc_sass::{
 };
 
 use crate::abi;
-use crate::control::Explain;
+use crate::explain::Explain;
 use crate::func_code::{Callees, Summaries, Summary};
-use crate::mir::{Mir, RegSet, VReg};
+use crate::mir::{Mir, RegSet, VReg, is_call};
 
 /// The registers that a function and its callees clobber, and the resources that they need. An
 /// unknown callee, which calls the function in turn or is called through an address, counts as any
@@ -82,11 +82,6 @@ pub fn fill_clobbers(mir: &mut Mir<VReg>, callees: &Summaries, max_regs: u32) {
             beyond.for_each(|reg| site.clobbers.remove(reg));
         }
     }
-}
-
-/// Whether the instruction calls a function.
-pub(crate) fn is_call(op: Op) -> bool {
-    matches!(op, Op::CALL | Op::CALL_INDIRECT)
 }
 
 /// Links a kernel and its callees.

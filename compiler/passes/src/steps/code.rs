@@ -16,9 +16,9 @@ use ptxc_sass::{Coded, PReg};
 use ptxc_syntax::NodeId;
 
 use super::machine::Virtual;
+use crate::existence::exists;
 use crate::halt::{HAZARD, WRONG_ALLOCATION, contradiction, illegal_order, internal, unsupported};
 use crate::register_limit::too_few;
-use crate::run::exists;
 use crate::{Context, Halt};
 
 /// Machine IR over physical registers.
@@ -90,10 +90,13 @@ pub fn control(code: Code, context: &mut Context<'_>) -> Result<FuncCode, Halt> 
     Ok(FuncCode { program, explain, summary })
 }
 
-/// Puts a kernel and its callees together. A function that is called stays alone.
+/// Puts a kernel and its callees together. A function that is called stays alone, and so does a program that was read with
+/// the code of its callees.
 pub fn link(code: FuncCode, context: &mut Context<'_>) -> Result<FuncCode, Halt> {
     let FuncCode { program, explain, summary } = code;
-    if summary.is_some() {
+    let callees = program.functions.get(1..).unwrap_or_default();
+    let is_linked = !callees.is_empty() && callees.iter().all(|function| function.start.is_some());
+    if summary.is_some() || is_linked {
         return Ok(FuncCode { program, explain, summary });
     }
     let (program, explain) = linker::link(program, explain, context.callees)

@@ -6,6 +6,7 @@ pub mod analyses;
 pub mod simplify;
 
 pub mod frequency;
+mod lanes;
 pub mod together;
 pub mod uniformity;
 

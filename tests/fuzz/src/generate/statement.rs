@@ -1,7 +1,8 @@
 //! Fills templates: one statement at a time.
 
 use super::{Flow, Generator, Mix};
-use crate::program::{Family, OWN_BYTES, Piece, Statement};
+use crate::launch::OWN_BYTES;
+use crate::program::{Family, Piece, Statement};
 use crate::template::{
     ATOMIC, COMPUTED, CTA, DOUBLE, FLOAT, INTEGER, MEMORY, Role, SHARED_BY_ALL, SHUFFLE, SPECIAL, Template,
     Templates, Token, WARP,

@@ -15,7 +15,8 @@ use parts::{FLAT, PARAMETERS, PARTS, SPATIAL};
 use writer::Writer;
 
 use crate::calls::Kind;
-use crate::program::{DUMP_BYTES, LOOPS, POOLS, Program};
+use crate::launch::DUMP_BYTES;
+use crate::program::{LOOPS, POOLS, Program};
 
 /// A kernel or function whose body is being written.
 struct Routine {

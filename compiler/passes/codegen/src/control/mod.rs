@@ -22,7 +22,6 @@
 //! which helps to bisect a wrong schedule. Cost: linear in the instructions for bounded loop
 //! nesting.
 
-mod explain;
 mod hints;
 mod scoreboards;
 mod stalls;
@@ -34,8 +33,8 @@ use ptxc_sass::latency::Dependence;
 use ptxc_sass::program::{ParamInfo, ProgramFunction, Resources};
 use ptxc_sass::{Coded, Control, Inst, JumpTable, Op, Operand, Program, RegFile, Register};
 
+use crate::explain::{Awaited, Explain, Note};
 use crate::layout::Code;
-pub use explain::{Awaited, Explain, Note};
 use scoreboards::Scoreboards;
 use stalls::{Cause, Reason, Stalls};
 use stream::{ARRIVAL, Stream};

@@ -17,8 +17,8 @@ use ptxc_sass::{Inst, Label, Op, Operand};
 
 use super::code::{Code, CodeBlock};
 use crate::abi;
-use crate::link::is_call;
 use crate::mir::MInst;
+use crate::mir::is_call;
 
 /// Ends blocks at their calls and makes return addresses explicit.
 pub(super) fn split_at_calls(code: &mut Code) {

@@ -39,7 +39,7 @@ use ptxc_machine::{Arch, Feature};
 use ptxc_sass::{Inst, Label, Op, Operand, OperandKind, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
-use crate::link::is_call;
+use crate::mir::is_call;
 use crate::mir::{MBlock, MBlockId, MInst, Mir, Term};
 use chains::Arc;
 pub use code::{Code, CodeBlock, Graph, Way};

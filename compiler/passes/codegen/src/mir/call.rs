@@ -13,10 +13,15 @@
 //! results of the site are reads and writes of the instruction like those of its operands. The
 //! registers of results always count as clobbered; those of arguments only if the set has them.
 
-use ptxc_sass::{PReg, RegFile, Register};
+use ptxc_sass::{Op, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
 use super::Tuple;
+
+/// Whether the instruction calls a function.
+pub(crate) fn is_call(op: Op) -> bool {
+    matches!(op, Op::CALL | Op::CALL_INDIRECT)
+}
 
 /// A value that must be in a fixed register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -37,6 +37,7 @@ use ptxc_machine::Arch;
 use ptxc_sass::{AccessRole, Inst, RegFile, Register};
 use smallvec::SmallVec;
 
+pub(crate) use call::is_call;
 pub use call::{CallSite, Fixed, RegSet};
 pub use cfg::Cfg;
 pub(crate) use cfg::for_blocks;

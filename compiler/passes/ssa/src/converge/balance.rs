@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::region::{Flow, Region};
-use crate::gather::Mask;
+use crate::lanes::Mask;
 
 /// A kind of operation, by number, and its mask.
 pub(super) type Event = (u32, Mask);

@@ -49,7 +49,7 @@ mod shape;
 use ptxc_ir::{BlockCall, CalleeKind, Function, Inst, Op};
 
 use crate::analyses::Analyses;
-use crate::together::is_parting_call;
+use crate::lanes::is_parting_call;
 use crate::uniformity::{Uniformity, is_exit};
 use emit::Barriers;
 use progress::Progress;

@@ -19,7 +19,8 @@ use ptxc_ir::{Block, CalleeKind, Function, FunctionKind, Inst, Op, Value, ValueD
 
 use super::balance::is_balanced;
 use super::region::{Flow, Region};
-use crate::gather::{Mask, equivalent_blocks, mask_of};
+use crate::gather::equivalent_blocks;
+use crate::lanes::{Mask, mask_of};
 use crate::runtime::warp;
 
 /// An operation that may wait for other lanes.

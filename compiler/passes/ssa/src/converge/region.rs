@@ -32,7 +32,7 @@ use smallvec::SmallVec;
 
 use super::progress::Progress;
 use crate::analyses::Analyses;
-use crate::together::is_parting_call;
+use crate::lanes::is_parting_call;
 use crate::uniformity::{Uniformity, is_exit, live_graph};
 
 /// A region of divergent control flow.

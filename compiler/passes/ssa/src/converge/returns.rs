@@ -6,7 +6,7 @@
 
 use ptxc_ir::{Block, BlockCall, Function, Inst, InstData, Op, Type};
 
-use crate::together::is_parting_call;
+use crate::lanes::is_parting_call;
 
 /// Brings the function into that form; returns whether it changed.
 pub(super) fn cut(func: &mut Function) -> bool {

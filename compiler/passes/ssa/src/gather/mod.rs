@@ -45,29 +45,15 @@ mod pairs;
 use std::collections::BTreeMap;
 
 use cranelift_entity::{EntitySet, SecondaryMap};
-use ptxc_ir::{
-    Block, BlockCall, Function, FunctionKind, Inst, InstData, Op, SourceLoc, Type, Value, arithmetic,
-};
+use ptxc_ir::{Block, BlockCall, Function, FunctionKind, Inst, InstData, Op, SourceLoc, Type, Value};
 use ptxc_machine::{Arch, Feature};
 use smallvec::SmallVec;
 
 use crate::analyses::Analyses;
+use crate::lanes::{Mask, is_barrier, mask_of};
 use crate::runtime;
 use crate::uniformity::Uniformity;
 pub(crate) use pairs::equivalent_blocks;
-
-/// The lanes that an operation is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Mask {
-    /// These lanes.
-    Lanes(u32),
-    /// The lanes in a value.
-    Value(Value),
-}
-
-impl Mask {
-    const ALL: Mask = Mask::Lanes(u32::MAX);
-}
 
 /// An operation that waits for lanes that may be elsewhere.
 struct Site {
@@ -168,69 +154,6 @@ pub fn gather_in(
 pub fn has_sites(func: &Function) -> bool {
     let waits = |&inst: &Inst| mask_of(func, &func.insts[inst]).is_some();
     func.layout.iter().any(|&block| func.blocks[block].insts.iter().any(waits))
-}
-
-/// The lanes that an operation is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lanes {
-    /// Each lane separately, or the lanes that execute the operation together.
-    Here,
-    /// The lanes of the mask in this argument; without the argument, the lanes that execute it
-    /// together.
-    OfMask(usize),
-    /// All lanes of the warp: the operation is a barrier of the CTA or the cluster.
-    Warp,
-}
-
-/// The lanes that an operation is for, after `bar` has become `barrier`.
-pub(crate) fn lanes_of(op: &Op) -> Lanes {
-    match op {
-        Op::Shfl(_) => Lanes::OfMask(3),
-        Op::Vote(_) | Op::Match(_) | Op::Redux(_) => Lanes::OfMask(1),
-        Op::Elect | Op::WarpSync => Lanes::OfMask(0),
-        Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => Lanes::Warp,
-        arithmetic!() => Lanes::Here,
-        Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => Lanes::Here,
-        Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } => Lanes::Here,
-        Op::TryAtomic { .. } | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) => Lanes::Here,
-        Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => Lanes::Here,
-        Op::ActiveMask | Op::Nanosleep | Op::Breakpoint | Op::WarpFence => Lanes::Here,
-        Op::Bar(_) | Op::GridDependency(_) => Lanes::Here,
-        Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => Lanes::Here,
-        Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => Lanes::Here,
-        Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } => Lanes::Here,
-        Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore => Lanes::Here,
-        Op::BulkShare | Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => Lanes::Here,
-        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => Lanes::Here,
-        Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => Lanes::Here,
-        Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) => Lanes::Here,
-        Op::RestoreBarrier(_) => Lanes::Here,
-        Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return => Lanes::Here,
-        Op::Exit | Op::Trap => Lanes::Here,
-    }
-}
-
-/// Whether an operation is a barrier of the CTA or the cluster. All lanes of the warp arrive at it,
-/// and it has no mask.
-fn is_barrier(op: Op) -> bool {
-    lanes_of(&op) == Lanes::Warp
-}
-
-/// The lanes that an operation waits for; `None` if it does not wait.
-pub(crate) fn mask_of(func: &Function, data: &InstData) -> Option<Mask> {
-    if is_barrier(data.op) {
-        return Some(Mask::ALL);
-    }
-    let value = mask_argument(data)?;
-    Some(func.constant(value).map_or(Mask::Value(value), |bits| Mask::Lanes(bits as u32)))
-}
-
-/// The argument with the mask of an operation, if it has one.
-pub(crate) fn mask_argument(data: &InstData) -> Option<Value> {
-    match lanes_of(&data.op) {
-        Lanes::OfMask(at) => data.args.get(at).copied(),
-        Lanes::Here | Lanes::Warp => None,
-    }
 }
 
 /// The name of the routine for an operation. It contains the name and count of a CTA barrier if

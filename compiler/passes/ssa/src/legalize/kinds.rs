@@ -99,6 +99,11 @@ impl Kinds {
         kinds
     }
 
+    /// Whether the set has no kind.
+    pub(super) const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
     /// Whether the set has a kind of each of these sets.
     pub(super) fn has_each(self, wanted: &[Kinds]) -> bool {
         wanted.iter().all(|any| self.0 & any.0 != 0)

@@ -18,6 +18,8 @@
 //! linear in its size, and can be run alone by its name. Rules leave dead instructions for the
 //! following simplification.
 
+use std::fmt;
+
 use ptxc_ir::Function;
 use ptxc_machine::Arch;
 
@@ -99,75 +101,139 @@ pub use wide_integers::wide_integers;
 pub use wide_multiply_add::wide_multiply_add;
 pub use window_addresses::window_addresses;
 
-/// A rule: rewrites the operations that it handles, and returns whether there were any.
-pub type Rule = fn(&mut Function, Arch) -> bool;
+/// A rule of legalization. A field that is left out does not compile.
+pub struct Rule {
+    /// The name, as `ptxc opt --passes` spells it.
+    pub name: &'static str,
+    /// Rewrites what it knows, and tells whether there was anything.
+    pub apply: fn(&mut Function, Arch) -> bool,
+    /// What the rule looks for: a function that lacks a kind of one of these sets has nothing for it, and [`legalize`] skips
+    /// the rule. The list must be complete. [`Rule::apply_alone`] reports a rule whose list is not.
+    pub starts_from: &'static [Kinds],
+}
 
-/// The rules in the order in which [`legalize`] applies them, each with the kinds that it starts
-/// from: a function that lacks all kinds of one of these sets has nothing for the rule.
-/// [`fuse_multiply_add`] is not among them: it changes results within the limits of PTX, so it is a
-/// separate pass with an option.
-///
-/// [`aggregate_atomics`] is also separate, because only its users know whether threads update the
-/// same address.
+/// The rules in the order in which [`legalize`] applies them. [`fuse_multiply_add`] is not among them: it changes results
+/// within what PTX permits, so it is a pass of its own with a switch. [`aggregate_atomics`] is a pass of its own too, because
+/// only the user knows whether threads meet.
 ///
 /// The order matters if one rule feeds the next: conversions to global addresses hide additions
 /// from `address-offsets`; `address-offsets` and `wide-multiply-add` need whole 64-bit additions.
 /// `address-offsets`; that, and `wide-multiply-add`, want 64-bit additions whole.
-pub const RULES: &[(&str, Rule, &[Kinds])] = &[
-    ("bar-to-barrier", bar_to_barrier, &[Kinds::BAR]),
-    ("named-barrier-packing", named_barrier_packing, &[Kinds::BARRIER]),
-    ("switches", switches, &[Kinds::SWITCH]),
-    ("cluster-registers", cluster_registers, &[Kinds::CLUSTER_INDEX]),
-    ("cluster-barriers", cluster_barriers, &[Kinds::CLUSTER_BARRIER]),
-    ("cluster-addresses", cluster_addresses, &[Kinds::CLUSTER_ACCESS]),
-    ("memory-orders", memory_orders, &[Kinds::ORDERED]),
-    ("generic-atomics", generic_atomics, &[Kinds::ATOMIC]),
-    ("mbarrier-atomics", mbarrier_atomics, &[Kinds::MBARRIER_OR_ADDRESS]),
-    ("mbarrier-states", mbarrier_states, &[Kinds::MBARRIER]),
-    ("copied-bytes", copied_bytes, &[Kinds::ASYNC_COPY]),
-    ("lane-turns", lane_turns, &[Kinds::ONCE_A_WARP]),
-    ("packed-atomics", packed_atomics, &[Kinds::ATOMIC]),
-    ("split-vector-atomics", split_vector_atomics, &[Kinds::ATOMIC]),
-    ("atomic-loops", atomic_loops, &[Kinds::ATOMIC]),
-    ("half-arithmetic", half_arithmetic, &[Kinds::HALVES]),
-    ("narrow-vectors", narrow_vectors, &[Kinds::VECTOR_ACCESS]),
-    ("global-addresses", global_addresses, &[Kinds::GENERIC_ADDRESS]),
-    ("window-addresses", window_addresses, &[Kinds::WINDOW]),
-    ("f32-approximations", f32_approximations, &[Kinds::APPROXIMATION]),
-    ("f32-divide", f32_divide, &[Kinds::FLOAT_DIVISION]),
-    ("f32-square-root", f32_square_root, &[Kinds::SQUARE_ROOT]),
-    ("f64-divide", f64_divide, &[Kinds::FLOAT_DIVISION]),
-    ("f64-square-root", f64_square_root, &[Kinds::SQUARE_ROOT]),
-    ("f64-reciprocal-root", f64_reciprocal_root, &[Kinds::APPROXIMATION]),
-    ("wide-division", wide_division, &[Kinds::DIVISION]),
-    ("integer-division", integer_division, &[Kinds::DIVISION]),
-    ("demanded-words", demanded_words, &[Kinds::LOW_BY_LOW]),
-    ("narrow-integers", narrow_integers, &[Kinds::NARROW]),
-    ("address-offsets", address_offsets, &[Kinds::SUM]),
-    ("funnel-shifts", funnel_shifts, &[Kinds::LEFT_SHIFT, Kinds::RIGHT_SHIFT]),
-    ("paired-products", paired_products, &[Kinds::PRODUCT, Kinds::HIGH_PRODUCT]),
-    ("wide-multiply-add", wide_multiply_add, &[Kinds::WIDE, Kinds::FACTOR]),
-    ("wide-integers", wide_integers, &[Kinds::WIDE]),
+pub const RULES: &[Rule] = &[
+    Rule { name: "bar-to-barrier", apply: bar_to_barrier, starts_from: &[Kinds::BAR] },
+    Rule { name: "named-barrier-packing", apply: named_barrier_packing, starts_from: &[Kinds::BARRIER] },
+    Rule { name: "switches", apply: switches, starts_from: &[Kinds::SWITCH] },
+    Rule { name: "cluster-registers", apply: cluster_registers, starts_from: &[Kinds::CLUSTER_INDEX] },
+    Rule { name: "cluster-barriers", apply: cluster_barriers, starts_from: &[Kinds::CLUSTER_BARRIER] },
+    Rule { name: "cluster-addresses", apply: cluster_addresses, starts_from: &[Kinds::CLUSTER_ACCESS] },
+    Rule { name: "memory-orders", apply: memory_orders, starts_from: &[Kinds::ORDERED] },
+    Rule { name: "generic-atomics", apply: generic_atomics, starts_from: &[Kinds::ATOMIC] },
+    Rule { name: "mbarrier-atomics", apply: mbarrier_atomics, starts_from: &[Kinds::MBARRIER_OR_ADDRESS] },
+    Rule { name: "mbarrier-states", apply: mbarrier_states, starts_from: &[Kinds::MBARRIER] },
+    Rule { name: "copied-bytes", apply: copied_bytes, starts_from: &[Kinds::ASYNC_COPY] },
+    Rule { name: "lane-turns", apply: lane_turns, starts_from: &[Kinds::ONCE_A_WARP] },
+    Rule { name: "packed-atomics", apply: packed_atomics, starts_from: &[Kinds::ATOMIC] },
+    Rule { name: "split-vector-atomics", apply: split_vector_atomics, starts_from: &[Kinds::ATOMIC] },
+    Rule { name: "atomic-loops", apply: atomic_loops, starts_from: &[Kinds::ATOMIC] },
+    Rule { name: "half-arithmetic", apply: half_arithmetic, starts_from: &[Kinds::HALVES] },
+    Rule { name: "narrow-vectors", apply: narrow_vectors, starts_from: &[Kinds::VECTOR_ACCESS] },
+    Rule { name: "global-addresses", apply: global_addresses, starts_from: &[Kinds::GENERIC_ADDRESS] },
+    Rule { name: "window-addresses", apply: window_addresses, starts_from: &[Kinds::WINDOW] },
+    Rule { name: "f32-approximations", apply: f32_approximations, starts_from: &[Kinds::APPROXIMATION] },
+    Rule { name: "f32-divide", apply: f32_divide, starts_from: &[Kinds::FLOAT_DIVISION] },
+    Rule { name: "f32-square-root", apply: f32_square_root, starts_from: &[Kinds::SQUARE_ROOT] },
+    Rule { name: "f64-divide", apply: f64_divide, starts_from: &[Kinds::FLOAT_DIVISION] },
+    Rule { name: "f64-square-root", apply: f64_square_root, starts_from: &[Kinds::SQUARE_ROOT] },
+    Rule { name: "f64-reciprocal-root", apply: f64_reciprocal_root, starts_from: &[Kinds::APPROXIMATION] },
+    Rule { name: "wide-division", apply: wide_division, starts_from: &[Kinds::DIVISION] },
+    Rule { name: "integer-division", apply: integer_division, starts_from: &[Kinds::DIVISION] },
+    Rule { name: "demanded-words", apply: demanded_words, starts_from: &[Kinds::LOW_BY_LOW] },
+    Rule { name: "narrow-integers", apply: narrow_integers, starts_from: &[Kinds::NARROW] },
+    Rule { name: "address-offsets", apply: address_offsets, starts_from: &[Kinds::SUM] },
+    Rule {
+        name: "funnel-shifts",
+        apply: funnel_shifts,
+        starts_from: &[Kinds::LEFT_SHIFT, Kinds::RIGHT_SHIFT],
+    },
+    Rule {
+        name: "paired-products",
+        apply: paired_products,
+        starts_from: &[Kinds::PRODUCT, Kinds::HIGH_PRODUCT],
+    },
+    Rule { name: "wide-multiply-add", apply: wide_multiply_add, starts_from: &[Kinds::WIDE, Kinds::FACTOR] },
+    Rule { name: "wide-integers", apply: wide_integers, starts_from: &[Kinds::WIDE] },
 ];
 
-/// Whether a rule leaves a function unchanged; a function that is too large to copy for this test
-/// is taken to be unchanged.
-fn finds_nothing(func: &Function, arch: Arch, rule: Rule) -> bool {
-    const MOST_INSTS: usize = 10_000;
-    let mut copy = if func.insts.len() <= MOST_INSTS { func.clone() } else { return true };
-    !rule(&mut copy, arch) && copy == *func
+// A rule without kinds would look at every function, a set without kinds would skip the rule in every function.
+const _: () = {
+    let mut rule = 0;
+    while rule < RULES.len() {
+        let sets = RULES[rule].starts_from;
+        assert!(!sets.is_empty(), "a rule of legalization starts from nothing: name its kinds");
+        let mut set = 0;
+        while set < sets.len() {
+            assert!(!sets[set].is_empty(), "a rule of legalization starts from an empty set: name its kinds");
+            set += 1;
+        }
+        rule += 1;
+    }
+};
+
+/// A rule changed a function that has none of the kinds that the rule starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Incomplete {
+    /// The name of the rule.
+    pub rule: &'static str,
+}
+
+impl fmt::Display for Incomplete {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{}` changes a function that lacks the kinds in its `starts_from`: add the kinds",
+            self.rule
+        )
+    }
+}
+
+impl std::error::Error for Incomplete {}
+
+impl Rule {
+    /// Applies the rule whatever kinds the function has.
+    ///
+    /// # Errors
+    /// The rule changed the function, but [`legalize`] would have skipped the rule: [`Rule::starts_from`] is incomplete.
+    pub fn apply_alone(&self, func: &mut Function, arch: Arch) -> Result<(), Incomplete> {
+        let skipped = (!self.has_work(Kinds::in_function(func))).then(|| func.clone());
+        let reports_change = (self.apply)(func, arch);
+        match skipped {
+            Some(before) if reports_change || before != *func => Err(Incomplete { rule: self.name }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a function with these kinds may have something for the rule.
+    fn has_work(&self, kinds: Kinds) -> bool {
+        kinds.has_each(self.starts_from)
+    }
+
+    /// Whether the rule leaves a function as it is. A function that is too large to copy is not checked.
+    fn finds_nothing(&self, func: &Function, arch: Arch) -> bool {
+        const MOST_INSTS: usize = 10_000;
+        func.insts.len() > MOST_INSTS || self.apply_alone(&mut func.clone(), arch).is_ok()
+    }
 }
 
 /// Applies all [`RULES`] in order.
 pub fn legalize(func: &mut Function, arch: Arch) {
     let mut kinds = Kinds::in_function(func);
-    for (name, rule, wanted) in RULES {
-        if !kinds.has_each(wanted) {
-            debug_assert!(finds_nothing(func, arch, *rule), "{name} starts from what the table does not say");
+    for rule in RULES {
+        if !rule.has_work(kinds) {
+            debug_assert!(rule.finds_nothing(func, arch), "{}", Incomplete { rule: rule.name });
             continue;
         }
         let insts_before = func.insts.len();
-        if rule(func, arch) || func.insts.len() != insts_before {
+        if (rule.apply)(func, arch) || func.insts.len() != insts_before {
             kinds = Kinds::in_function(func);
         }
     }

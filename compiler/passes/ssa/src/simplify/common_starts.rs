@@ -26,7 +26,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::analyses::Analyses;
-use crate::gather::mask_argument;
+use crate::lanes::mask_argument;
 
 /// Name of the pass.
 pub const NAME: &str = "common-starts";

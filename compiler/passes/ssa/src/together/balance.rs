@@ -17,7 +17,7 @@ use ptxc_ir::{Block, Cfg, ConvergenceBarrier, Function, FunctionKind, Inst, Op, 
 use smallvec::SmallVec;
 
 use super::{Extent, Open, Together};
-use crate::gather::Mask;
+use crate::lanes::Mask;
 use crate::runtime::warp;
 use crate::uniformity::Uniformity;
 

@@ -27,12 +27,11 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::{Block, CalleeKind, Cfg, Function, FunctionKind, Inst, InstData, Op, arithmetic};
+use ptxc_ir::{Block, Cfg, Function, FunctionKind, Inst, InstData, Op};
 use smallvec::SmallVec;
 
 use crate::analyses::Analyses;
-use crate::gather::{Lanes, lanes_of, mask_argument};
-use crate::runtime::warp;
+use crate::lanes::{Lanes, lanes_of, parts};
 use crate::uniformity::{Uniformity, is_exit};
 
 /// The set whose live lanes are all in a group.
@@ -169,52 +168,6 @@ impl State {
 /// function.
 fn waits_for_mask(op: &Op) -> bool {
     matches!(lanes_of(op), Lanes::OfMask(_))
-}
-
-/// Whether lanes that begin an operation together may end it one by one: at a call of a function
-/// that may return so, and at a wait for masks that may differ according to `is_uniform`.
-#[deny(clippy::wildcard_enum_match_arm)]
-pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(ptxc_ir::Value) -> bool) -> bool {
-    let mask = match data.op {
-        Op::Call { callee, pure: false } => {
-            let callee = &func.callees[callee];
-            if !callee.lanes.together {
-                return true;
-            }
-            let meets = callee.kind == CalleeKind::Routine && warp::is_warp_routine(&callee.name);
-            if meets && warp::takes_mask(&callee.name) { data.args.last().copied() } else { None }
-        }
-        Op::CallIndirect(_) => return true,
-        Op::Call { pure: true, .. } => None,
-        Op::Shfl(_) | Op::Vote(_) | Op::Match(_) | Op::Redux(_) | Op::Elect | Op::WarpSync => {
-            mask_argument(data)
-        }
-        arithmetic!() => None,
-        Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => None,
-        Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => None,
-        Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => None,
-        Op::IsSpace(_) => None,
-        Op::ActiveMask | Op::Nanosleep | Op::Breakpoint | Op::WarpFence => None,
-        Op::Bar(_) | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => None,
-        Op::GridDependency(_) => None,
-        Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => None,
-        Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => None,
-        Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => None,
-        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => None,
-        Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => None,
-        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => None,
-        Op::FuncAddr(_) => None,
-        Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => None,
-        Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => None,
-        Op::Trap => None,
-    };
-    mask.is_some_and(|mask| !is_uniform(mask))
-}
-
-/// Whether lanes may have diverged after an instruction that is not a branch.
-pub(crate) fn is_parting_call(func: &Function, inst: Inst) -> bool {
-    let data = &func.insts[inst];
-    matches!(data.op, Op::Call { pure: false, .. } | Op::CallIndirect(_)) && parts(func, data, |_| true)
 }
 
 struct Solver<'a> {

@@ -18,7 +18,7 @@ use ptxc_ir::{Block, CalleeKind, Function, FunctionKind, Inst, Op, Value, VoteMo
 use super::balance::Ways;
 use super::{Extent, State, Together, parts};
 use crate::analyses::Analyses;
-use crate::gather::{Lanes, lanes_of};
+use crate::lanes::{Lanes, lanes_of};
 use crate::runtime::warp;
 use crate::uniformity::Uniformity;
 
@@ -147,7 +147,7 @@ fn is_of_warp(op: &Op) -> bool {
 }
 
 fn has_mask(func: &Function, inst: Inst) -> bool {
-    crate::gather::mask_of(func, &func.insts[inst]).is_some()
+    crate::lanes::mask_of(func, &func.insts[inst]).is_some()
 }
 
 /// Whether an instruction may make lanes wait for others of the warp.

@@ -51,7 +51,7 @@ use ptxc_ir::{
 };
 
 use crate::analyses::Analyses;
-use crate::together::is_parting_call;
+use crate::lanes::is_parting_call;
 pub(crate) use exits::is_exit;
 pub use exits::live_graph;
 use influence::Influence;

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use ptxc_compiler::{Interrupted, Session, Update};
 
+use super::{Job, settings, write_out};
 use crate::cli::LowerArgs;
-use crate::lower::{Job, settings, write_out};
 use crate::output::{read_bytes, text_of};
 use crate::passes::Watch;
-use crate::{Outcome, Streams};
+use crate::streams::{Outcome, Streams};
 
 /// The time between two checks of the file: short compared with the time of a person or a
 /// compilation, long compared with a check.

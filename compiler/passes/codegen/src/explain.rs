@@ -15,8 +15,6 @@ use std::fmt;
 use ptxc_sass::PReg;
 use ptxc_sass::latency::Ahead;
 
-use super::scoreboards::bits;
-
 /// For each instruction of a program, the reasons for its control field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explain {
@@ -158,6 +156,11 @@ impl Note {
         }
         note
     }
+}
+
+/// The numbers of the bits that are set, in order.
+fn bits(mask: u8) -> impl Iterator<Item = u8> {
+    (0..8).filter(move |bit| mask >> bit & 1 != 0)
 }
 
 impl fmt::Display for Note {

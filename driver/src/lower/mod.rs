@@ -1,5 +1,7 @@
 //! `ptxc lower`.
 
+mod watch;
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
@@ -21,13 +23,14 @@ use ptxc_sass::text::{Notation, Style};
 use ptxc_syntax::items::ItemKind;
 use rustc_hash::FxHashSet;
 
+use crate::batch;
 use crate::batch::Workers;
 use crate::cli::{CodeArgs, Control, Emit, LowerArgs, Sync};
 use crate::destination::Destination;
 use crate::messages::report;
 use crate::output::{read, write_with};
 use crate::passes::{Watch, Watcher, known_passes, time_table};
-use crate::{Outcome, Streams, batch, watch};
+use crate::streams::{Outcome, Streams};
 
 /// Makes the compiler's options from those of the command line. The error says what is wrong with
 /// them.

@@ -1,0 +1,129 @@
+//! The lanes that an operation is for, and operations after which lanes may be apart.
+#![deny(clippy::wildcard_enum_match_arm)]
+
+use ptxc_ir::{CalleeKind, Function, Inst, InstData, Op, Value, arithmetic};
+
+use crate::runtime::warp;
+
+/// The lanes that an operation is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Mask {
+    /// These lanes.
+    Lanes(u32),
+    /// The lanes in a value.
+    Value(Value),
+}
+
+impl Mask {
+    /// The whole warp.
+    pub const ALL: Mask = Mask::Lanes(u32::MAX);
+}
+
+/// The lanes that an operation is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lanes {
+    /// Each lane separately, or the lanes that execute the operation together.
+    Here,
+    /// The lanes of the mask in this argument; without the argument, the lanes that execute it
+    /// together.
+    OfMask(usize),
+    /// All lanes of the warp: the operation is a barrier of the CTA or the cluster.
+    Warp,
+}
+
+/// The lanes that an operation is for, after `bar` has become `barrier`.
+pub(crate) fn lanes_of(op: &Op) -> Lanes {
+    match op {
+        Op::Shfl(_) => Lanes::OfMask(3),
+        Op::Vote(_) | Op::Match(_) | Op::Redux(_) => Lanes::OfMask(1),
+        Op::Elect | Op::WarpSync => Lanes::OfMask(0),
+        Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => Lanes::Warp,
+        arithmetic!() => Lanes::Here,
+        Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => Lanes::Here,
+        Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } => Lanes::Here,
+        Op::TryAtomic { .. } | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) => Lanes::Here,
+        Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => Lanes::Here,
+        Op::ActiveMask | Op::Nanosleep | Op::Breakpoint | Op::WarpFence => Lanes::Here,
+        Op::Bar(_) | Op::GridDependency(_) => Lanes::Here,
+        Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => Lanes::Here,
+        Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => Lanes::Here,
+        Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } => Lanes::Here,
+        Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore => Lanes::Here,
+        Op::BulkShare | Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => Lanes::Here,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => Lanes::Here,
+        Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => Lanes::Here,
+        Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) => Lanes::Here,
+        Op::RestoreBarrier(_) => Lanes::Here,
+        Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return => Lanes::Here,
+        Op::Exit | Op::Trap => Lanes::Here,
+    }
+}
+
+/// Whether an operation is a barrier of the CTA or the cluster. All lanes of the warp arrive at it,
+/// and it has no mask.
+pub(crate) fn is_barrier(op: Op) -> bool {
+    lanes_of(&op) == Lanes::Warp
+}
+
+/// The lanes that an operation waits for; `None` if it does not wait.
+pub(crate) fn mask_of(func: &Function, data: &InstData) -> Option<Mask> {
+    if is_barrier(data.op) {
+        return Some(Mask::ALL);
+    }
+    let value = mask_argument(data)?;
+    Some(func.constant(value).map_or(Mask::Value(value), |bits| Mask::Lanes(bits as u32)))
+}
+
+/// The argument with the mask of an operation, if it has one.
+pub(crate) fn mask_argument(data: &InstData) -> Option<Value> {
+    match lanes_of(&data.op) {
+        Lanes::OfMask(at) => data.args.get(at).copied(),
+        Lanes::Here | Lanes::Warp => None,
+    }
+}
+
+/// Whether lanes that begin an operation together may end it one by one: at a call of a function
+/// that may return so, and at a wait for masks that may differ according to `is_uniform`.
+#[deny(clippy::wildcard_enum_match_arm)]
+pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(Value) -> bool) -> bool {
+    let mask = match data.op {
+        Op::Call { callee, pure: false } => {
+            let callee = &func.callees[callee];
+            if !callee.lanes.together {
+                return true;
+            }
+            let meets = callee.kind == CalleeKind::Routine && warp::is_warp_routine(&callee.name);
+            if meets && warp::takes_mask(&callee.name) { data.args.last().copied() } else { None }
+        }
+        Op::CallIndirect(_) => return true,
+        Op::Call { pure: true, .. } => None,
+        Op::Shfl(_) | Op::Vote(_) | Op::Match(_) | Op::Redux(_) | Op::Elect | Op::WarpSync => {
+            mask_argument(data)
+        }
+        arithmetic!() => None,
+        Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => None,
+        Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => None,
+        Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => None,
+        Op::IsSpace(_) => None,
+        Op::ActiveMask | Op::Nanosleep | Op::Breakpoint | Op::WarpFence => None,
+        Op::Bar(_) | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => None,
+        Op::GridDependency(_) => None,
+        Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => None,
+        Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => None,
+        Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => None,
+        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => None,
+        Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => None,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => None,
+        Op::FuncAddr(_) => None,
+        Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => None,
+        Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => None,
+        Op::Trap => None,
+    };
+    mask.is_some_and(|mask| !is_uniform(mask))
+}
+
+/// Whether lanes may have diverged after an instruction that is not a branch.
+pub(crate) fn is_parting_call(func: &Function, inst: Inst) -> bool {
+    let data = &func.insts[inst];
+    matches!(data.op, Op::Call { pure: false, .. } | Op::CallIndirect(_)) && parts(func, data, |_| true)
+}

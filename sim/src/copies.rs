@@ -1,0 +1,86 @@
+//! The asynchronous copies that have been asked for and not been done yet.
+//!
+//! [`asynchronous`](crate::asynchronous) decides when each is done.
+
+use crate::space::Space;
+
+/// The kinds of copies; each kind is committed and awaited separately.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A copy of 4 to 16 bytes to shared memory.
+    Element,
+    /// A bulk copy from shared memory.
+    BulkStore,
+    /// A bulk copy to shared memory of the cluster; an mbarrier signals its end.
+    BulkLoad,
+}
+
+/// The effect of a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Effect {
+    /// Copies bytes.
+    Copy {
+        /// The source.
+        from: (Space, u64),
+        /// The destination.
+        to: (Space, u64),
+        /// The number of bytes.
+        bytes: u32,
+        /// The number of zeros after them.
+        zeros: u32,
+        /// The mbarrier, in shared memory, that counts the bytes.
+        tell: Option<u64>,
+    },
+    /// Arrives at an mbarrier in shared memory, after the element copies that the thread requested
+    /// earlier.
+    Arrive(u64),
+    /// Reports one byte to an mbarrier, after the same copies.
+    Complete(u64),
+}
+
+/// A request that was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    pub thread: u32,
+    pub kind: Kind,
+    /// The number of its group, once it is committed.
+    pub group: Option<u32>,
+    pub effect: Effect,
+}
+
+/// The outstanding copies of a CTA.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Copies {
+    /// The requests in the order in which they were made.
+    pub requests: Vec<Request>,
+    /// The number of groups of each thread and kind that has committed.
+    pub groups: Vec<(u32, Kind, u32)>,
+}
+
+impl Copies {
+    /// Adds a request.
+    pub fn ask(&mut self, thread: u32, kind: Kind, effect: Effect) {
+        self.requests.push(Request { thread, kind, group: None, effect });
+    }
+
+    /// Whether nothing is outstanding.
+    pub fn is_idle(&self) -> bool {
+        self.requests.is_empty()
+    }
+
+    /// Commits the requests of a thread since its last commit as a group.
+    pub fn commit(&mut self, thread: u32, kind: Kind) {
+        let known = self.groups.iter().position(|group| (group.0, group.1) == (thread, kind));
+        let index = known.unwrap_or_else(|| {
+            self.groups.push((thread, kind, 0));
+            self.groups.len() - 1
+        });
+        let number = self.groups[index].2;
+        self.groups[index].2 += 1;
+        for request in &mut self.requests {
+            if request.thread == thread && request.kind == kind && request.group.is_none() {
+                request.group = Some(number);
+            }
+        }
+    }
+}
