@@ -59,16 +59,16 @@ impl Filler {
     }
 }
 
-/// A choice of a modifier.
+/// A choice of a memory order.
 #[derive(Clone, Copy, Debug)]
-struct Choice {
+struct OrderChoice {
     /// The position of the modifier; [`NONE`] where no modifier has such a value.
     position: u8,
     value: u8,
 }
 
-impl Choice {
-    const NONE: Choice = Choice { position: NONE, value: 0 };
+impl OrderChoice {
+    const NONE: OrderChoice = OrderChoice { position: NONE, value: 0 };
 
     #[inline]
     fn is_made(self, mods: Mods) -> bool {
@@ -96,9 +96,9 @@ pub(crate) struct Facts {
     /// Whether some of them have other ports.
     pub(crate) has_other_ports: bool,
     /// Strong memory order.
-    strong: Choice,
+    strong: OrderChoice,
     /// The order of what nobody writes.
-    constant: Choice,
+    constant: OrderChoice,
     /// What fills each slot that is not repeated, to begin with.
     fillers: [Filler; SLOTS],
     /// How many of those there are.
@@ -129,8 +129,8 @@ impl Facts {
             port: Port::of_class(row.latency),
             has_other_ports: matches!(row.latency, LatencyClass::ImadWide | LatencyClass::Mma)
                 || matches!(op, Op::ELECT),
-            strong: Choice::NONE,
-            constant: Choice::NONE,
+            strong: OrderChoice::NONE,
+            constant: OrderChoice::NONE,
             fillers: [Filler { kind: FillerKind::Imm, flags: OperandFlags::NONE }; SLOTS],
             filled: 0,
             demanded: 0,
@@ -169,7 +169,7 @@ impl Facts {
     const fn add_orders(&mut self, modifier: &Modifier, position: u8) {
         let mut value = 0;
         while value < modifier.values.len() {
-            let choice = Choice { position, value: value as u8 };
+            let choice = OrderChoice { position, value: value as u8 };
             match modifier.values[value].as_bytes() {
                 b".STRONG" => self.strong = choice,
                 b".CONSTANT" => self.constant = choice,

@@ -13,12 +13,12 @@ use ptxc_machine::{Arch, Feature, PerArch};
 use rustc_hash::FxHashMap;
 
 use super::{alias, float, inst, symbol};
-use crate::bits;
 use crate::inst::{Inst, Mods};
 use crate::operand::{Address, FunctionIndex, Label, Operand, OperandFlags, OperandKind};
 use crate::register::{PReg, RegFile, Register};
 use crate::symbol::Symbol;
-use crate::table::{ImmFormat, Kinds, ModKind, Op, Row, Slot, SpecialReg, Stand};
+use crate::table::{ImmFormat, Kinds, Op, Row, Slot, SpecialReg, Stand};
+use crate::{bits, value};
 
 /// Why a line is no instruction that the table knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -438,7 +438,7 @@ fn complete_address<R: Register>(
         if is_alone && address.wide && !may_hide || address.descriptor.is_some() && !address.wide {
             return None;
         }
-        address.wide |= is_alone && inst.modifier(ModKind::Extended) == ".E" && !slot.narrow;
+        address.wide |= is_alone && inst.is(value!(Extended = ".E")) && !slot.narrow;
     }
     if let OperandKind::Mem(address) = &mut operand.kind
         && address.base.is_none()

@@ -28,6 +28,7 @@ use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::program::Program;
 use crate::register::{PReg, RegFile, Register};
+use crate::slot_name;
 use crate::table::Op;
 
 /// From the instructions that find out the mask of a test to the test it is not farther, in NVIDIA's code.
@@ -377,7 +378,8 @@ fn goes_elsewhere(inst: &Inst<PReg>) -> bool {
 /// Whether a vote asks for nothing but who is there.
 fn is_active_mask(inst: &Inst<PReg>) -> bool {
     let is_true = |kind: &OperandKind<PReg>| matches!(kind, OperandKind::Zero(file) if file.is_predicate());
-    matches!(inst.op, Op::VOTE | Op::VOTEU) && inst.get("ps").is_some_and(|source| is_true(&source.kind))
+    matches!(inst.op, Op::VOTE | Op::VOTEU)
+        && inst.get(slot_name!("ps")).is_some_and(|source| is_true(&source.kind))
 }
 
 /// Whether the results of an instruction may differ between lanes whatever it reads.

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use ptxc_sass::latency::{Ahead, Dependence, Side, latency, reads_at_issue, settled};
 use ptxc_sass::memory_order::{Space, space};
-use ptxc_sass::{AccessRole, Completion, ModKind, Op, OperandKind, PReg, Program, Register};
+use ptxc_sass::{AccessRole, Completion, Op, OperandKind, PReg, Program, Register, value};
 
 /// The instruction that is too early, the one that it is too early after, and the register (none where it must keep
 /// away from that whatever its registers: an [`Ahead`]).
@@ -142,7 +142,7 @@ fn views(ways: Ways<'_>, producer: usize, found: &mut BTreeSet<Culprit>) {
             if there.op == Op::SYNCS_EXCH {
                 found.insert((index, producer, None));
             }
-            let is_fence = there.op == Op::FENCE_VIEW_ASYNC && there.modifier(ModKind::Mode) == ".S";
+            let is_fence = there.op == Op::FENCE_VIEW_ASYNC && there.is(value!(Mode = ".S"));
             !(is_fence && there.guard.is_none())
         });
     }
