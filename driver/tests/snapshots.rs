@@ -68,7 +68,10 @@ fn diagnostics() {
 #[test]
 fn json() {
     let path = lit("kernels/saxpy.ptx");
-    insta::assert_snapshot!("json-code", printed("lower", &path, &["--arch=sm_90", "--emit=json", "-o", "-"]));
+    insta::assert_snapshot!(
+        "json-code",
+        printed("lower", &path, &["--arch=sm_90", "--emit=json", "-o", "-"])
+    );
     let path = lit("check/operands.ptx");
     insta::assert_snapshot!("json-diagnostics", printed("check", &path, &["--message-format=json"]));
 }

@@ -5,7 +5,8 @@ use smallvec::SmallVec;
 
 use crate::operand::{Label, Operand, OperandKind};
 use crate::register::{RegFile, Register};
-use crate::table::{Kinds, ModKind, Op, Row};
+use crate::slot_name;
+use crate::table::{Choice, Choices, Kinds, ModKind, ModValue, Op, OpSlot, OpSlots, Row, SlotName};
 
 /// The predicate that decides whether an instruction has an effect: `@P0`, `@!UP1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -122,14 +123,13 @@ impl<R: Register> Inst<R> {
         self
     }
 
-    /// Fills the slot of that name.
+    /// Fills a slot: `slot(slot!(VOTE, "ps"), operand)`.
     ///
     /// # Panics
-    /// If the row has no such slot.
-    pub fn slot(mut self, name: &str, operand: Operand<R>) -> Inst<R> {
-        let index =
-            self.slot_index(name).unwrap_or_else(|| panic!("{} has no {name}", self.op.row().mnemonic));
-        self.operands[index] = operand;
+    /// If [`slot!`](crate::slot) does not list the row of this instruction.
+    #[inline]
+    pub fn slot(mut self, slots: OpSlots, operand: Operand<R>) -> Inst<R> {
+        self.operands[OpSlot::of(slots, self.op)] = operand;
         self
     }
 
@@ -167,46 +167,32 @@ impl<R: Register> Inst<R> {
     }
 
     /// The position of the slot of that name.
-    pub fn slot_index(&self, name: &str) -> Option<usize> {
-        self.op.row().slots.iter().position(|slot| slot.name == name)
+    pub fn slot_index(&self, name: SlotName) -> Option<usize> {
+        self.op.row().slot(name.text())
     }
 
     /// The operand in the slot of that name.
-    pub fn get(&self, name: &str) -> Option<&Operand<R>> {
+    pub fn get(&self, name: SlotName) -> Option<&Operand<R>> {
         self.slot_index(name).map(|index| &self.operands[index])
     }
 
-    /// Chooses a modifier by its text, such as `.GE` or `.64`.
+    /// Chooses modifiers: `with(choice!(ISETP, ".GE"))`.
     ///
     /// # Panics
-    /// If no modifier of the row has that value.
-    pub fn with(mut self, text: &str) -> Inst<R> {
-        assert!(self.set_modifier(text), "{} has no modifier {text}", self.op.row().mnemonic);
+    /// If [`choice!`](crate::choice) does not list the row of this instruction.
+    #[inline]
+    pub fn with(mut self, choices: Choices) -> Inst<R> {
+        Choice::make(choices, self.op, &mut self.mods);
         self
     }
 
-    /// Chooses a modifier by its text; returns whether the row has it.
-    pub fn set_modifier(&mut self, text: &str) -> bool {
-        for (position, modifier) in self.op.row().mods.iter().enumerate() {
-            if let Some(value) = modifier.values.iter().position(|&value| value == text) {
-                self.mods.0[position] = value as u8;
-                return true;
-            }
-        }
-        false
+    /// Chooses a modifier where the row has it: `set(value!(Atomic = ".MIN"))`; whether it has.
+    pub fn set(&mut self, value: ModValue) -> bool {
+        self.set_kind(value.kind, value.text)
     }
 
-    /// Chooses the value of a modifier by kind and text, for texts that two modifiers share
-    /// (`.F32`).
-    ///
-    /// # Panics
-    /// If the row has no such modifier or value.
-    pub fn with_kind(mut self, kind: ModKind, text: &str) -> Inst<R> {
-        assert!(self.set_kind(kind, text), "{} has no {kind:?} {text}", self.op.row().mnemonic);
-        self
-    }
-
-    /// Chooses the value of a modifier by kind and text; returns whether the row has it.
+    /// Chooses the value of a modifier by kind and text, of which another row or a program gives the text; whether
+    /// there is one.
     pub fn set_kind(&mut self, kind: ModKind, text: &str) -> bool {
         let mods = self.op.row().mods;
         let Some(position) = mods.iter().position(|modifier| modifier.kind == kind) else { return false };
@@ -224,7 +210,12 @@ impl<R: Register> Inst<R> {
         }
     }
 
-    /// Whether a modifier has that text.
+    /// Whether that modifier is chosen: `is(value!(Size = ".64"))`.
+    pub fn is(&self, value: ModValue) -> bool {
+        self.modifier(value.kind) == value.text
+    }
+
+    /// Whether a modifier has that text, which a row gives.
     pub fn has(&self, text: &str) -> bool {
         let row = self.op.row();
         row.mods.iter().enumerate().any(|(position, m)| m.values[self.mods.0[position] as usize] == text)
@@ -325,7 +316,7 @@ impl<R: Register> Inst<R> {
     /// The predicates out of [all predicates](OperandKind::Predicates) that the slot `mask`
     /// chooses, a bit each from P0 or UP0 on; all of them if the row has no such slot.
     fn chosen_predicates(&self) -> impl Iterator<Item = R> + use<R> {
-        let mask = match self.get("mask").map(|operand| operand.kind) {
+        let mask = match self.get(slot_name!("mask")).map(|operand| operand.kind) {
             Some(OperandKind::Imm(mask)) => mask,
             Some(_) => 0,
             None => u32::MAX,
@@ -456,6 +447,7 @@ impl<R: Register> Inst<R> {
 mod tests {
     use super::*;
     use crate::PReg;
+    use crate::choice;
 
     fn r(n: u8) -> Operand<PReg> {
         Operand::reg(PReg::r(n))
@@ -468,7 +460,13 @@ mod tests {
             Inst::new(Op::IADD3).ops([r(0), r(1), Operand::imm(1).neg(), r(2)]),
             Inst::new(Op::IADD3).ops([r(0), r(1).abs(), r(2), r(3)]),
             Inst::new(Op::IADD3).ops([r(0), Operand::imm(1), r(2), r(3)]),
-            Inst::new(Op::LEA_HI).with(".SX32").ops([r(0), r(1), r(2), r(3), Operand::imm(1)]),
+            Inst::new(Op::LEA_HI).with(choice!(LEA_HI, ".SX32")).ops([
+                r(0),
+                r(1),
+                r(2),
+                r(3),
+                Operand::imm(1),
+            ]),
             Inst::new(Op::NOP).guarded(PReg::r(1), false),
         ] {
             assert!(wrong.check_form().is_err(), "{wrong}");
@@ -480,7 +478,7 @@ mod tests {
         let add = Inst::new(Op::VIADD).ops([r(0), r(1), r(2)]);
         assert_eq!(add.check_arch(Arch::Sm90), Ok(()));
         assert_eq!(add.check_arch(Arch::Sm89), Err("sm_89 has no VIADD".to_string()));
-        let round = Inst::new(Op::F2FP).with(".BF16").ops([r(0), r(1), r(2)]);
+        let round = Inst::new(Op::F2FP).with(choice!(F2FP, ".BF16")).ops([r(0), r(1), r(2)]);
         assert_eq!(round.check_arch(Arch::Sm80), Ok(()));
         assert!(round.check_arch(Arch::Sm75).is_err());
     }
@@ -488,7 +486,7 @@ mod tests {
     #[test]
     fn accesses_follow_the_widths() {
         let address = crate::Address::global(PReg::r(4), 0, Some(PReg::ur(6)));
-        let load = Inst::new(Op::LDG).with(".128").ops([r(8), Operand::mem(address)]);
+        let load = Inst::new(Op::LDG).with(choice!(LDG, ".128")).ops([r(8), Operand::mem(address)]);
         let seen: Vec<_> = load.accesses().iter().map(|a| (a.reg.to_string(), a.width)).collect();
         assert_eq!(seen, [("R8".to_string(), 4), ("R4".to_string(), 2), ("UR6".to_string(), 2)]);
         let store = Inst::new(Op::P2R).ops([r(8), Operand::predicates(), r(4), Operand::imm(0x41)]);
@@ -499,7 +497,7 @@ mod tests {
         let load = Inst::new(Op::R2P).ops([Operand::predicates(), r(4), Operand::imm(2)]);
         let defs: Vec<PReg> = load.defs().map(|access| access.reg).collect();
         assert_eq!(defs, [PReg::p(1)]);
-        let add = Inst::new(Op::REDG).with(".F64.RN").ops([Operand::mem(address), r(8)]);
+        let add = Inst::new(Op::REDG).with(choice!(REDG, ".F64.RN")).ops([Operand::mem(address), r(8)]);
         assert_eq!(add.slot_width(1), 2);
     }
 }

@@ -61,6 +61,6 @@ pub use program::{
 pub use register::{PReg, RegFile, Register};
 pub use symbol::{Addend, CodeRelocation, Symbol, SymbolBits, SymbolValue};
 pub use table::{
-    BarrierResult, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Op, Pipe,
-    Role, Row, Slot, SpecialReg, Spelling, Width,
+    BarrierResult, Choice, Choices, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind,
+    ModValue, Modifier, Op, OpSlot, OpSlots, Pipe, Role, Row, Slot, SlotName, SpecialReg, Spelling, Width,
 };

@@ -220,7 +220,7 @@ fn spaces(op: Op) -> (u8, u8) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Address, Operand, PReg};
+    use crate::{Address, Operand, PReg, choice};
 
     fn address() -> Operand<PReg> {
         Operand::mem(Address::global(PReg::r(2), 0, None))
@@ -243,7 +243,7 @@ mod tests {
     }
 
     fn strong(inst: Inst<PReg>) -> Inst<PReg> {
-        inst.with(".STRONG").with(".GPU")
+        inst.with(choice!(LDG | STG, ".STRONG")).with(choice!(LDG | STG, ".GPU"))
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
         assert!(!may_swap(&ldg(), &stg()) && !may_swap(&stg(), &ldg()) && !may_swap(&stg(), &stg()));
         assert!(may_swap(&ldg(), &sts) && may_swap(&sts, &stg()));
         assert!(!may_swap(&sts, &st) && !may_swap(&st, &ldg()));
-        assert!(may_swap(&stg(), &ldg().with(".CONSTANT")));
+        assert!(may_swap(&stg(), &ldg().with(choice!(LDG, ".CONSTANT"))));
         assert!(may_swap_if_disjoint(&ldg(), &stg()));
     }
 
@@ -292,7 +292,7 @@ mod tests {
         let ldc = Inst::new(Op::LDC).ops([r(0), Operand::constant(0, 0)]);
         let st = Inst::new(Op::ST).ops([address(), r(0)]);
         for stop in WAITING.map(bar).iter().chain(&[Inst::new(Op::MEMBAR)]) {
-            for own in [&ldl, &stl, &ldc, &ldg().with(".CONSTANT")] {
+            for own in [&ldl, &stl, &ldc, &ldg().with(choice!(LDG, ".CONSTANT"))] {
                 assert!(may_swap(own, stop) && may_swap(stop, own), "{own} {stop}");
             }
             assert!(!may_swap(&st, stop), "a generic address may be any");
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn copies_are_ordered_as_reads_of_global_and_writes_of_shared_memory() {
-        let copy = Inst::new(Op::LDGSTS).with(".128").ops([near(), address()]);
+        let copy = Inst::new(Op::LDGSTS).with(choice!(LDGSTS, ".128")).ops([near(), address()]);
         let [lds, sts] = [Op::LDS, Op::STS].map(|op| match op {
             Op::LDS => Inst::new(op).ops([r(0), near()]),
             _ => Inst::new(op).ops([near(), r(0)]),

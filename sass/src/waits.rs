@@ -182,7 +182,7 @@ impl Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Op, Operand};
+    use crate::{Op, Operand, slot};
 
     fn nop(control: Control) -> Step {
         (Some(Inst::new(Op::NOP)), control)
@@ -197,7 +197,7 @@ mod tests {
     }
 
     fn branch(target: i32, guarded: bool) -> Step {
-        let mut inst = Inst::new(Op::BRA).slot("target", Operand::code(target));
+        let mut inst = Inst::new(Op::BRA).slot(slot!(BRA, "target"), Operand::code(target));
         if guarded {
             inst = inst.guarded(PReg::p(0), false);
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use ptxc_machine::Arch;
 use ptxc_sass::text::{ErrorCode, Kernel, ReadOptions, parse_programs};
 use ptxc_sass::verify::{Hazard, Order, check_with};
-use ptxc_sass::{Access, AccessRole, Completion, Control, Op, Operand, PReg, Program};
+use ptxc_sass::{Access, AccessRole, Completion, Control, Op, Operand, PReg, Program, slot};
 
 use crate::FOLDERS;
 use crate::tools::{Oracle, oracle};
@@ -106,8 +106,8 @@ impl Weakening {
                 coded.control.wait_mask = 0;
                 if coded.inst.op == Op::DEPBAR_LE {
                     // The number of outstanding operations never reaches 63.
-                    coded.inst = coded.inst.clone().slot("n", Operand::imm(63));
-                    coded.inst = coded.inst.clone().slot("scoreboards", Operand::imm(0));
+                    coded.inst = coded.inst.clone().slot(slot!(DEPBAR_LE, "n"), Operand::imm(63));
+                    coded.inst = coded.inst.clone().slot(slot!(DEPBAR_LE, "scoreboards"), Operand::imm(0));
                 }
             } else {
                 coded.control = Control { stall: 1, ..coded.control };

@@ -29,6 +29,7 @@ use ptxc_machine::Arch;
 
 use crate::inst::Inst;
 use crate::register::PReg;
+use crate::slot_name;
 use crate::table::{Op, Place, Shape};
 pub use decode::{blank, decode, decode_into};
 pub use encode::encode;
@@ -70,8 +71,8 @@ pub(crate) fn offset_len(op: Op, slot: &crate::table::Slot, arch: Arch) -> u8 {
 /// a call goes to. `None` if the instruction has no such operand or fits no form of its row.
 pub fn loaded_slot(inst: &Inst<PReg>, arch: Arch) -> Option<usize> {
     match inst.op {
-        Op::CALL_ABSOLUTE => return inst.slot_index("offset"),
-        Op::CALL_LOADED => return inst.slot_index("target"),
+        Op::CALL_ABSOLUTE => return inst.slot_index(slot_name!("offset")),
+        Op::CALL_LOADED => return inst.slot_index(slot_name!("target")),
         _ => {}
     }
     let mut fitting = pattern::fitting(inst.op, arch, &inst.operands);

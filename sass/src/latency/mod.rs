@@ -7,12 +7,12 @@
 //! ```
 //! use ptxc_sass::latency::{Dependence, Side, latency};
 //! use ptxc_machine::{Arch, Feature};
-//! use ptxc_sass::{Inst, Op, Operand, PReg};
+//! use ptxc_sass::{Inst, Op, Operand, PReg, slot_name};
 //!
 //! let [r0, r1] = [0, 1].map(|n| Operand::reg(PReg::r(n)));
 //! let set = Inst::new(Op::FADD).ops([r0, r1, r1]);
 //! let read = Inst::new(Op::IADD3).ops([r1, r0, r1, Operand::rz()]);
-//! let a = read.slot_index("a").unwrap() as u8;
+//! let a = read.slot_index(slot_name!("a")).unwrap() as u8;
 //! let found = latency(
 //!     Arch::Sm90,
 //!     Dependence::Raw,

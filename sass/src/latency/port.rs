@@ -3,7 +3,8 @@
 
 use super::Side;
 use crate::register::Register;
-use crate::table::{LatencyClass, Op};
+use crate::slot_name;
+use crate::table::{LatencyClass, Op, SlotName};
 
 /// Whether two texts are the same; `==` on slices cannot be used in constants.
 const fn equal(a: &[u8], b: &[u8]) -> bool {
@@ -112,7 +113,7 @@ impl Port {
     #[inline]
     pub fn of_producer<R: Register>(side: Side<'_, R>) -> Port {
         let facts = side.inst.op.facts();
-        if !facts.has_other_ports || !is_named(side, "d") {
+        if !facts.has_other_ports || !is_named(side, slot_name!("d")) {
             return facts.port;
         }
         match facts.port {
@@ -120,7 +121,7 @@ impl Port {
                 let is_high = side.component == 1 || side.inst.slot_width(usize::from(side.slot)) == 1;
                 if is_high { Port::ImadWideHigh } else { Port::ImadWide }
             }
-            Port::Mma => match side.inst.slot_index("a").map(|slot| side.inst.slot_width(slot)) {
+            Port::Mma => match side.inst.slot_index(slot_name!("a")).map(|slot| side.inst.slot_width(slot)) {
                 Some(1) => Port::MmaOf1,
                 Some(2) => Port::MmaOf2,
                 _ => Port::Mma,
@@ -138,19 +139,23 @@ impl Port {
             return facts.port;
         }
         match facts.port {
-            Port::ImadWide if side.component == 1 && is_named(side, "c") => Port::ImadWideHigh,
+            Port::ImadWide if side.component == 1 && is_named(side, slot_name!("c")) => Port::ImadWideHigh,
             _ => of_other(side),
         }
     }
 }
 
 /// Whether the slot has that name.
-fn is_named<R: Register>(side: Side<'_, R>, name: &str) -> bool {
-    side.inst.row().slots.get(usize::from(side.slot)).is_some_and(|slot| slot.name == name)
+fn is_named<R: Register>(side: Side<'_, R>, name: SlotName) -> bool {
+    side.inst.row().slots.get(usize::from(side.slot)).is_some_and(|slot| slot.name == name.text())
 }
 
 /// The port of an instruction that has only one, or of `ELECT`: the number of the elected lane is
 /// there as soon as the result of `UMOV`, long before the predicate.
 fn of_other<R: Register>(side: Side<'_, R>) -> Port {
-    if side.inst.op == Op::ELECT && is_named(side, "d") { Port::Umov } else { side.inst.op.facts().port }
+    if side.inst.op == Op::ELECT && is_named(side, slot_name!("d")) {
+        Port::Umov
+    } else {
+        side.inst.op.facts().port
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::{Address, Op, Operand, PReg};
+use crate::{Address, Op, Operand, PReg, choice, slot};
 
 type R = Operand<PReg>;
 
@@ -73,13 +73,13 @@ fn wide_products_arrive_in_halves_and_read_the_high_addend_late() {
 
 #[test]
 fn guards_read_late() {
-    let compare = Inst::new(Op::ISETP).ops([p(0), r(0), r(1)]).with(".GE");
+    let compare = Inst::new(Op::ISETP).ops([p(0), r(0), r(1)]).with(choice!(ISETP, ".GE"));
     assert_eq!(safe(Dependence::Raw, &compare, &iadd3(2, 3).guarded(PReg::p(0), true)), [13]);
     let select = Inst::new(Op::SEL).ops([r(2), r(3), r(4), p(0)]);
     assert_eq!(safe(Dependence::Raw, &compare, &select), [4]);
     let barrier = Inst::new(Op::BAR_SYNC).ops([Operand::imm(0)]).guarded(PReg::p(0), false);
     assert_eq!(safe(Dependence::Raw, &compare, &barrier), [13]);
-    let vote = Inst::new(Op::VOTE).slot("ps", p(0));
+    let vote = Inst::new(Op::VOTE).slot(slot!(VOTE, "ps"), p(0));
     assert_eq!(safe(Dependence::Raw, &compare, &vote), [13]);
 }
 
@@ -87,7 +87,7 @@ fn guards_read_late() {
 fn uniform_values_cross_to_the_vector_side() {
     let add = Inst::new(Op::UIADD3).ops([ur(4), ur(5), ur(6), Operand::zero(RegFile::Ugpr)]);
     let vector = Inst::new(Op::IADD3).ops([r(0), r(1), ur(4), Operand::rz()]);
-    assert_eq!(safe(Dependence::Raw, &add, &add.clone().slot("a", ur(4))), [4]);
+    assert_eq!(safe(Dependence::Raw, &add, &add.clone().slot(slot!(UIADD3, "a"), ur(4))), [4]);
     assert_eq!(safe(Dependence::Raw, &add, &vector), [6]);
     let constant = Inst::new(Op::ULDC).ops([ur(4), Operand::constant(0, 0x210)]);
     assert_eq!(safe(Dependence::Raw, &constant, &vector), [2]);
@@ -109,7 +109,7 @@ fn operands_are_read_at_issue() {
 #[test]
 fn older_architectures_have_figures_of_their_own() {
     let on = |arch, producer: &Inst<PReg>, consumer: &Inst<PReg>, slot: &str, component| {
-        let slot = consumer.slot_index(slot).unwrap() as u8;
+        let slot = consumer.row().slot(slot).unwrap() as u8;
         let to = Side { inst: consumer, slot, component };
         latency(arch, Dependence::Raw, Side { inst: producer, slot: 0, component: 0 }, to).safe
     };
@@ -123,7 +123,7 @@ fn older_architectures_have_figures_of_their_own() {
     assert_eq!(all(&half, &iadd3(1, 0), "a", 0), [8, 5, 5, 5, 5]);
     // The high word of the addend is read late on sm_90 only.
     assert_eq!(all(&iadd3(3, 0), &imad_wide(4, 0, 2), "c", 1), [5, 5, 5, 5, 3]);
-    let compare = Inst::new(Op::ISETP).ops([p(0), r(0), r(1)]).with(".GE");
+    let compare = Inst::new(Op::ISETP).ops([p(0), r(0), r(1)]).with(choice!(ISETP, ".GE"));
     let guarded = iadd3(2, 3).guarded(PReg::p(0), true);
     let guard = Side { inst: &guarded, slot: guarded.row().slots.len() as u8, component: 0 };
     let from = Side { inst: &compare, slot: 0, component: 0 };

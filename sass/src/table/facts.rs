@@ -59,16 +59,16 @@ impl Filler {
     }
 }
 
-/// A chosen value of a modifier.
+/// A choice of a memory order.
 #[derive(Clone, Copy, Debug)]
-struct Choice {
+struct OrderChoice {
     /// The position of the modifier; [`NONE`] if no modifier has such a value.
     position: u8,
     value: u8,
 }
 
-impl Choice {
-    const NONE: Choice = Choice { position: NONE, value: 0 };
+impl OrderChoice {
+    const NONE: OrderChoice = OrderChoice { position: NONE, value: 0 };
 
     #[inline]
     fn is_made(self, mods: Mods) -> bool {
@@ -95,10 +95,10 @@ pub(crate) struct Facts {
     pub(crate) port: Port,
     /// Whether some of its results or operands have other ports.
     pub(crate) has_other_ports: bool,
-    /// The modifier value for strong memory order.
-    strong: Choice,
+    /// Strong memory order.
+    strong: OrderChoice,
     /// The modifier value for memory that nothing writes.
-    constant: Choice,
+    constant: OrderChoice,
     /// The default operand of each slot that is not repeated.
     fillers: [Filler; SLOTS],
     /// The number of slots that are not repeated.
@@ -132,8 +132,8 @@ impl Facts {
             port: Port::of_class(row.latency),
             has_other_ports: matches!(row.latency, LatencyClass::ImadWide | LatencyClass::Mma)
                 || matches!(op, Op::ELECT),
-            strong: Choice::NONE,
-            constant: Choice::NONE,
+            strong: OrderChoice::NONE,
+            constant: OrderChoice::NONE,
             fillers: [Filler { kind: FillerKind::Imm, flags: OperandFlags::NONE }; SLOTS],
             filled: 0,
             demanded: 0,
@@ -172,7 +172,7 @@ impl Facts {
     const fn add_orders(&mut self, modifier: &Modifier, position: u8) {
         let mut value = 0;
         while value < modifier.values.len() {
-            let choice = Choice { position, value: value as u8 };
+            let choice = OrderChoice { position, value: value as u8 };
             match modifier.values[value].as_bytes() {
                 b".STRONG" => self.strong = choice,
                 b".CONSTANT" => self.constant = choice,

@@ -26,6 +26,7 @@ use super::row::ModKind;
 use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::register::Register;
+use crate::slot_name;
 
 /// An operand of an access to a texture or a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -89,8 +90,8 @@ fn divided<R: Register>(inst: &Inst<R>) -> (u8, u8) {
 
 /// The same before `.SCR` divides them evenly.
 fn sources<R: Register>(inst: &Inst<R>) -> (u8, u8) {
-    let has_handle = u8::from(inst.get("texture").is_none());
-    if let Some(query) = inst.get("query") {
+    let has_handle = u8::from(inst.get(slot_name!("texture")).is_none());
+    if let Some(query) = inst.get(slot_name!("query")) {
         // A level or the number of a sample, which a query for the type of a texture does not have.
         let is_of_type = query.kind == OperandKind::Imm(1);
         return (if is_of_type { 1 } else { 1 + has_handle }, 0);

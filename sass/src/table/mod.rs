@@ -6,6 +6,7 @@
 
 mod alu;
 mod atomic;
+mod checked;
 mod control_flow;
 mod convert;
 mod copies;
@@ -41,6 +42,7 @@ mod warpgroup;
 use ptxc_machine::Archs;
 
 pub(crate) use alu::SIGN;
+pub use checked::{Choice, Choices, ModValue, OpSlot, OpSlots, SlotName};
 pub(crate) use facts::Facts;
 pub use image::ImageOperand;
 pub use place::{AddressPlace, Bits, Fixed, Form, FormCode, Joint, Place, Shape, Signs};
@@ -72,7 +74,7 @@ macro_rules! opcodes {
 
             /// The row.
             #[inline]
-            pub fn row(self) -> &'static Row {
+            pub const fn row(self) -> &'static Row {
                 static ROWS: [&Row; Op::ALL.len()] = [$($(&$family::$name,)*)*];
                 ROWS[self as usize]
             }

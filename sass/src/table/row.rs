@@ -3,6 +3,7 @@
 
 use ptxc_machine::{Arch, Archs};
 
+use super::checked::SlotName;
 pub use super::kinds::{Halves, ImmFormat, Kinds, Width};
 pub use super::modifier::{ModKind, Modifier, Stand};
 use super::place::{Fixed, Form, Joint};
@@ -262,21 +263,16 @@ impl Row {
         guard: RegFile::Pred,
     };
 
-    /// The position of the slot of that name.
-    pub fn slot(&self, name: &str) -> Option<usize> {
-        self.slots.iter().position(|slot| slot.name == name)
-    }
-
     /// Whether the slot of that name takes operands of that kind on the architecture: the
     /// legal-form query of selection.
-    pub fn accepts(&self, name: &str, kinds: Kinds, arch: Arch) -> bool {
-        self.slot(name).is_some_and(|index| self.slots[index].accepts(kinds, arch))
+    pub fn accepts(&self, name: SlotName, kinds: Kinds, arch: Arch) -> bool {
+        self.slot(name.text()).is_some_and(|index| self.slots[index].accepts(kinds, arch))
     }
 
     /// Whether the slot of that name takes the signs that an operand has there: negation, magnitude
     /// and complement.
-    pub fn takes_signs(&self, name: &str, flags: OperandFlags) -> bool {
-        self.slot(name).is_some_and(|index| self.slots[index].takes_signs(flags))
+    pub fn takes_signs(&self, name: SlotName, flags: OperandFlags) -> bool {
+        self.slot(name.text()).is_some_and(|index| self.slots[index].takes_signs(flags))
     }
 
     /// The least stall count that follows it on the architecture, in cycles.

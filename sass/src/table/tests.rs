@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptxc_machine::Arch;
 
-use super::{Completion, Kinds, ModKind, Op, Role, Row, Stand};
+use super::{Completion, Kinds, Op, Role, Row, Stand};
 use crate::text::{parse_inst, write_inst};
-use crate::{Inst, Operand, OperandKind, PReg};
+use crate::{Inst, Operand, OperandKind, PReg, value};
 
 fn for_each(mut check: impl FnMut(Op, &'static Row)) {
     for &op in Op::ALL {
@@ -177,7 +177,7 @@ fn the_text_names_the_row() {
                 }
             }
             for mut inst in variants {
-                let extended = inst.modifier(ModKind::Extended) == ".E";
+                let extended = inst.is(value!(Extended = ".E"));
                 for (operand, slot) in inst.operands.iter_mut().zip(row.slots) {
                     if let OperandKind::Mem(address) = &mut operand.kind {
                         address.wide = slot.address_is_wide(extended);

@@ -14,6 +14,7 @@
 use crate::inst::Inst;
 use crate::operand::{Operand, OperandKind};
 use crate::register::{RegFile, Register};
+use crate::slot_name;
 use crate::table::Op;
 
 /// The suffix of the mnemonic.
@@ -21,7 +22,11 @@ pub(super) fn suffix<R: Register>(inst: &Inst<R>) -> &'static str {
     if inst.op != Op::IMAD {
         return "";
     }
-    let (Some(a), Some(b), Some(c)) = (inst.get("a"), inst.get("b"), inst.get("c")) else { return "" };
+    let (Some(a), Some(b), Some(c)) =
+        (inst.get(slot_name!("a")), inst.get(slot_name!("b")), inst.get(slot_name!("c")))
+    else {
+        return "";
+    };
     if [a, b, c].into_iter().any(is_outside_the_general_file) {
         return "";
     }

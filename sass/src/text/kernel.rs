@@ -20,6 +20,7 @@ use crate::program::{
     CONSTANT_BANK_BYTES, Coded, JumpTable, Literals, ParamInfo, Program, ProgramFunction, Resources,
 };
 use crate::register::{PReg, RegFile, Register};
+use crate::slot_name;
 use crate::symbol::{Addend, CodeRelocation, Symbol};
 use crate::table::Completion;
 
@@ -447,7 +448,7 @@ pub fn counted_resources(insts: &[Coded], arch: Arch) -> Resources {
     let all_barriers = arch.facts().limits.cta_barriers;
     let mut resources = Resources::default();
     for coded in insts.iter().filter(|coded| coded.inst.op.is_cta_barrier()) {
-        resources.barriers = match coded.inst.get("name").map(|name| name.kind) {
+        resources.barriers = match coded.inst.get(slot_name!("name")).map(|name| name.kind) {
             Some(OperandKind::Imm(name)) => resources.barriers.max(name.saturating_add(1).min(all_barriers)),
             Some(_) => all_barriers,
             None => resources.barriers,

@@ -15,12 +15,12 @@ use rustc_hash::FxHashMap;
 
 use super::operand::{half_constant, hexadecimal, immediate, operand, register, unlinked};
 use super::{alias, inst, symbol};
-use crate::bits;
 use crate::inst::{Inst, Mods};
 use crate::operand::{FunctionIndex, Label, Operand, OperandFlags, OperandKind};
 use crate::register::{PReg, RegFile, Register};
 use crate::symbol::Symbol;
-use crate::table::{ImmFormat, Kinds, ModKind, Op, Row, Slot, Stand};
+use crate::table::{ImmFormat, Kinds, Op, Row, Slot, Stand};
+use crate::{bits, value};
 
 /// Why a line is not an instruction of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -447,7 +447,7 @@ fn complete_address<R: Register>(
         if is_alone && address.wide && !may_hide || address.descriptor.is_some() && !address.wide {
             return None;
         }
-        address.wide |= is_alone && inst.modifier(ModKind::Extended) == ".E" && !slot.narrow;
+        address.wide |= is_alone && inst.is(value!(Extended = ".E")) && !slot.narrow;
     }
     if let OperandKind::Mem(address) = &mut operand.kind
         && address.base.is_none()

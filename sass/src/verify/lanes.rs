@@ -31,6 +31,7 @@ use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::program::Program;
 use crate::register::{PReg, RegFile, Register};
+use crate::slot_name;
 use crate::table::Op;
 
 /// The greatest distance, in instructions, from the computation of a test's mask to the test in
@@ -383,7 +384,8 @@ fn goes_elsewhere(inst: &Inst<PReg>) -> bool {
 /// Whether a vote only asks for the active lanes.
 fn is_active_mask(inst: &Inst<PReg>) -> bool {
     let is_true = |kind: &OperandKind<PReg>| matches!(kind, OperandKind::Zero(file) if file.is_predicate());
-    matches!(inst.op, Op::VOTE | Op::VOTEU) && inst.get("ps").is_some_and(|source| is_true(&source.kind))
+    matches!(inst.op, Op::VOTE | Op::VOTEU)
+        && inst.get(slot_name!("ps")).is_some_and(|source| is_true(&source.kind))
 }
 
 /// Whether the results of an instruction may differ between lanes, whatever its operands are.

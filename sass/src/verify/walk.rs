@@ -12,7 +12,8 @@ use crate::operand::OperandKind;
 use crate::program::{Coded, Program};
 use crate::register::{PReg, RegFile, Register};
 use crate::return_order::{LEAST_BRANCH, reads_behind, returns_behind, tells_space_early};
-use crate::table::{BarrierResult, Completion, ModKind, Op, Pipe};
+use crate::table::{BarrierResult, Completion, Op, Pipe, SlotName};
+use crate::{slot_name, value};
 
 /// A single register that an instruction accesses.
 #[derive(Clone, Copy, Debug)]
@@ -196,11 +197,11 @@ impl<'a> Walk<'a> {
         if inst.op != Op::DEPBAR_LE {
             return;
         }
-        let imm = |name| match inst.get(name).map(|operand| operand.kind) {
+        let imm = |name: SlotName| match inst.get(name).map(|operand| operand.kind) {
             Some(OperandKind::Imm(bits)) => bits,
             _ => 0,
         };
-        let (scoreboard, left) = (imm("scoreboard"), imm("n"));
+        let (scoreboard, left) = (imm(slot_name!("scoreboard")), imm(slot_name!("n")));
         let named = 1u8.checked_shl(scoreboard).unwrap_or(0);
         // NVIDIA's assembler also uses this wait for other accesses while groups are under way.
         let is_of_accesses = self.order == Order::InOrder
@@ -208,7 +209,7 @@ impl<'a> Walk<'a> {
             && self.pending.sets(named);
         // A guard may suppress the wait.
         if inst.guard.is_none() {
-            let also = imm("scoreboards") as u8;
+            let also = imm(slot_name!("scoreboards")) as u8;
             let order = self.order;
             // A count above zero tells which accesses are left only if they return in order.
             let is_ended = |p: &Pending| match order {
@@ -246,7 +247,7 @@ impl<'a> Walk<'a> {
                     report.push(Hazard { consumer: index, producer, kind, reg: None, lack });
                 }
             }
-            Op::FENCE_VIEW_ASYNC if inst.guard.is_none() && inst.modifier(ModKind::Mode) == ".S" => {
+            Op::FENCE_VIEW_ASYNC if inst.guard.is_none() && inst.is(value!(Mode = ".S")) => {
                 self.others.unfenced = None;
             }
             op if matches!(space(op), Some(Space::Shared | Space::Generic)) => {

@@ -5,7 +5,10 @@ use ptxc_sass::issue::DRAIN;
 use ptxc_sass::latency::{Ahead, Dependence, Latency, Side, reads_at_issue, settled};
 use ptxc_sass::return_order::{LEAST_BRANCH, tells_space_early};
 use ptxc_sass::verify::{HazardKind, Order};
-use ptxc_sass::{Access, AccessRole, Coded, Completion, Inst, Op, OperandKind, PReg, RegFile, Register};
+use ptxc_sass::{
+    Access, AccessRole, Coded, Completion, Inst, Op, OperandKind, PReg, RegFile, Register, SlotName,
+    slot_name,
+};
 use smallvec::SmallVec;
 
 /// A register that an instruction reads or writes.
@@ -145,14 +148,14 @@ fn cycles(coded: &Coded, order: Order) -> u8 {
 
 /// The scoreboards that an instruction waits for until their count is 0.
 fn counted_down(inst: &Inst<PReg>) -> u8 {
-    let imm = |name| match inst.get(name).map(|operand| operand.kind) {
+    let imm = |name: SlotName| match inst.get(name).map(|operand| operand.kind) {
         Some(OperandKind::Imm(bits)) => Some(bits),
         _ => None,
     };
-    match (inst.op, inst.guard, imm("n")) {
+    match (inst.op, inst.guard, imm(slot_name!("n"))) {
         (Op::DEPBAR_LE, None, Some(0)) => {
-            let also = imm("scoreboards").map_or(0, |mask| mask as u8);
-            imm("scoreboard").map_or(0, |number| 1u8.checked_shl(number).unwrap_or(0)) | also
+            let also = imm(slot_name!("scoreboards")).map_or(0, |mask| mask as u8);
+            imm(slot_name!("scoreboard")).map_or(0, |number| 1u8.checked_shl(number).unwrap_or(0)) | also
         }
         _ => 0,
     }

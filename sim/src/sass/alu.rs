@@ -3,7 +3,7 @@
 //! The rows of the uniform datapath with the same arithmetic (`UIADD3`, `ULEA`, `USHF`, `ULOP3`)
 //! are here too: only their register files differ, and the operands know these.
 
-use ptxc_sass::{ModKind, Op, PReg, RegFile};
+use ptxc_sass::{ModKind, Op, PReg, RegFile, slot_name, value};
 use ptxc_semantics::bits::{self, Funnel, Limit, PrmtMode};
 use ptxc_semantics::int::{self, IntCmp};
 use ptxc_semantics::{IntType, S32, S64, U32, U64};
@@ -14,7 +14,7 @@ use crate::warp::{BIT, Flow, LANES, has};
 
 /// Signed unless the modifier says otherwise.
 pub(super) fn sign(i: &Fields<'_>) -> IntType {
-    if i.modifier(ModKind::Sign) == ".U32" { U32 } else { S32 }
+    if i.is(value!(Sign = ".U32")) { U32 } else { S32 }
 }
 
 /// The operation that combines the result of a comparison with a predicate.
@@ -185,10 +185,10 @@ pub(super) fn shf(i: &Fields<'_>) -> Decoded {
         _ => return i.unknown(ModKind::DataType),
     };
     let funnel = Funnel {
-        left: i.modifier(ModKind::Mode) == ".L",
+        left: i.is(value!(Mode = ".L")),
         ty,
-        high: i.modifier(ModKind::Variant) == ".HI",
-        limit: if i.modifier(ModKind::Combine) == ".W" { Limit::Wrap } else { Limit::Clamp },
+        high: i.is(value!(Variant = ".HI")),
+        limit: if i.is(value!(Combine = ".W")) { Limit::Wrap } else { Limit::Clamp },
     };
     let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
     // The shifts of words and the common shifts of pairs are constants here, so that they become
@@ -391,7 +391,7 @@ fn chosen_predicates(i: &Fields<'_>, file: RegFile) -> Result<(u32, Vec<(PReg, u
         _ => return i.unknown(ModKind::Variant),
     };
     // Without a mask all predicates are moved.
-    let mask = if i.inst.get("mask").is_some() { i.imm("mask")? } else { 0xff };
+    let mask = if i.inst.get(slot_name!("mask")).is_some() { i.imm("mask")? } else { 0xff };
     let chosen = (0..file.count()).filter(|&n| has(mask, n.into()));
     Ok((mask << (8 * byte), chosen.map(|n| (PReg::new(file, n), 8 * byte + u32::from(n))).collect()))
 }
@@ -476,14 +476,14 @@ pub(super) fn vabsdiff(i: &Fields<'_>) -> Decoded {
 /// `SGXT`.
 pub(super) fn sgxt(i: &Fields<'_>) -> Decoded {
     let signed = sign(i).is_signed();
-    let limit = if i.modifier(ModKind::Variant) == ".W" { Limit::Wrap } else { Limit::Clamp };
+    let limit = if i.is(value!(Variant = ".W")) { Limit::Wrap } else { Limit::Clamp };
     let sources = [i.word("a")?, i.word("b")?];
     map2(i.dest("d")?, Registers::int, sources, move |a, b| bits::szext(signed, a, b, limit))
 }
 
 /// `BMSK`.
 pub(super) fn bmsk(i: &Fields<'_>) -> Decoded {
-    let limit = if i.modifier(ModKind::Variant) == ".W" { Limit::Wrap } else { Limit::Clamp };
+    let limit = if i.is(value!(Variant = ".W")) { Limit::Wrap } else { Limit::Clamp };
     let sources = [i.word("a")?, i.word("b")?];
     map2(i.dest("d")?, Registers::int, sources, move |a, b| bits::bmsk(a, b, limit))
 }

@@ -1,6 +1,6 @@
 //! Atomic updates of memory, and tests of the memory that a generic address lies in.
 
-use ptxc_sass::ModKind;
+use ptxc_sass::{ModKind, slot_name, value};
 use ptxc_semantics::float::{self, NanRule};
 use ptxc_semantics::{BF16, F16, F32, F64, Mode, S32, S64, U32, U64, int, packed};
 
@@ -19,7 +19,7 @@ type Update = fn(u64, u64) -> u64;
 
 /// The update of a location by an instruction, and its size in bytes.
 fn update(i: &Fields<'_>) -> Result<(Update, u32), String> {
-    let wide = i.modifier(ModKind::Size) == ".64";
+    let wide = i.is(value!(Size = ".64"));
     let (op, ty) = (i.modifier(ModKind::Atomic), i.modifier(ModKind::DataType));
     let bytes = if wide || matches!(ty, ".S64" | ".F64.RN") { 8 } else { 4 };
     let update: Update = match (op, ty, bytes) {
@@ -99,8 +99,9 @@ struct Target {
 
 impl Target {
     fn new(i: &Fields<'_>, space: Space, kind: UpdateKind, bytes: u32) -> Result<Target, String> {
-        let d = if i.inst.get("d").is_some() { i.dests("d", (bytes / 4) as u8)? } else { Vec::new() };
-        let pd = if i.inst.get("pd").is_some() { i.pred_dest("pd")? } else { None };
+        let d =
+            if i.inst.get(slot_name!("d")).is_some() { i.dests("d", (bytes / 4) as u8)? } else { Vec::new() };
+        let pd = if i.inst.get(slot_name!("pd")).is_some() { i.pred_dest("pd")? } else { None };
         Ok(Target { place: Place::new(i, space)?, kind, bytes, d, pd })
     }
 
@@ -216,7 +217,7 @@ fn swap_wide(i: &Fields<'_>, space: Space, operands: [&'static str; 2], compare:
 }
 
 fn read_modify_write(i: &Fields<'_>, space: Space) -> Decoded {
-    if i.modifier(ModKind::Size) == ".128" {
+    if i.is(value!(Size = ".128")) {
         return match i.modifier(ModKind::Atomic) {
             ".EXCH" => swap_wide(i, space, ["data", "data"], false),
             op => Err(format!("{op} of 128 bits")),
@@ -245,7 +246,7 @@ fn compare_and_swap(i: &Fields<'_>, space: Space) -> Decoded {
         _ => 4,
     };
     let operands = [operand(i, "compare", bytes)?, operand(i, "data", bytes)?];
-    let tells = i.modifier(ModKind::Atomic) == ".CAST.SPIN";
+    let tells = i.is(value!(Atomic = ".CAST.SPIN"));
     atomic(i, space, (UpdateKind::Swap, bytes), operands, move |old, expected, new| {
         let same = old == expected;
         [if same { new } else { old }, if tells { same.into() } else { old }]
@@ -261,7 +262,7 @@ pub(super) fn qspc(i: &Fields<'_>) -> Decoded {
         ".G" => Space::Global,
         _ => return i.unknown(ModKind::Mode),
     };
-    if i.is_register("d") && !i.dests("d", 1)?.is_empty() {
+    if i.is_register(slot_name!("d")) && !i.dests("d", 1)?.is_empty() {
         return Err("the register result".to_string());
     }
     let (place, pd) = (Place::new(i, Space::Generic)?, i.pred_dest("pd")?);

@@ -1,6 +1,6 @@
 //! Conversions between integers, between formats, from one to the other, and to integral values.
 
-use ptxc_sass::{HalfSelect, ModKind};
+use ptxc_sass::{HalfSelect, ModKind, slot_name, value};
 use ptxc_semantics::convert::{self, NanToInt};
 use ptxc_semantics::float;
 use ptxc_semantics::{F16, F32, F64, Format, IntType, Mode, S32, S64, U32, U64, packed};
@@ -32,7 +32,7 @@ fn single(registers: &Registers, source: [Source; 2]) -> [u64; LANES] {
 /// `d = f(b)` for a result of `words` words and an operand read with `read`.
 fn map(i: &Fields<'_>, words: u8, read: Read, f: impl Fn(u64) -> u64 + 'static) -> Decoded {
     let d = i.dests("d", words)?;
-    let b = match i.inst.slot_index("b") {
+    let b = match i.inst.slot_index(slot_name!("b")) {
         Some(slot) if i.inst.slot_width(slot) == 2 => match i.modifier(ModKind::SourceType) {
             ".S64" | ".U64" => i.long("b")?,
             _ => i.double("b")?,
@@ -94,7 +94,7 @@ pub(super) fn i2f_part(i: &Fields<'_>) -> Decoded {
         "" => F32,
         _ => half::format(i, ModKind::DataType)?,
     };
-    let shift = match i.inst.get("b").map_or(HalfSelect::Both, |operand| operand.flags.half) {
+    let shift = match i.inst.get(slot_name!("b")).map_or(HalfSelect::Both, |operand| operand.flags.half) {
         HalfSelect::Byte1 => 8,
         HalfSelect::Byte2 | HalfSelect::High => 16,
         HalfSelect::Byte3 => 24,
@@ -141,7 +141,7 @@ fn extended(ty: IntType, result: u64) -> u64 {
 /// `F2I` to a word.
 pub(super) fn f2i(i: &Fields<'_>) -> Decoded {
     let (to, rounding, ftz) = (result_type(i)?, rounding(i)?, ftz(i));
-    let nan = if i.modifier(ModKind::Variant) == ".NTZ" { NanToInt::Zero } else { NanToInt::TopBit };
+    let nan = if i.is(value!(Variant = ".NTZ")) { NanToInt::Zero } else { NanToInt::TopBit };
     map(i, 1, single, move |b| extended(to, convert::float_to_int_nan(F32, to, b, rounding, ftz, nan)))
 }
 
@@ -234,7 +234,7 @@ pub(super) fn i2f_half_64(i: &Fields<'_>) -> Decoded {
 /// `F2I.F16` and `.BF16` to a word.
 pub(super) fn f2i_half(i: &Fields<'_>) -> Decoded {
     let (to, from, rounding) = (result_type(i)?, half::format(i, ModKind::SourceType)?, rounding(i)?);
-    let nan = if i.modifier(ModKind::Variant) == ".NTZ" { NanToInt::Zero } else { NanToInt::TopBit };
+    let nan = if i.is(value!(Variant = ".NTZ")) { NanToInt::Zero } else { NanToInt::TopBit };
     half::map_half(i, move |b| extended(to, convert::float_to_int_nan(from, to, b, rounding, false, nan)))
 }
 
@@ -262,7 +262,7 @@ pub(super) fn frnd_f64(i: &Fields<'_>) -> Decoded {
 /// `F2FP.F16.F32.PACK_AB` and `.BF16`: `a` becomes the upper half.
 pub(super) fn f2fp(i: &Fields<'_>) -> Decoded {
     let (to, rounding) = (half::format(i, ModKind::DataType)?, rounding(i)?);
-    let (relu, finite) = (i.modifier(ModKind::Variant) == ".RELU", i.modifier(ModKind::Sat) == ".SATFINITE");
+    let (relu, finite) = (i.is(value!(Variant = ".RELU")), i.is(value!(Sat = ".SATFINITE")));
     let sources = [i.word("a")?, i.word("b")?];
     map2(i.dest("d")?, Registers::float, sources, move |a, b| {
         packed::of_singles(to, b, a, rounding, relu, finite)

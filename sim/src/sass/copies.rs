@@ -6,7 +6,7 @@
 //! hardware.
 
 use ptxc_machine::Arch;
-use ptxc_sass::ModKind;
+use ptxc_sass::{ModKind, value};
 
 use super::fields::{Decoded, Fields};
 use super::memory::Place;
@@ -28,7 +28,7 @@ pub(super) fn ldgsts(i: &Fields<'_>) -> Decoded {
         ".128" => 16,
         _ => return i.unknown(ModKind::Size),
     };
-    let zfill = i.modifier(ModKind::Mode) == ".ZFILL";
+    let zfill = i.is(value!(Mode = ".ZFILL"));
     Ok(Box::new(move |registers, step| {
         let (from, to) = (from.resolve(registers, step)?, to.resolve(registers, step)?);
         let copies = registers.pred(copies);

@@ -1,6 +1,6 @@
 //! Double precision.
 
-use ptxc_sass::ModKind;
+use ptxc_sass::{ModKind, value};
 use ptxc_semantics::float::{self, NanRule};
 use ptxc_semantics::{F64, Format, Mode};
 
@@ -56,7 +56,7 @@ pub(super) fn dsetp(i: &Fields<'_>) -> Decoded {
         }
     };
     let (pd, pe, ps) = (i.pred_dest("pd")?, i.pred_dest("pe")?, i.pred("ps")?);
-    if i.modifier(ModKind::Combine) != ".AND" {
+    if !i.is(value!(Combine = ".AND")) {
         return i.unknown(ModKind::Combine);
     }
     Ok(Box::new(move |registers, step| {

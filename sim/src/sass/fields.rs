@@ -7,7 +7,10 @@
 use std::collections::BTreeMap;
 
 use ptxc_machine::Arch;
-use ptxc_sass::{FunctionIndex, Inst, ModKind, OperandKind, PReg, Program, RegFile, Register, SpecialReg};
+use ptxc_sass::{
+    FunctionIndex, HalfSelect, Inst, ModKind, ModValue, OperandKind, PReg, Program, RegFile, Register,
+    SlotName, SpecialReg, value,
+};
 
 use super::registers::{Dest, Lanes, Origin, PredDest, PredIndex, PredSource, Registers, Source};
 use crate::engine::Step;
@@ -60,7 +63,8 @@ fn plain(origin: Origin) -> Source {
 
 impl<'a> Fields<'a> {
     fn operand(&self, name: &str) -> Result<&'a ptxc_sass::Operand<PReg>, String> {
-        self.inst.get(name).ok_or_else(|| format!("no operand {name}"))
+        let slot = self.inst.row().slot(name);
+        slot.and_then(|slot| self.inst.operands.get(slot)).ok_or_else(|| format!("no operand {name}"))
     }
 
     fn register(&self, register: PReg) -> Result<Origin, String> {
@@ -150,8 +154,13 @@ impl<'a> Fields<'a> {
     }
 
     /// Whether an operand is a general register.
-    pub fn is_register(&self, name: &str) -> bool {
+    pub fn is_register(&self, name: SlotName) -> bool {
         self.inst.get(name).is_some_and(|operand| matches!(operand.kind, OperandKind::Reg(_)))
+    }
+
+    /// Which halves of a register an operand takes.
+    pub fn half(&self, name: &str) -> Result<HalfSelect, String> {
+        self.operand(name).map(|operand| operand.flags.half)
     }
 
     /// The words of the result that a register operand covers.
@@ -276,7 +285,7 @@ impl<'a> Fields<'a> {
             scale: address.scale,
             uniform: word(address.uniform, 0)?,
             uniform_high: match address.uniform {
-                Some(_) if self.modifier(ModKind::Extended) == ".E" => Some(word(address.uniform, 1)?),
+                Some(_) if self.is(value!(Extended = ".E")) => Some(word(address.uniform, 1)?),
                 _ => None,
             },
             offset: address.offset,
@@ -290,6 +299,11 @@ impl<'a> Fields<'a> {
     /// The text of a modifier.
     pub fn modifier(&self, kind: ModKind) -> &'static str {
         self.inst.modifier(kind)
+    }
+
+    /// Whether that modifier is chosen.
+    pub fn is(&self, value: ModValue) -> bool {
+        self.inst.is(value)
     }
 
     /// The error for a modifier that the engine does not support.

@@ -1,6 +1,6 @@
 //! Branches, calls, exits and convergence barriers.
 
-use ptxc_sass::{Inst, ModKind, Op, PReg, Program};
+use ptxc_sass::{Inst, ModKind, Op, PReg, Program, slot_name};
 
 use super::fields::{Decoded, Fields};
 use super::registers::{Registers, Source};
@@ -43,7 +43,7 @@ pub(super) fn decides_for_all(inst: &Inst<PReg>) -> bool {
 pub(super) fn bra_together<const CONV: bool>(i: &Fields<'_>) -> Decoded {
     let (target, guard) = (i.target("target")?, i.guard());
     // Without a mask it applies to all lanes, like the complement of an empty mask.
-    let (mask, complement) = match i.inst.get("mask") {
+    let (mask, complement) = match i.inst.get(slot_name!("mask")) {
         Some(operand) => (Some(i.word("mask")?), operand.flags.not),
         None => (None, true),
     };
@@ -141,7 +141,7 @@ pub(super) fn exit_if(i: &Fields<'_>) -> Decoded {
 /// them. Without a result the lanes leave their regions.
 pub(super) fn bmov_clear(i: &Fields<'_>) -> Decoded {
     let (barrier, d) = (i.convergence("barrier")?, i.dest("d")?);
-    if !i.is_register("d") {
+    if !i.is_register(slot_name!("d")) {
         return Ok(Box::new(move |_, step| {
             step.control.leave(step.lanes, barrier);
             Ok(Flow::Next)

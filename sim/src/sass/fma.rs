@@ -1,6 +1,6 @@
 //! Float arithmetic and comparison, and the integer multiply-adds.
 
-use ptxc_sass::ModKind;
+use ptxc_sass::{ModKind, value};
 use ptxc_semantics::float::{self, FloatCmp, NanRule};
 use ptxc_semantics::{F32, Format, Mode, Rounding, S32, U32, U64, bits, convert, int};
 
@@ -22,11 +22,11 @@ pub(super) fn rounding(i: &Fields<'_>) -> Result<Rounding, String> {
 
 /// Whether subnormals are flushed.
 pub(super) fn ftz(i: &Fields<'_>) -> bool {
-    i.modifier(ModKind::Ftz) == ".FTZ"
+    i.is(value!(Ftz = ".FTZ"))
 }
 
 fn mode(i: &Fields<'_>) -> Result<Mode, String> {
-    Ok(Mode::new(rounding(i)?).with_ftz(ftz(i)).with_sat(i.modifier(ModKind::Sat) == ".SAT"))
+    Ok(Mode::new(rounding(i)?).with_ftz(ftz(i)).with_sat(i.is(value!(Sat = ".SAT"))))
 }
 
 /// The mode of code that flushes subnormals.
@@ -154,17 +154,17 @@ fn extremes(i: &Fields<'_>) -> Result<[Extreme; 2], String> {
 
 /// Whether the result of a minimum or maximum has the sign of the product.
 pub(super) fn xorsign(i: &Fields<'_>) -> bool {
-    i.modifier(ModKind::Sign) == ".XORSIGN"
+    i.is(value!(Sign = ".XORSIGN"))
 }
 
 /// The treatment of NaNs in a minimum or maximum.
 pub(super) fn nan_rule(i: &Fields<'_>) -> NanRule {
-    if i.modifier(ModKind::Mode) == ".NAN" { NanRule::Propagate } else { NanRule::Number }
+    if i.is(value!(Mode = ".NAN")) { NanRule::Propagate } else { NanRule::Number }
 }
 
 /// `I2FP.F32`.
 pub(super) fn i2fp(i: &Fields<'_>) -> Decoded {
-    let from = if i.modifier(ModKind::SourceType) == ".U32" { U32 } else { S32 };
+    let from = if i.is(value!(SourceType = ".U32")) { U32 } else { S32 };
     let mode = Mode::new(rounding(i)?);
     map1(i.dest("d")?, Registers::int, i.word("b")?, move |b| {
         convert::int_to_float(from, F32, b.into(), mode) as u32
@@ -265,17 +265,15 @@ fn high_multiply_add(i: &Fields<'_>, carry: Option<PredSource>) -> Decoded {
 
 /// `IDP.4A`.
 pub(super) fn idp_4a(i: &Fields<'_>) -> Decoded {
-    let (a_signed, b_signed) =
-        (i.modifier(ModKind::SourceType) == ".S8", i.modifier(ModKind::DataType) == ".S8");
+    let (a_signed, b_signed) = (i.is(value!(SourceType = ".S8")), i.is(value!(DataType = ".S8")));
     let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
     map3(i.dest("d")?, Registers::int, sources, move |a, b, c| bits::dp4a(a_signed, b_signed, a, b, c))
 }
 
 /// `IDP.2A`.
 pub(super) fn idp_2a(i: &Fields<'_>) -> Decoded {
-    let (a_signed, b_signed) =
-        (i.modifier(ModKind::SourceType) == ".S16", i.modifier(ModKind::DataType) == ".S8");
-    let high = i.modifier(ModKind::Variant) == ".HI";
+    let (a_signed, b_signed) = (i.is(value!(SourceType = ".S16")), i.is(value!(DataType = ".S8")));
+    let high = i.is(value!(Variant = ".HI"));
     let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
     map3(i.dest("d")?, Registers::int, sources, move |a, b, c| bits::dp2a(a_signed, b_signed, high, a, b, c))
 }

@@ -3,7 +3,7 @@
 //! A source operand is read as a word of two halves: those of the register, or one of them twice.
 //! Signs are applied after that.
 
-use ptxc_sass::{HalfSelect, ModKind};
+use ptxc_sass::{HalfSelect, ModKind, value};
 use ptxc_semantics::float::NanRule;
 use ptxc_semantics::packed::{self, Truth};
 use ptxc_semantics::{F16, F32, Format, Mode, convert, float, mufu};
@@ -35,7 +35,7 @@ struct Halves {
 impl Halves {
     fn new(i: &Fields<'_>, name: &str) -> Result<Halves, String> {
         let source = i.word(name)?;
-        let half = match i.inst.get(name).map_or(HalfSelect::Both, |operand| operand.flags.half) {
+        let half = match i.half(name)? {
             HalfSelect::Both => Part::Both,
             HalfSelect::Low => Part::Low,
             HalfSelect::High => Part::High,
@@ -67,7 +67,7 @@ impl Halves {
 }
 
 fn mode(i: &Fields<'_>) -> Mode {
-    Mode::IEEE.with_ftz(ftz(i)).with_sat(i.modifier(ModKind::Sat) == ".SAT")
+    Mode::IEEE.with_ftz(ftz(i)).with_sat(i.is(value!(Sat = ".SAT")))
 }
 
 /// `d = f(a, b)`.
@@ -119,10 +119,10 @@ pub(super) fn hmul2(format: Format, i: &Fields<'_>) -> Decoded {
 
 /// `HFMA2`, `HFMA2.MMA`.
 pub(super) fn hfma2(format: Format, i: &Fields<'_>) -> Decoded {
-    if i.modifier(ModKind::Ftz) == ".OOB" {
+    if i.is(value!(Ftz = ".OOB")) {
         return i.unknown(ModKind::Ftz);
     }
-    let (mode, relu) = (mode(i), i.modifier(ModKind::Sat) == ".RELU");
+    let (mode, relu) = (mode(i), i.is(value!(Sat = ".RELU")));
     let (d, sources) = (i.dest("d")?, [Halves::new(i, "a")?, Halves::new(i, "b")?, Halves::new(i, "c")?]);
     Ok(Box::new(move |registers, step| {
         let [a, b, c] = sources.map(|source| source.read(registers));
@@ -163,7 +163,7 @@ pub(super) fn hsetp2(format: Format, i: &Fields<'_>) -> Decoded {
 
 /// `HSET2`.
 pub(super) fn hset2(format: Format, i: &Fields<'_>) -> Decoded {
-    let truth = if i.modifier(ModKind::Mode) == ".BF" { Truth::One } else { Truth::Ones };
+    let truth = if i.is(value!(Mode = ".BF")) { Truth::One } else { Truth::Ones };
     let (d, ps) = (i.dest("d")?, i.pred("ps")?);
     let (combine, compared) = (combine(i)?, compared(format, i)?);
     Ok(Box::new(move |registers, step| {

@@ -3,7 +3,7 @@
 //! The word in memory has the layout of the architecture, because programs write it and extract
 //! states from it ([`Layout`](crate::mbarrier::Layout)).
 
-use ptxc_sass::ModKind;
+use ptxc_sass::{ModKind, value};
 
 use super::fields::{Decoded, Fields};
 use super::memory::Place;
@@ -83,11 +83,11 @@ fn change_each(
 
 /// `SYNCS.ARRIVE.TRANS64`.
 pub(super) fn arrive(i: &Fields<'_>) -> Decoded {
-    let remote = i.modifier(ModKind::Reduction) == ".RED";
+    let remote = i.is(value!(Reduction = ".RED"));
     let place = Place::new(i, if remote { Space::Cluster } else { Space::Shared })?;
     let (d, data) = (i.dests("d", 2)?, i.word("data")?);
-    let drops = i.modifier(ModKind::Variant) == ".OPTOUT";
-    let count_arrivals = move |barrier: &mut Mbarrier, count: u32| match drops {
+    let drops = i.is(value!(Variant = ".OPTOUT"));
+    let come = move |barrier: &mut Mbarrier, count: u32| match drops {
         true => barrier.drop_out(count).map(|_| ()),
         false => barrier.arrive(count).map(|_| ()),
     };
@@ -95,7 +95,7 @@ pub(super) fn arrive(i: &Fields<'_>) -> Decoded {
     if !matches!(mode, "" | ".A1T0" | ".ART0" | ".A0TR" | ".A0TX" | ".A0T1") {
         return i.unknown(ModKind::Mode);
     }
-    if i.modifier(ModKind::Reduction) == ".TMASK" {
+    if i.is(value!(Reduction = ".TMASK")) {
         let count_of =
             move |data: u32| if mode == ".A1T0" { Some(1) } else { (mode == ".ART0").then_some(data) };
         return Ok(Box::new(move |registers, step| {
@@ -168,7 +168,7 @@ pub(super) fn arrive_by_atomic(i: &Fields<'_>) -> Decoded {
 /// `SYNCS.PHASECHK.TRANS64`.
 pub(super) fn ask(i: &Fields<'_>) -> Decoded {
     let (place, pd, data) = (Place::new(i, Space::Shared)?, i.pred_dest("pd")?, i.word("data")?);
-    let tries = i.modifier(ModKind::Mode) == ".TRYWAIT";
+    let tries = i.is(value!(Mode = ".TRYWAIT"));
     Ok(Box::new(move |registers, step| {
         let addresses = place.resolve(registers, step)?;
         let data = registers.int(data);
@@ -184,7 +184,7 @@ pub(super) fn ask(i: &Fields<'_>) -> Decoded {
 /// `ARRIVES.LDGSTSBAR.64`.
 pub(super) fn arrive_after_copies(i: &Fields<'_>) -> Decoded {
     let place = Place::new(i, Space::Shared)?;
-    let effect = if i.modifier(ModKind::Mode) == ".TRANSCNT" { Effect::Complete } else { Effect::Arrive };
+    let effect = if i.is(value!(Mode = ".TRANSCNT")) { Effect::Complete } else { Effect::Arrive };
     Ok(Box::new(move |registers, step| {
         let addresses = place.resolve(registers, step)?;
         for lane in lanes_of(step.lanes) {

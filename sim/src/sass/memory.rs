@@ -6,7 +6,7 @@
 //! policy.
 
 use ptxc_machine::{Arch, Feature};
-use ptxc_sass::{ModKind, OperandKind};
+use ptxc_sass::{ModKind, OperandKind, slot_name};
 use ptxc_semantics::IntType;
 
 use super::alu::set_where;
@@ -278,7 +278,7 @@ pub(super) fn st(i: &Fields<'_>) -> Decoded {
 pub(super) fn ldc(i: &Fields<'_>) -> Decoded {
     let element = element(i)?;
     let d = i.dests("d", element.bytes.div_ceil(4) as u8)?;
-    let (bank, offset) = match i.inst.get("src").map(|operand| operand.kind) {
+    let (bank, offset) = match i.inst.get(slot_name!("src")).map(|operand| operand.kind) {
         Some(OperandKind::Const { bank, offset }) => (bank, offset),
         Some(OperandKind::IndexedConst { bank, index, offset }) => {
             return ldc_at(element, d, bank, i.register_source(index)?, offset);

@@ -1,6 +1,6 @@
 //! Conversions whose results are packed into a register, below a half of a third operand.
 
-use ptxc_sass::{HalfSelect, ModKind};
+use ptxc_sass::{HalfSelect, ModKind, slot_name, value};
 use ptxc_semantics::convert::{self, NanToInt};
 use ptxc_semantics::{F32, IntType, Rounding, S32};
 
@@ -20,7 +20,7 @@ fn narrow(i: &Fields<'_>) -> Result<IntType, String> {
 
 /// The shift that moves down the half of `c` that is kept.
 fn kept(i: &Fields<'_>) -> Result<u32, String> {
-    match i.inst.get("c").map_or(HalfSelect::Low, |operand| operand.flags.half) {
+    match i.inst.get(slot_name!("c")).map_or(HalfSelect::Low, |operand| operand.flags.half) {
         HalfSelect::Low => Ok(0),
         HalfSelect::High => Ok(16),
         other => Err(format!("{other:?} of c")),
@@ -41,7 +41,7 @@ pub(super) fn f2ip(i: &Fields<'_>) -> Decoded {
         ".TRUNC" => Rounding::Zero,
         _ => return i.unknown(ModKind::Round),
     };
-    let nan = if i.modifier(ModKind::Variant) == ".NTZ" { NanToInt::Zero } else { NanToInt::TopBit };
+    let nan = if i.is(value!(Variant = ".NTZ")) { NanToInt::Zero } else { NanToInt::TopBit };
     let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
     let whole =
         move |a: u32| (convert::float_to_int_nan(F32, ty, a.into(), rounding, false, nan) & ty.mask()) as u32;

@@ -1,6 +1,6 @@
 //! Several integers in one register: two of 16 bits, four of 8.
 
-use ptxc_sass::ModKind;
+use ptxc_sass::{ModKind, value};
 use ptxc_semantics::IntType;
 use ptxc_semantics::int;
 use ptxc_semantics::packed::{join, split};
@@ -74,7 +74,7 @@ pub(super) fn viaddmnmx(i: &Fields<'_>) -> Decoded {
 
 /// `VABSDIFF4`. It is not known how a third operand would be added to each byte.
 pub(super) fn vabsdiff4(i: &Fields<'_>) -> Decoded {
-    let ty = IntType::new(8, i.modifier(ModKind::Sign) != ".U8");
+    let ty = IntType::new(8, !i.is(value!(Sign = ".U8")));
     let sums = match i.modifier(ModKind::Variant) {
         "" => false,
         ".ACC" => true,

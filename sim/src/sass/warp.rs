@@ -3,7 +3,7 @@
 //! A vote or shuffle includes only the lanes that execute it together, as on the hardware.
 
 use ptxc_ir::op::{ReduxOp, ShflMode};
-use ptxc_sass::{ModKind, Op};
+use ptxc_sass::{ModKind, Op, slot_name, value};
 
 use super::alu::set_where;
 use super::fields::{Decoded, Fields};
@@ -92,7 +92,7 @@ pub(super) fn match_all<const N: usize>(i: &Fields<'_>) -> Decoded {
 /// `REDUX`.
 pub(super) fn redux(i: &Fields<'_>) -> Decoded {
     let (d, a) = (i.dest("d")?, i.word("a")?);
-    let signed = i.modifier(ModKind::Sign) == ".S32";
+    let signed = i.is(value!(Sign = ".S32"));
     let op = match (i.modifier(ModKind::Reduction), signed) {
         ("", _) => ReduxOp::And,
         (".OR", _) => ReduxOp::Or,
@@ -151,7 +151,7 @@ pub(super) fn bar(i: &Fields<'_>) -> Decoded {
     };
     let (name, count) = (i.word("name")?, i.optional_word("count")?);
     let ps = if reduction.is_some() { Some(i.pred("ps")?) } else { None };
-    let packed = i.is_register("name") && i.is_register("count");
+    let packed = i.is_register(slot_name!("name")) && i.is_register(slot_name!("count"));
     let arrive_only = i.inst.op == Op::BAR_ARV;
     Ok(Box::new(move |registers, step| {
         let lanes = step.lanes;

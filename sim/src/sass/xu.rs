@@ -1,6 +1,6 @@
 //! The transcendental unit: approximations and bit counts.
 
-use ptxc_sass::ModKind;
+use ptxc_sass::{ModKind, value};
 use ptxc_semantics::{F32, F64, S32, U32, bits, mufu};
 
 use super::alu::set_where;
@@ -68,8 +68,8 @@ pub(super) fn flo(i: &Fields<'_>) -> Decoded {
     if i.pred_dest("pd")?.is_some() {
         return Err("the predicate result".to_string());
     }
-    let ty = if i.modifier(ModKind::Sign) == ".U32" { U32 } else { S32 };
-    let shift = i.modifier(ModKind::Variant) == ".SH";
+    let ty = if i.is(value!(Sign = ".U32")) { U32 } else { S32 };
+    let shift = i.is(value!(Variant = ".SH"));
     map1(i.dest("d")?, Registers::int, i.word("b")?, move |b| bits::bfind(ty, b.into(), shift))
 }
 

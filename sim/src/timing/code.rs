@@ -2,7 +2,7 @@
 
 use ptxc_machine::Arch;
 use ptxc_sass::issue::Demand;
-use ptxc_sass::{Coded, Completion, ModKind, Op, OperandKind, PReg, Pipe, Program};
+use ptxc_sass::{Coded, Completion, ModKind, Op, OperandKind, PReg, Pipe, Program, slot_name, value};
 
 use super::memory::Policy;
 use super::params::{Params, Range};
@@ -69,7 +69,7 @@ fn node(arch: Arch, coded: &Coded, params: &Params) -> Node {
         read: operand_read(coded, params),
         kind: kind(coded, params),
         policy: Policy {
-            coherent: inst.modifier(ModKind::Order) == ".STRONG"
+            coherent: inst.is(value!(Order = ".STRONG"))
                 && matches!(inst.modifier(ModKind::Scope), ".GPU" | ".SYS"),
         },
         constant: fixed.then(|| constant_line(coded, params)).flatten(),
@@ -122,10 +122,10 @@ fn kind(coded: &Coded, params: &Params) -> Kind {
     let inst = &coded.inst;
     match inst.op {
         op if op.is_cta_barrier() => Kind::Barrier,
-        Op::MEMBAR if inst.modifier(ModKind::Scope) == ".CTA" => Kind::FenceCta,
+        Op::MEMBAR if inst.is(value!(Scope = ".CTA")) => Kind::FenceCta,
         Op::MEMBAR => Kind::FenceGpu,
         Op::CCTL_IVALL => Kind::Invalidate,
-        Op::NANOSLEEP => Kind::Sleep(match inst.get("a").map(|operand| operand.kind) {
+        Op::NANOSLEEP => Kind::Sleep(match inst.get(slot_name!("a")).map(|operand| operand.kind) {
             Some(OperandKind::Imm(nanoseconds)) => Some(nanoseconds.saturating_mul(params.sleep_cycles)),
             _ => None,
         }),

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use ptxc_sass::latency::{Ahead, Dependence, Side, latency, reads_at_issue, settled};
 use ptxc_sass::memory_order::{Space, space};
-use ptxc_sass::{AccessRole, Completion, ModKind, Op, OperandKind, PReg, Program, Register};
+use ptxc_sass::{AccessRole, Completion, Op, OperandKind, PReg, Program, Register, value};
 
 /// The instruction that is too early, the earlier instruction, and the register. The register is
 /// `None` if the distance is required whatever the registers: see [`Ahead`].
@@ -145,7 +145,7 @@ fn views(ways: Ways<'_>, producer: usize, found: &mut BTreeSet<Culprit>) {
             if there.op == Op::SYNCS_EXCH {
                 found.insert((index, producer, None));
             }
-            let is_fence = there.op == Op::FENCE_VIEW_ASYNC && there.modifier(ModKind::Mode) == ".S";
+            let is_fence = there.op == Op::FENCE_VIEW_ASYNC && there.is(value!(Mode = ".S"));
             !(is_fence && there.guard.is_none())
         });
     }

@@ -18,6 +18,7 @@
 
 use ptxc_sass::{
     FunctionIndex, Inst, Label, Op, Operand, OperandKind, PReg, Program, ProgramFunction, RegFile, Register,
+    choice, slot_name,
 };
 
 use crate::abi;
@@ -62,7 +63,7 @@ pub fn fill_clobbers(mir: &mut Mir<VReg>, callees: &Summaries, max_regs: u32) {
     for block in mir.blocks.values_mut() {
         for minst in &mut block.insts {
             let Some(site) = minst.call.as_mut().filter(|_| is_call(minst.inst.op)) else { continue };
-            let target = minst.inst.get("target").map(|target| target.kind);
+            let target = minst.inst.get(slot_name!("target")).map(|target| target.kind);
             let known = match target {
                 Some(OperandKind::Function(FunctionIndex(index))) => {
                     summaries.get(index as usize).copied().flatten()
@@ -226,8 +227,9 @@ fn resolve_addresses(program: &mut Program) {
 pub fn keeps_warp_registers(program: &Program) -> bool {
     let [low, _] = abi::descriptor();
     let at = program.arch.facts().banks.global_descriptor;
-    let descriptor = at
-        .map(|offset| Inst::new(Op::ULDC).with(".64").ops([Operand::reg(low), Operand::constant(0, offset)]));
+    let descriptor = at.map(|offset| {
+        Inst::new(Op::ULDC).with(choice!(ULDC, ".64")).ops([Operand::reg(low), Operand::constant(0, offset)])
+    });
     let is_descriptor = |reg: PReg| abi::descriptor().contains(&reg);
     let may_write = |reg: PReg| abi::uniform_of_callees().any(|known| known == reg) && !is_descriptor(reg);
     let is_kept = |reg: PReg| reg.file().is_uniform() && !may_write(reg);

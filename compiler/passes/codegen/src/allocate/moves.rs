@@ -1,6 +1,8 @@
 //! The instructions that the allocator adds, over virtual and physical registers alike.
 
-use ptxc_sass::{Address, Inst, Op, Operand, OperandKind, RegFile, Register, SpecialReg};
+use ptxc_sass::{
+    Address, Inst, Op, Operand, OperandKind, RegFile, Register, SlotName, SpecialReg, choice, slot, slot_name,
+};
 
 /// `dst = src`, in one file. There is no such instruction for uniform predicates; callers reject
 /// these first.
@@ -47,7 +49,7 @@ pub(super) fn swap<R: Register>(a: R, b: R) -> Vec<Inst<R>> {
         RegFile::Pred | RegFile::Upred => vec![
             Inst::new(Op::PLOP3)
                 .ops([ra, ra, rb, Operand::pt(), Operand::imm(0xcc), Operand::imm(0xf0)])
-                .slot("pe", rb),
+                .slot(slot!(PLOP3, "pe"), rb),
         ],
         RegFile::Gpr => {
             let xor = |d| Inst::new(Op::LOP3).ops([d, ra, rb, Operand::rz(), Operand::imm(0x3c)]);
@@ -78,7 +80,9 @@ pub(super) fn from_predicate<R: Register>(dst: R, src: R) -> Inst<R> {
 
 /// `dst = src != 0`: a predicate reloaded from a general register.
 pub(super) fn to_predicate<R: Register>(dst: R, src: R) -> Inst<R> {
-    Inst::new(Op::ISETP).ops([Operand::reg(dst), Operand::reg(src), Operand::rz()]).with(".NE")
+    Inst::new(Op::ISETP)
+        .ops([Operand::reg(dst), Operand::reg(src), Operand::rz()])
+        .with(choice!(ISETP, ".NE"))
 }
 
 /// A spill slot: bytes above the stack pointer.
@@ -88,8 +92,8 @@ fn slot_address<R: Register>(frame: R, offset: u32) -> Operand<R> {
 
 fn sized<R: Register>(inst: Inst<R>, width: u8) -> Inst<R> {
     match width {
-        2 => inst.with(".64"),
-        4 => inst.with(".128"),
+        2 => inst.with(choice!(LDL | STL, ".64")),
+        4 => inst.with(choice!(LDL | STL, ".128")),
         _ => inst,
     }
 }
@@ -121,7 +125,7 @@ pub(super) fn as_copy<R: Register>(inst: &Inst<R>) -> Option<(R, R)> {
     if inst.guard.is_some() {
         return None;
     }
-    let plain = |name| {
+    let plain = |name: SlotName| {
         let operand = inst.get(name)?;
         match (operand.kind, operand.flags) {
             (OperandKind::Reg(reg), flags) if flags == Default::default() => Some(reg),
@@ -129,14 +133,19 @@ pub(super) fn as_copy<R: Register>(inst: &Inst<R>) -> Option<(R, R)> {
         }
     };
     let (dst, src) = match inst.op {
-        Op::MOV | Op::UMOV => (plain("d")?, plain("b")?),
+        Op::MOV | Op::UMOV => (plain(slot_name!("d"))?, plain(slot_name!("b"))?),
         Op::PLOP3 => {
-            let unused = |name, bits| inst.get(name).is_some_and(|op| op.kind == OperandKind::Imm(bits));
-            let pt = |name| inst.get(name) == Some(&Operand::pt());
-            if !(pt("pe") && pt("pb") && pt("pc") && unused("lut", 0x80)) {
+            let unused =
+                |name: SlotName, bits| inst.get(name).is_some_and(|op| op.kind == OperandKind::Imm(bits));
+            let pt = |name: SlotName| inst.get(name) == Some(&Operand::pt());
+            if !(pt(slot_name!("pe"))
+                && pt(slot_name!("pb"))
+                && pt(slot_name!("pc"))
+                && unused(slot_name!("lut"), 0x80))
+            {
                 return None;
             }
-            (plain("pd")?, plain("pa")?)
+            (plain(slot_name!("pd"))?, plain(slot_name!("pa"))?)
         }
         _ => return None,
     };

@@ -17,7 +17,7 @@
 
 use cranelift_entity::SecondaryMap;
 use ptxc_machine::{Arch, Feature};
-use ptxc_sass::{Halves, Inst, Kinds, Op, Operand, OperandKind, Role};
+use ptxc_sass::{Halves, Inst, Kinds, Op, Operand, OperandKind, Role, value};
 
 use crate::mir::{MBlockId, MInst, Mir, VReg, VRegId, takes_operands};
 
@@ -74,7 +74,9 @@ fn loaded(mir: &Mir<VReg>, inst: &Inst<VReg>) -> Option<(VReg, Place)> {
 
 /// Whether a load reads less than a word.
 fn is_narrow(inst: &Inst<VReg>) -> bool {
-    [".U8", ".S8", ".U16", ".S16"].into_iter().any(|size| inst.has(size))
+    [value!(Size = ".U8"), value!(Size = ".S8"), value!(Size = ".U16"), value!(Size = ".S16")]
+        .into_iter()
+        .any(|size| inst.is(size))
 }
 
 /// Lets an instruction read its operands from the banks where possible.

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use cranelift_entity::SecondaryMap;
 use petgraph::unionfind::UnionFind;
 use ptxc_machine::Arch;
-use ptxc_sass::{Address, Inst, ModKind, Op, Operand, OperandKind, RegFile, SpecialReg};
+use ptxc_sass::{Address, Inst, ModKind, Op, Operand, OperandKind, RegFile, SpecialReg, slot_name};
 use smallvec::SmallVec;
 
 use crate::mir::liveness::for_each_term_use;
@@ -163,17 +163,15 @@ fn uniform_form(
     }
     let mut made = Inst::new(op);
     for (slot, operand) in from.row().slots.iter().zip(&from.operands) {
-        let place = made.slot_index(slot.name)?;
+        let place = made.row().slot(slot.name)?;
         made.operands[place] = Operand { kind: kind(operand.kind)?, ..*operand };
     }
     for modifier in from.row().mods {
         let text = from.modifier(modifier.kind);
         if made.modifier(modifier.kind) != text {
-            let known = made.row().mods.iter().any(|m| m.kind == modifier.kind && m.values.contains(&text));
-            if !known {
+            if !made.set_kind(modifier.kind, text) {
                 return None;
             }
-            made = made.with_kind(modifier.kind, text);
         }
     }
     // A load with a size would fill neighbouring registers.
@@ -292,12 +290,12 @@ fn reading_uniform(inst: &MInst<VReg>, moved: impl Fn(VReg) -> Option<VReg>) -> 
     if !matches!(made.op, Op::IADD3 | Op::IMAD) {
         return None;
     }
-    let b = made.slot_index("b")?;
-    for other in ["a", "c"] {
-        let other = made.slot_index(other)?;
-        if made.op == Op::IMAD && made.row().slots[other].name == "c" {
+    let b = made.slot_index(slot_name!("b"))?;
+    for other in [slot_name!("a"), slot_name!("c")] {
+        if made.op == Op::IMAD && other == slot_name!("c") {
             continue;
         }
+        let other = made.slot_index(other)?;
         made.operands.swap(b, other);
         if holds(&made) {
             return Some(made);

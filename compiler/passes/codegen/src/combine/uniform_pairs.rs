@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use ptxc_machine::Arch;
-use ptxc_sass::{Inst, Op, Operand, OperandKind, RegFile};
+use ptxc_sass::{Inst, Op, Operand, OperandKind, RegFile, choice};
 
 use crate::mir::{Mir, Renames, VReg};
 
@@ -37,8 +37,9 @@ pub fn uniform_pairs(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
             renames.add(low, pair, 1);
             renames.add(high, pair.offset(1), 1);
             let first = low_number.min(high_number);
-            mir.blocks[block].insts[first].inst =
-                Inst::new(Op::ULDC).with(".64").ops([Operand::reg(pair), Operand::constant(bank, offset)]);
+            mir.blocks[block].insts[first].inst = Inst::new(Op::ULDC)
+                .with(choice!(ULDC, ".64"))
+                .ops([Operand::reg(pair), Operand::constant(bank, offset)]);
             gone.push(low_number.max(high_number));
         }
         if gone.is_empty() {

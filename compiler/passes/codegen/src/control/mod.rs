@@ -31,7 +31,7 @@ mod units;
 use ptxc_machine::Arch;
 use ptxc_sass::latency::Dependence;
 use ptxc_sass::program::{ParamInfo, ProgramFunction, Resources};
-use ptxc_sass::{Coded, Control, Inst, JumpTable, Op, Operand, Program, RegFile, Register};
+use ptxc_sass::{Coded, Control, Inst, JumpTable, Op, Operand, Program, RegFile, Register, slot};
 
 use crate::explain::{Awaited, Explain, Note};
 use crate::layout::Code;
@@ -102,7 +102,7 @@ fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resource
                     insts.last_mut().filter(|last| last.inst.is_indexed_branch())
             {
                 let back = (branch + 1).wrapping_mul(Program::INST_BYTES).wrapping_neg();
-                *inst = inst.clone().slot("offset", Operand::imm(back));
+                *inst = inst.clone().slot(slot!(BRX | BRXU, "offset"), Operand::imm(back));
                 tables.push(JumpTable { offset, branch });
             }
             for stall in padding(stall) {

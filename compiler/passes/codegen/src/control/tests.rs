@@ -3,7 +3,9 @@
 use ptxc_ir::SourceLoc;
 use ptxc_sass::latency::{Ahead, Dependence, Side, latency, reads_at_issue, settled};
 use ptxc_sass::verify::{Hazard, HazardKind};
-use ptxc_sass::{Access, AccessRole, Address, Completion, Label, Operand, PReg, Register, SpecialReg};
+use ptxc_sass::{
+    Access, AccessRole, Address, Completion, Label, Operand, PReg, Register, SpecialReg, choice, slot,
+};
 
 use super::*;
 use crate::layout::CodeBlock;
@@ -35,11 +37,11 @@ fn store(base: u8, data: u8) -> Inst<PReg> {
 }
 
 fn less(pred: u8, a: u8, b: u8) -> Inst<PReg> {
-    Inst::new(Op::ISETP).ops([p(pred), r(a), r(b)]).with(".LT")
+    Inst::new(Op::ISETP).ops([p(pred), r(a), r(b)]).with(choice!(ISETP, ".LT"))
 }
 
 fn bra(target: u32) -> Inst<PReg> {
-    Inst::new(Op::BRA).slot("target", Operand::label(Label(target)))
+    Inst::new(Op::BRA).slot(slot!(BRA, "target"), Operand::label(Label(target)))
 }
 
 fn exit() -> Inst<PReg> {
@@ -223,7 +225,7 @@ fn a_barrier_too_close_to_the_reading_of_a_result_is_found() {
 
 #[test]
 fn a_fence_holds_memory_up_but_not_arithmetic() {
-    let fence = Inst::new(Op::MEMBAR).with(".SC");
+    let fence = Inst::new(Op::MEMBAR).with(choice!(MEMBAR, ".SC"));
     let got = controls(vec![vec![fence, iadd(0, 1, 2), load(4, 6), exit()]]);
     assert_eq!(got[0].read_barrier, Some(0));
     assert_eq!((got[1].wait_mask, got[2].wait_mask), (0, 1));
@@ -288,15 +290,17 @@ impl Writer {
             0..=3 => Inst::new(Op::IADD3).ops([d, a, b, c]),
             4 => Inst::new(Op::FFMA).ops([d, a, b, c]),
             5 => Inst::new(Op::IMAD_WIDE).ops([r(wide), a, b, r(address)]),
-            6 | 7 => Inst::new(Op::ISETP).ops([p(self.pred()), a, b]).with(".LT"),
+            6 | 7 => Inst::new(Op::ISETP).ops([p(self.pred()), a, b]).with(choice!(ISETP, ".LT")),
             8 => Inst::new(Op::SEL).ops([d, a, b, p(self.pred())]),
             9 => Inst::new(Op::LDG).ops([d, memory]),
-            10 => Inst::new(Op::LDG).ops([r(wide), memory]).with(".64"),
+            10 => Inst::new(Op::LDG).ops([r(wide), memory]).with(choice!(LDG, ".64")),
             11 => Inst::new(Op::STG).ops([memory, a]),
             12 => Inst::new(Op::LDS).ops([d, Operand::mem(Address::narrow(Some(PReg::r(address)), 0))]),
-            13 => Inst::new(Op::MUFU).ops([d, a]).with(".RCP"),
+            13 => Inst::new(Op::MUFU).ops([d, a]).with(choice!(MUFU, ".RCP")),
             14 => Inst::new(Op::S2R).ops([d, Operand::special(SpecialReg::TidX)]),
-            15 => Inst::new(Op::SHFL).slot("pd", p(self.pred())).ops([d, a, b, Operand::imm(31)]),
+            15 => {
+                Inst::new(Op::SHFL).slot(slot!(SHFL, "pd"), p(self.pred())).ops([d, a, b, Operand::imm(31)])
+            }
             16 => Inst::new(Op::BAR_SYNC).ops([Operand::imm(0)]),
             17 => Inst::new(Op::R2UR).ops([self.uniform(), a]),
             18 => Inst::new(Op::UIADD3).ops([

@@ -14,7 +14,7 @@
 //! block 2:  EXIT
 //! ```
 
-use ptxc_sass::{Inst, PReg};
+use ptxc_sass::{Inst, PReg, slot_name};
 use smallvec::SmallVec;
 
 use crate::mir::{Header, MInst};
@@ -145,5 +145,7 @@ impl Graph {
 
 /// Whether a branch may also continue with the next instruction.
 pub(super) fn is_conditional(inst: &Inst<PReg>) -> bool {
-    inst.guard.is_some() || inst.op.tests_lanes() || inst.get("ps").is_some_and(|ps| ps.as_reg().is_some())
+    inst.guard.is_some()
+        || inst.op.tests_lanes()
+        || inst.get(slot_name!("ps")).is_some_and(|ps| ps.as_reg().is_some())
 }

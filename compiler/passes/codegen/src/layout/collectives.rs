@@ -17,7 +17,7 @@
 
 use std::collections::BTreeMap;
 
-use ptxc_sass::{FunctionIndex, Inst, Op, Operand, OperandKind, PReg};
+use ptxc_sass::{FunctionIndex, Inst, Op, Operand, OperandKind, PReg, slot, slot_name};
 use ptxc_ssa::gather::has_collectives;
 use ptxc_ssa::runtime;
 
@@ -60,7 +60,7 @@ pub fn inline_collectives(
     }
     for block in &mut code.blocks {
         let Some(last) = block.insts.last() else { continue };
-        let target = match last.inst.get("target").map(|target| target.kind) {
+        let target = match last.inst.get(slot_name!("target")).map(|target| target.kind) {
             Some(OperandKind::Function(FunctionIndex(index))) if last.inst.op == Op::CALL => index,
             _ => continue,
         };
@@ -70,10 +70,12 @@ pub fn inline_collectives(
         // The return address, which names the place where the lanes continue.
         let Some(back) = block.insts.pop().and_then(|address| address.inst.labels().next()) else { continue };
         let begin = match copy.mask {
-            Some(mask) => Inst::new(Op::WARPSYNC_COLLECTIVE).slot("mask", Operand::reg(mask)),
+            Some(mask) => Inst::new(Op::WARPSYNC_COLLECTIVE)
+                .slot(slot!(WARPSYNC_COLLECTIVE, "mask"), Operand::reg(mask)),
             None => Inst::new(Op::WARPSYNC_COLLECTIVE_ALL),
         };
-        let begin = begin.slot("target", Operand::label(back));
+        let begin =
+            begin.slot(slot!(WARPSYNC_COLLECTIVE | WARPSYNC_COLLECTIVE_ALL, "target"), Operand::label(back));
         let end = Inst::new(Op::ENDCOLLECTIVE);
         let insts = std::iter::once(begin).chain(copy.body.iter().cloned()).chain([end]);
         block.insts.extend(insts.map(|inst| MInst::new(inst, loc)));

@@ -220,7 +220,7 @@ fn step(inst: &Inst<PReg>, open: &mut Open, synced: &mut Option<(u8, u32)>) -> R
 #[cfg(test)]
 mod tests {
     use ptxc_ir::SourceLoc;
-    use ptxc_sass::{Label, Operand};
+    use ptxc_sass::{Label, Operand, slot};
 
     use super::*;
     use crate::layout::tests::layout_of;
@@ -228,13 +228,14 @@ mod tests {
     use crate::mir::{MBlock, MInst, Term};
 
     fn barrier(op: Op, index: u8) -> MInst<PReg> {
-        let inst = Inst::new(op).slot("barrier", Operand::convergence(index));
+        let inst = Inst::new(op)
+            .slot(slot!(BMOV | BMOV_CLEAR | BREAK | BSSY | BSYNC, "barrier"), Operand::convergence(index));
         MInst::new(inst, SourceLoc::NONE)
     }
 
     fn bssy(index: u8, label: u32) -> MInst<PReg> {
         let mut minst = barrier(Op::BSSY, index);
-        minst.inst = minst.inst.slot("target", Operand::label(Label(label)));
+        minst.inst = minst.inst.slot(slot!(BSSY, "target"), Operand::label(Label(label)));
         minst
     }
 
@@ -273,7 +274,7 @@ mod tests {
     #[test]
     fn a_barrier_that_is_saved_is_given_back_before_its_region_ends() {
         let mut save = barrier(Op::BMOV_CLEAR, 0);
-        save.inst = save.inst.slot("d", Operand::reg(PReg::r(0)));
+        save.inst = save.inst.slot(slot!(BMOV_CLEAR, "d"), Operand::reg(PReg::r(0)));
         let mut blocks = diamond();
         blocks[1].insts.extend([save.clone(), barrier(Op::BMOV, 0)]);
         assert_eq!(errors(blocks), []);

@@ -36,7 +36,7 @@ use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use ptxc_ir::SourceLoc;
 use ptxc_machine::{Arch, Feature};
-use ptxc_sass::{Inst, Label, Op, Operand, OperandKind, PReg, RegFile, Register};
+use ptxc_sass::{Inst, Label, Op, Operand, OperandKind, PReg, RegFile, Register, choice, slot};
 use smallvec::SmallVec;
 
 use crate::mir::is_call;
@@ -387,20 +387,22 @@ fn test_together(conv: bool, mask: Option<PReg>, target: Label, arch: Arch) -> I
         if conv { (Op::BRA_CONV, Op::BRA_CONV_WARP) } else { (Op::BRA_DIV, Op::BRA_DIV_WARP) };
     let target = Operand::label(target);
     if without.row().archs.contains(arch) {
-        return Inst::new(without).slot("target", target);
+        return Inst::new(without).slot(slot!(BRA_CONV_WARP | BRA_DIV_WARP, "target"), target);
     }
     let mask = mask.map_or(Operand::zero(RegFile::Ugpr).not(), Operand::reg);
-    Inst::new(with_mask).slot("mask", mask).slot("target", target)
+    Inst::new(with_mask)
+        .slot(slot!(BRA_CONV | BRA_DIV, "mask"), mask)
+        .slot(slot!(BRA_CONV | BRA_DIV, "target"), target)
 }
 
 /// A `BRA`, under a guard or, for a uniform predicate, with that as its operand.
 fn branch(condition: Option<Condition>, label: Label) -> Inst<PReg> {
-    let bra = Inst::new(Op::BRA).slot("target", Operand::label(label));
+    let bra = Inst::new(Op::BRA).slot(slot!(BRA, "target"), Operand::label(label));
     match condition {
         None => bra,
         Some(Condition { pred, negated }) if pred.file().is_uniform() => {
             let operand = Operand::reg(pred);
-            bra.with(".U").slot("ps", if negated { operand.not() } else { operand })
+            bra.with(choice!(BRA, ".U")).slot(slot!(BRA, "ps"), if negated { operand.not() } else { operand })
         }
         Some(Condition { pred, negated }) => bra.guarded(pred, negated),
     }

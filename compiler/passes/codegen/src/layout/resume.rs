@@ -202,7 +202,7 @@ fn nested(open: &Open, barrier: u8, change: impl Fn(u8) -> Option<u8>) -> Open {
 #[cfg(test)]
 mod tests {
     use ptxc_ir::SourceLoc;
-    use ptxc_sass::{Label, Operand};
+    use ptxc_sass::{Label, Operand, slot};
 
     use super::*;
     use crate::layout::check_convergence;
@@ -210,12 +210,15 @@ mod tests {
     use crate::mir::{MInst, Term};
 
     fn barrier(op: Op, index: u8) -> MInst<PReg> {
-        MInst::new(Inst::new(op).slot("barrier", Operand::convergence(index)), SourceLoc::NONE)
+        MInst::new(
+            Inst::new(op).slot(slot!(BSSY | BSYNC, "barrier"), Operand::convergence(index)),
+            SourceLoc::NONE,
+        )
     }
 
     fn bssy(index: u8, label: u32) -> MInst<PReg> {
         let mut minst = barrier(Op::BSSY, index);
-        minst.inst = minst.inst.slot("target", Operand::label(Label(label)));
+        minst.inst = minst.inst.slot(slot!(BSSY, "target"), Operand::label(Label(label)));
         minst
     }
 

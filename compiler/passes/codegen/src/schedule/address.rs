@@ -72,10 +72,11 @@ mod tests {
 
     use super::*;
 
-    fn reduction(ty: &'static str, offset: i32) -> Place<PReg> {
+    fn reduction(ty: &str, offset: i32) -> Place<PReg> {
         let address = Operand::mem(Address::global(PReg::r(2), offset, None));
         let data = Operand::reg(PReg::r(4));
-        let inst = Inst::new(Op::REDG).with(ty).ops([address, data]);
+        let mut inst = Inst::new(Op::REDG).ops([address, data]);
+        assert!(inst.set_kind(ModKind::DataType, ty));
         place(&inst, |_| None).expect("it has an address")
     }
 

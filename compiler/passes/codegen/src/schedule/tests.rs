@@ -1,7 +1,7 @@
 //! Orders of small blocks, and of random ones under every heuristic.
 
 use ptxc_ir::SourceLoc;
-use ptxc_sass::{Address, Inst, Kinds, Operand, PReg};
+use ptxc_sass::{Address, Inst, Kinds, Operand, PReg, choice};
 use smallvec::SmallVec;
 
 use super::*;
@@ -235,7 +235,9 @@ fn virtual_registers_keep_what_a_guarded_definition_leaves() {
     guarded.tied.push((0, old));
     let plain = |inst| MInst::new(inst, SourceLoc::NONE);
     let insts = vec![
-        plain(Inst::new(Op::ISETP).ops([reg(pred), Operand::rz(), Operand::imm(3)]).with(".LT")),
+        plain(
+            Inst::new(Op::ISETP).ops([reg(pred), Operand::rz(), Operand::imm(3)]).with(choice!(ISETP, ".LT")),
+        ),
         plain(mov(old, 1)),
         plain(Inst::new(Op::FADD).ops([reg(sum), reg(old), reg(old)])),
         guarded,

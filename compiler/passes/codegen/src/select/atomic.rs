@@ -14,10 +14,10 @@
 
 use ptxc_ir::{Access, AtomicOp, Inst as IrInst, MemType, Op as IrOp, Order, Space, Type, Value};
 use ptxc_machine::Feature;
-use ptxc_sass::{Address, Inst, ModKind, Op, Operand, OperandKind, RegFile};
+use ptxc_sass::{Address, Inst, ModValue, Op, Operand, OperandKind, RegFile, choice, slot, value};
 
 use super::lower::{Lower, Src, width_of};
-use super::memory::scope_text;
+use super::memory::scope_choice;
 use crate::mir::VReg;
 
 impl Lower<'_> {
@@ -46,11 +46,12 @@ impl Lower<'_> {
             let what = format!("no instruction for it at {} elements of type {}", access.lanes, data.ty);
             return self.unsupported(&data.op, what);
         };
-        let counts = Inst::<VReg>::new(Op::ATOMS).with(".POPC.INC.32").exists_on(self.arch);
+        let counts = Inst::<VReg>::new(Op::ATOMS).with(choice!(ATOMS, ".POPC.INC.32")).exists_on(self.arch);
         let is_plain = counts && access.space == Space::Shared && data.ty == Type::B32;
         if is_plain && result.is_none() && atomic == AtomicOp::Add && self.src(data.args[1]) == Src::Imm(1) {
             let address = Operand::mem(self.address(access, data.args[0]));
-            let made = Inst::new(Op::ATOMS).with(".POPC.INC.32").ops([Operand::rz(), address]);
+            let made =
+                Inst::new(Op::ATOMS).with(choice!(ATOMS, ".POPC.INC.32")).ops([Operand::rz(), address]);
             return self.emit(made);
         }
         let content = self.stored_values(data.ty, &data.args[1..]);
@@ -67,24 +68,27 @@ impl Lower<'_> {
             }
             Space::Global => Inst::new(Op::ATOMG).ops([to, address, content]),
             Space::Generic => Inst::new(Op::ATOM).ops([to, address, content]),
-            Space::Shared => Inst::new(Op::ATOMS).ops([to, address]).slot("data", content),
+            Space::Shared => Inst::new(Op::ATOMS).ops([to, address]).slot(slot!(ATOMS, "data"), content),
             other => return self.unsupported(&data.op, format!("{} in {other} memory", data.ty)),
         };
         // Legalization leaves none of the operations that shared memory lacks, but text input may
         // have them.
-        if !made.set_modifier(name) || !made.set_kind(ModKind::DataType, kind) {
+        if !made.set(name) || !made.set(kind) {
             let what = format!("no instruction for type {} in {} memory", data.ty, access.space);
             return self.unsupported(&data.op, what);
         }
         // The names of the other types of 64 bits include the size.
-        let made = if kind.is_empty() { with_size(made, data.ty) } else { made };
+        let made = if kind == value!(DataType = "") { with_size(made, data.ty) } else { made };
         let made = match done {
-            Some(done) => made.slot("pd", done),
+            Some(done) => made.slot(slot!(ATOM | ATOMG, "pd"), done),
             None => made,
         };
         let made = match access.space {
             Space::Shared => made,
-            _ => self.with_policy(made.with(".STRONG").with(scope_text(access.scope)), data.args[0]),
+            _ => self.with_policy(
+                made.with(choice!(ATOM | ATOMG | REDG, ".STRONG")).with(scope_choice(access.scope)),
+                data.args[0],
+            ),
         };
         self.emit(made);
     }
@@ -118,14 +122,14 @@ impl Lower<'_> {
             other => return self.unsupported(&data.op, format!("{} in {other} memory", data.ty)),
         };
         let made = with_size(Inst::new(op).ops([to, address, values[0], values[1]]), data.ty);
-        let made = if stores { made.with(".CAST.SPIN") } else { made };
+        let made = if stores { made.with(choice!(ATOM_CAS | ATOMS_CAS, ".CAST.SPIN")) } else { made };
         let made = match done {
-            Some(done) => made.slot("pd", done),
+            Some(done) => made.slot(slot!(ATOM_CAS | ATOMG_CAS, "pd"), done),
             None => made,
         };
         self.emit(match access.space {
             Space::Shared => made,
-            _ => made.with(".STRONG").with(scope_text(access.scope)),
+            _ => made.with(choice!(ATOM_CAS | ATOMG_CAS, ".STRONG")).with(scope_choice(access.scope)),
         });
     }
 
@@ -162,10 +166,10 @@ impl Lower<'_> {
         let data = &self.func.insts[inst];
         let IrOp::IsSpace(space) = data.op else { return };
         let mode = match space {
-            Space::Shared => ".S",
-            Space::SharedCluster => ".D",
-            Space::Global => ".G",
-            Space::Local => ".L",
+            Space::Shared => choice!(QSPC, ".S"),
+            Space::SharedCluster => choice!(QSPC, ".D"),
+            Space::Global => choice!(QSPC, ".G"),
+            Space::Local => choice!(QSPC, ".L"),
             other => return self.unsupported(&data.op, format!("no instruction asks for {other} memory")),
         };
         let to = self.def(self.func.result(inst));
@@ -205,34 +209,36 @@ impl Lower<'_> {
 /// The same with the size of its operand.
 fn with_size(inst: Inst<VReg>, ty: Type) -> Inst<VReg> {
     match ty.bits() {
-        64 => inst.with(".64"),
-        128 => inst.with(".128"),
+        64 => {
+            inst.with(choice!(ATOM | ATOMG | REDG | ATOMS | ATOM_CAS | ATOMG_CAS | ATOMS_CAS, Size = ".64"))
+        }
+        128 => inst.with(choice!(ATOM | ATOMG | ATOMS | ATOM_CAS | ATOMG_CAS | ATOMS_CAS, Size = ".128")),
         _ => inst,
     }
 }
 
 /// The modifiers of an atomic: its operation and the type of its operand. The type of halves
 /// includes their number.
-fn atomic_text(atomic: AtomicOp, ty: Type, lanes: u8) -> Option<(&'static str, &'static str)> {
+fn atomic_text(atomic: AtomicOp, ty: Type, lanes: u8) -> Option<(ModValue, ModValue)> {
     let float = match (ty, lanes) {
-        (Type::F32, 1) => ".F32.FTZ.RN",
-        (Type::F32, 2) => ".F32x2.FTZ.RN",
-        (Type::F32, 4) => ".F32x4.FTZ.RN",
-        (Type::F64, 1) => ".F64.RN",
-        (Type::F16x2, 1) => ".F16x2.RN",
-        (Type::F16x2, 2) => ".F16x4.RN",
-        (Type::F16x2, 4) => ".F16x8.RN",
-        (Type::BF16x2, 1) => ".BF16x2.RN",
-        (Type::BF16x2, 2) => ".BF16x4.RN",
-        (Type::BF16x2, 4) => ".BF16x8.RN",
-        _ => "",
+        (Type::F32, 1) => value!(DataType = ".F32.FTZ.RN"),
+        (Type::F32, 2) => value!(DataType = ".F32x2.FTZ.RN"),
+        (Type::F32, 4) => value!(DataType = ".F32x4.FTZ.RN"),
+        (Type::F64, 1) => value!(DataType = ".F64.RN"),
+        (Type::F16x2, 1) => value!(DataType = ".F16x2.RN"),
+        (Type::F16x2, 2) => value!(DataType = ".F16x4.RN"),
+        (Type::F16x2, 4) => value!(DataType = ".F16x8.RN"),
+        (Type::BF16x2, 1) => value!(DataType = ".BF16x2.RN"),
+        (Type::BF16x2, 2) => value!(DataType = ".BF16x4.RN"),
+        (Type::BF16x2, 4) => value!(DataType = ".BF16x8.RN"),
+        _ => value!(DataType = ""),
     };
     let extremes = matches!(ty, Type::F16x2 | Type::BF16x2);
     match atomic {
-        AtomicOp::FaddNoftz => return Some((".ADD", unflushed(ty, lanes)?)),
-        AtomicOp::Fadd if !float.is_empty() => return Some((".ADD", float)),
-        AtomicOp::Fmin if extremes => return Some((".MIN", float)),
-        AtomicOp::Fmax if extremes => return Some((".MAX", float)),
+        AtomicOp::FaddNoftz => return Some((value!(Atomic = ".ADD"), unflushed(ty, lanes)?)),
+        AtomicOp::Fadd if float != value!(DataType = "") => return Some((value!(Atomic = ".ADD"), float)),
+        AtomicOp::Fmin if extremes => return Some((value!(Atomic = ".MIN"), float)),
+        AtomicOp::Fmax if extremes => return Some((value!(Atomic = ".MAX"), float)),
         _ if lanes > 1 => return None,
         _ => {}
     }
@@ -240,19 +246,19 @@ fn atomic_text(atomic: AtomicOp, ty: Type, lanes: u8) -> Option<(&'static str, &
         return None;
     }
     let wide = ty.bits() == 64;
-    let signed = if wide { ".S64" } else { ".S32" };
+    let signed = if wide { value!(DataType = ".S64") } else { value!(DataType = ".S32") };
     Some(match atomic {
-        AtomicOp::Add => (".ADD", ""),
-        AtomicOp::Smin => (".MIN", signed),
-        AtomicOp::Smax => (".MAX", signed),
-        AtomicOp::Umin => (".MIN", ""),
-        AtomicOp::Umax => (".MAX", ""),
-        AtomicOp::And => (".AND", ""),
-        AtomicOp::Or => (".OR", ""),
-        AtomicOp::Xor => (".XOR", ""),
-        AtomicOp::Inc if !wide => (".INC", ""),
-        AtomicOp::Dec if !wide => (".DEC", ""),
-        AtomicOp::Exch => (".EXCH", ""),
+        AtomicOp::Add => (value!(Atomic = ".ADD"), value!(DataType = "")),
+        AtomicOp::Smin => (value!(Atomic = ".MIN"), signed),
+        AtomicOp::Smax => (value!(Atomic = ".MAX"), signed),
+        AtomicOp::Umin => (value!(Atomic = ".MIN"), value!(DataType = "")),
+        AtomicOp::Umax => (value!(Atomic = ".MAX"), value!(DataType = "")),
+        AtomicOp::And => (value!(Atomic = ".AND"), value!(DataType = "")),
+        AtomicOp::Or => (value!(Atomic = ".OR"), value!(DataType = "")),
+        AtomicOp::Xor => (value!(Atomic = ".XOR"), value!(DataType = "")),
+        AtomicOp::Inc if !wide => (value!(Atomic = ".INC"), value!(DataType = "")),
+        AtomicOp::Dec if !wide => (value!(Atomic = ".DEC"), value!(DataType = "")),
+        AtomicOp::Exch => (value!(Atomic = ".EXCH"), value!(DataType = "")),
         AtomicOp::Inc
         | AtomicOp::Dec
         | AtomicOp::Fadd
@@ -265,11 +271,11 @@ fn atomic_text(atomic: AtomicOp, ty: Type, lanes: u8) -> Option<(&'static str, &
 }
 
 /// The type of a sum that keeps subnormals: `.noftz` of PTX.
-fn unflushed(ty: Type, lanes: u8) -> Option<&'static str> {
+fn unflushed(ty: Type, lanes: u8) -> Option<ModValue> {
     match (ty, lanes) {
-        (Type::F32, 1) => Some(".F32.RN"),
-        (Type::F32, 2) => Some(".F32x2.RN"),
-        (Type::F32, 4) => Some(".F32x4.RN"),
+        (Type::F32, 1) => Some(value!(DataType = ".F32.RN")),
+        (Type::F32, 2) => Some(value!(DataType = ".F32x2.RN")),
+        (Type::F32, 4) => Some(value!(DataType = ".F32x4.RN")),
         _ => None,
     }
 }

@@ -14,7 +14,7 @@
 //! the driver's descriptor. sm_75 has no descriptors.
 
 use ptxc_ir::{FunctionKind, Inst as IrInst, Op as IrOp, Type, Value, ValueDef};
-use ptxc_sass::{Inst, Op, Operand, RegFile};
+use ptxc_sass::{Inst, Op, Operand, RegFile, choice};
 
 use super::lower::{Lower, Src};
 use super::pool::{BankPlace, Pooled};
@@ -35,7 +35,8 @@ impl Lower<'_> {
     /// Marks the descriptor of an access as that of a policy, on architectures whose instructions
     /// do so: from sm_80 to sm_89.
     pub(super) fn with_policy(&mut self, inst: Inst<VReg>, address: Value) -> Inst<VReg> {
-        let marked = inst.clone().with(".POLICY");
+        let marked =
+            inst.clone().with(choice!(ATOM | ATOMG | REDG | LD | LDG | LDGSTS | ST | STG, ".POLICY"));
         if !marked.exists_on(self.arch) {
             return inst;
         }

@@ -13,22 +13,33 @@
 //! ```
 
 use ptxc_ir::{FloatCond, Inst as IrInst, InstData, IntCond, Op as IrOp, Type, Value, ValueDef};
-use ptxc_sass::{Inst, Op, Operand};
+use ptxc_sass::{Choices, Inst, Op, Operand, choice, slot};
 
 use super::logic::is_logic;
 use super::lower::{Lower, Src};
 use crate::mir::VReg;
 
+/// How a comparison combines its result with its third input.
+macro_rules! combine {
+    ($text:literal) => {
+        ptxc_sass::choice!(
+            ISETP | ISETP_EX | FSETP | DSETP | HSETP2 | HSETP2_BF16 | HSET2 | HSET2_BF16,
+            Combine = $text
+        )
+    };
+}
+pub(super) use combine;
+
 /// The third input of a comparison and how it is combined.
 #[derive(Clone, Copy)]
 pub(super) struct Combine {
-    pub(super) mode: &'static str,
+    pub(super) mode: Choices,
     pub(super) ps: Operand<VReg>,
 }
 
 impl Combine {
     pub(super) fn none() -> Combine {
-        Combine { mode: ".AND", ps: Operand::pt() }
+        Combine { mode: combine!(".AND"), ps: Operand::pt() }
     }
 }
 
@@ -80,7 +91,8 @@ impl<'a> Lower<'a> {
             let logic = self.match_logic(bits, self.block);
             let [a, b, c] = self.logic_operands(logic.inputs);
             let table = Operand::imm(logic.table.into());
-            return self.emit(Inst::new(Op::LOP3).ops([Operand::rz(), a, b, c, table]).slot("pd", to));
+            return self
+                .emit(Inst::new(Op::LOP3).ops([Operand::rz(), a, b, c, table]).slot(slot!(LOP3, "pd"), to));
         }
         self.compare_integers(to, data, cond, Combine::none());
     }
@@ -112,7 +124,7 @@ impl<'a> Lower<'a> {
         }
         let low = Operand::reg(self.mir.new_vreg(ptxc_sass::RegFile::Pred, 1));
         let (a, b) = (self.gpr(self.half(x, 0)), self.any(self.half(y, 0)));
-        self.emit(isetp(low, cond, a, b, Combine::none()).with(".U32"));
+        self.emit(isetp(low, cond, a, b, Combine::none()).with(choice!(ISETP, ".U32")));
         let (a, b) = (self.gpr(self.half(x, 1)), self.any(self.half(y, 1)));
         self.emit(compare(Inst::new(Op::ISETP_EX).ops([to, a, b, low]), cond, combine));
     }
@@ -141,9 +153,12 @@ impl<'a> Lower<'a> {
         }
         let (a, b, swapped) = self.compared_floats(Op::FSETP, data.args[0], data.args[1]);
         let cond = if swapped { cond.swap() } else { cond };
-        let text = format!(".{}", cond.name().to_ascii_uppercase());
-        let made = Inst::new(Op::FSETP).ops([to, a, b]).with(&text).with(combine.mode).slot("ps", combine.ps);
-        self.emit(if ftz { made.with(".FTZ") } else { made });
+        let made = Inst::new(Op::FSETP)
+            .ops([to, a, b])
+            .with(float_condition(cond))
+            .with(combine.mode)
+            .slot(slot!(FSETP, "ps"), combine.ps);
+        self.emit(if ftz { made.with(choice!(FSETP, ".FTZ")) } else { made });
     }
 
     pub(super) fn lower_pred_logic(&mut self, inst: IrInst) {
@@ -151,9 +166,9 @@ impl<'a> Lower<'a> {
         let to = self.def(self.func.result(inst));
         let Some(reg) = to.as_reg() else { return };
         let (mode, table) = match data.op {
-            IrOp::And => (".AND", 0xc0),
-            IrOp::Or => (".OR", 0xfc),
-            IrOp::Xor => (".XOR", 0x3c),
+            IrOp::And => (combine!(".AND"), 0xc0),
+            IrOp::Or => (combine!(".OR"), 0xfc),
+            IrOp::Xor => (combine!(".XOR"), 0x3c),
             // `not` is a flag of its reader.
             _ => return,
         };
@@ -242,6 +257,31 @@ pub(super) fn plop3(to: VReg, a: Operand<VReg>, b: Operand<VReg>, table: u8) -> 
     Inst::new(Op::PLOP3).ops([Operand::reg(to), a, b, Operand::pt(), table, Operand::imm(0)])
 }
 
+/// What a comparison of floats or halves tests.
+pub(super) fn float_condition(cond: FloatCond) -> Choices {
+    macro_rules! test {
+        ($text:literal) => {
+            choice!(FSETP | DSETP | HSETP2 | HSETP2_BF16 | HSET2 | HSET2_BF16, Compare = $text)
+        };
+    }
+    match cond {
+        FloatCond::Eq => test!(".EQ"),
+        FloatCond::Ne => test!(".NE"),
+        FloatCond::Lt => test!(".LT"),
+        FloatCond::Le => test!(".LE"),
+        FloatCond::Gt => test!(".GT"),
+        FloatCond::Ge => test!(".GE"),
+        FloatCond::Equ => test!(".EQU"),
+        FloatCond::Neu => test!(".NEU"),
+        FloatCond::Ltu => test!(".LTU"),
+        FloatCond::Leu => test!(".LEU"),
+        FloatCond::Gtu => test!(".GTU"),
+        FloatCond::Geu => test!(".GEU"),
+        FloatCond::Num => test!(".NUM"),
+        FloatCond::Nan => test!(".NAN"),
+    }
+}
+
 pub(super) fn isetp(
     to: Operand<VReg>,
     cond: IntCond,
@@ -255,17 +295,17 @@ pub(super) fn isetp(
 /// Adds the condition and the combination to an integer comparison.
 fn compare(inst: Inst<VReg>, cond: IntCond, combine: Combine) -> Inst<VReg> {
     let (text, unsigned) = match cond {
-        IntCond::Eq => (".EQ", false),
-        IntCond::Ne => (".NE", false),
-        IntCond::Slt => (".LT", false),
-        IntCond::Sle => (".LE", false),
-        IntCond::Sgt => (".GT", false),
-        IntCond::Sge => (".GE", false),
-        IntCond::Ult => (".LT", true),
-        IntCond::Ule => (".LE", true),
-        IntCond::Ugt => (".GT", true),
-        IntCond::Uge => (".GE", true),
+        IntCond::Eq => (choice!(ISETP | ISETP_EX, ".EQ"), false),
+        IntCond::Ne => (choice!(ISETP | ISETP_EX, ".NE"), false),
+        IntCond::Slt => (choice!(ISETP | ISETP_EX, ".LT"), false),
+        IntCond::Sle => (choice!(ISETP | ISETP_EX, ".LE"), false),
+        IntCond::Sgt => (choice!(ISETP | ISETP_EX, ".GT"), false),
+        IntCond::Sge => (choice!(ISETP | ISETP_EX, ".GE"), false),
+        IntCond::Ult => (choice!(ISETP | ISETP_EX, ".LT"), true),
+        IntCond::Ule => (choice!(ISETP | ISETP_EX, ".LE"), true),
+        IntCond::Ugt => (choice!(ISETP | ISETP_EX, ".GT"), true),
+        IntCond::Uge => (choice!(ISETP | ISETP_EX, ".GE"), true),
     };
-    let made = inst.with(text).with(combine.mode).slot("ps", combine.ps);
-    if unsigned { made.with(".U32") } else { made }
+    let made = inst.with(text).with(combine.mode).slot(slot!(ISETP | ISETP_EX, "ps"), combine.ps);
+    if unsigned { made.with(choice!(ISETP | ISETP_EX, ".U32")) } else { made }
 }

@@ -9,7 +9,7 @@
 
 use ptxc_ir::{BarrierKind, FunctionKind, Inst as IrInst, Op as IrOp, Value};
 use ptxc_machine::Feature;
-use ptxc_sass::{Inst, JUMP_TABLE_BANK, Label, Op, Operand, RegFile};
+use ptxc_sass::{Inst, JUMP_TABLE_BANK, Label, Op, Operand, RegFile, choice, slot};
 
 use super::compare::plop3;
 use super::lower::{Lower, Src};
@@ -60,7 +60,7 @@ impl Lower<'_> {
         let address = self.mir.new_vreg(RegFile::Gpr, 2);
         let place = self.temp();
         let selector = self.gpr_value(selector);
-        let scaled = Inst::new(Op::IMAD).with(".U32");
+        let scaled = Inst::new(Op::IMAD).with(choice!(IMAD, ".U32"));
         self.emit(scaled.ops([Operand::reg(place), selector, Operand::imm(4), Operand::rz()]));
         let entry = Operand::indexed_constant(JUMP_TABLE_BANK, place, offset as i32);
         self.emit(Inst::new(Op::LDC).ops([Operand::reg(address), entry]));
@@ -105,7 +105,11 @@ impl Lower<'_> {
     /// A trap or a breakpoint: one instruction, as in NVIDIA's code. Control does not return from a
     /// trap, but the machine's instruction does not say so: the block ends in an `EXIT`.
     pub(super) fn lower_trap(&mut self) {
-        self.emit(Inst::new(Op::BPT).with(".TRAP").slot("number", Operand::imm(USER_TRAP)));
+        self.emit(
+            Inst::new(Op::BPT)
+                .with(choice!(BPT, ".TRAP"))
+                .slot(slot!(BPT, "number"), Operand::imm(USER_TRAP)),
+        );
     }
 
     pub(super) fn lower_convergence(&mut self, inst: IrInst) {
@@ -180,14 +184,20 @@ impl Lower<'_> {
                 Inst::new(op).ops([name_operand, count.unwrap_or_else(|| Operand::imm(0))])
             }
             (_, None) => Inst::new(op).ops([name_operand].into_iter().chain(ps)),
-            (_, Some(count)) => Inst::new(op).ops([name_operand].into_iter().chain(ps)).slot("count", count),
+            (_, Some(count)) => Inst::new(op)
+                .ops([name_operand].into_iter().chain(ps))
+                .slot(slot!(BAR_SYNC | BAR_RED, "count"), count),
         };
-        let bar = if self.defers_blocking(kind, aligned) { bar.with(".DEFER_BLOCKING") } else { bar };
+        let bar = if self.defers_blocking(kind, aligned) {
+            bar.with(choice!(BAR_SYNC | BAR_RED, ".DEFER_BLOCKING"))
+        } else {
+            bar
+        };
         let reduction = match kind {
             BarrierKind::Sync | BarrierKind::Arrive => return self.emit(bar),
-            BarrierKind::RedPopc => ".POPC",
-            BarrierKind::RedAnd => ".AND",
-            BarrierKind::RedOr => ".OR",
+            BarrierKind::RedPopc => choice!(BAR_RED, ".POPC"),
+            BarrierKind::RedAnd => choice!(BAR_RED, ".AND"),
+            BarrierKind::RedOr => choice!(BAR_RED, ".OR"),
         };
         self.emit(bar.with(reduction));
         if self.arch.has(Feature::UnreadBarrierResults) && !self.is_needed(self.func.result(inst)) {
@@ -197,7 +207,7 @@ impl Lower<'_> {
         let result = Inst::new(Op::B2R);
         match kind {
             BarrierKind::RedPopc => self.emit(result.ops([to])),
-            _ => self.emit(result.ops([Operand::rz()]).slot("pd", to)),
+            _ => self.emit(result.ops([Operand::rz()]).slot(slot!(B2R, "pd"), to)),
         }
     }
 

@@ -8,10 +8,10 @@
 //! ```
 
 use ptxc_ir::{FloatMode, Inst as IrInst, InstData, Op as IrOp, Rounding, Type};
-use ptxc_sass::{Inst, ModKind, Op, Operand, OperandFlags, OperandKind, RegFile};
+use ptxc_sass::{Inst, Op, Operand, OperandFlags, OperandKind, RegFile, choice, slot_name};
 
 use super::float::{FloatSrc, with_ftz, with_round};
-use super::half::{format_text, is_half};
+use super::half::{format_choice, is_half, rounded_to_half};
 use super::lower::Lower;
 use crate::mir::VReg;
 
@@ -34,7 +34,11 @@ impl Lower<'_> {
                 let signed = matches!(data.op, IrOp::SintToFloat(_));
                 if from_ty == Type::B64 {
                     let b = self.tuple(data.args[0]);
-                    let made = Inst::new(Op::I2F_64).with(if signed { ".S64" } else { ".U64" });
+                    let made = Inst::new(Op::I2F_64).with(if signed {
+                        choice!(I2F_64, ".S64")
+                    } else {
+                        choice!(I2F_64, ".U64")
+                    });
                     return self.emit(with_round(made.ops([to, b]), round));
                 }
                 // On the arithmetic pipe, conversions round to nearest and towards zero only.
@@ -42,9 +46,9 @@ impl Lower<'_> {
                     && matches!(round, Rounding::Nearest | Rounding::Zero);
                 let made = match (arithmetic, signed) {
                     (false, true) => Inst::new(Op::I2F),
-                    (false, false) => Inst::new(Op::I2F).with(".U32"),
-                    (true, true) => Inst::new(Op::I2FP).with(".S32"),
-                    (true, false) => Inst::new(Op::I2FP).with(".U32"),
+                    (false, false) => Inst::new(Op::I2F).with(choice!(I2F, ".U32")),
+                    (true, true) => Inst::new(Op::I2FP).with(choice!(I2FP, ".S32")),
+                    (true, false) => Inst::new(Op::I2FP).with(choice!(I2FP, ".U32")),
                 };
                 let b = self.value_for(made.op, data.args[0]);
                 self.emit(with_round(made.ops([to, b]), round));
@@ -57,18 +61,18 @@ impl Lower<'_> {
                 let signed = matches!(data.op, IrOp::FloatToSint { .. });
                 let x = self.float_src(data.args[0]);
                 let made = match (data.ty, signed) {
-                    (Type::B32, true) => Inst::new(Op::F2I).with(".NTZ"),
-                    (Type::B32, false) => Inst::new(Op::F2I).with(".NTZ").with(".U32"),
-                    (Type::B64, true) => Inst::new(Op::F2I_64).with(".S64"),
-                    (Type::B64, false) => Inst::new(Op::F2I_64).with(".U64"),
+                    (Type::B32, true) => Inst::new(Op::F2I).with(choice!(F2I, ".NTZ")),
+                    (Type::B32, false) => Inst::new(Op::F2I).with(choice!(F2I, ".NTZ", ".U32")),
+                    (Type::B64, true) => Inst::new(Op::F2I_64).with(choice!(F2I_64, ".S64")),
+                    (Type::B64, false) => Inst::new(Op::F2I_64).with(choice!(F2I_64, ".U64")),
                     _ => return self.unsupported(&data.op, "it saturates at 32 bits, not at 16"),
                 };
-                let b = self.float_operand(x, made.op, "b", true);
+                let b = self.float_operand(x, made.op, slot_name!("b"), true);
                 self.emit(with_ftz(with_integral(made.ops([to, b]), round), ftz));
             }
             IrOp::RoundToIntegral { round, ftz } => {
                 let x = self.float_src(data.args[0]);
-                let b = self.float_operand(x, Op::FRND, "b", true);
+                let b = self.float_operand(x, Op::FRND, slot_name!("b"), true);
                 self.emit(with_ftz(with_integral(Inst::new(Op::FRND).ops([to, b]), round), ftz));
             }
             IrOp::FloatToFloat(mode) => match (from_ty, data.ty) {
@@ -85,7 +89,7 @@ impl Lower<'_> {
             }
             IrOp::FloatToHalf { round, relu, finite } => {
                 let x = self.float_src(data.args[0]);
-                let b = self.float_operand(x, Op::F2FP, "b", true);
+                let b = self.float_operand(x, Op::F2FP, slot_name!("b"), true);
                 self.round_to_halves(to, [Operand::rz(), b], data.ty, round, [relu, finite]);
             }
             IrOp::FloatsToHalves { round, relu, finite } => {
@@ -110,24 +114,28 @@ impl Lower<'_> {
             let b = match mode.ftz {
                 true => {
                     let flushed = Operand::reg(self.temp());
-                    let a = self.float_operand(x, Op::FADD, "a", false);
-                    self.emit(Inst::new(Op::FADD).with(".FTZ").ops([flushed, a, Operand::rz().neg()]));
+                    let a = self.float_operand(x, Op::FADD, slot_name!("a"), false);
+                    self.emit(Inst::new(Op::FADD).with(choice!(FADD, ".FTZ")).ops([
+                        flushed,
+                        a,
+                        Operand::rz().neg(),
+                    ]));
                     flushed
                 }
                 false => self.gpr_value(data.args[0]),
             };
-            let made = Inst::new(Op::F2F_HALF)
-                .with_kind(ModKind::DataType, format_text(data.ty))
-                .with_kind(ModKind::SourceType, ".F32");
-            return self.emit(with_round(made.ops([to, b]), mode.round));
+            return self.emit(with_round(rounded_to_half(data.ty, Type::F32).ops([to, b]), mode.round));
         }
-        let b = self.float_operand(x, Op::F2FP, "b", true);
+        let b = self.float_operand(x, Op::F2FP, slot_name!("b"), true);
         self.round_to_halves(to, [Operand::rz(), b], data.ty, mode.round, [false; 2]);
     }
 
     /// The operands of an instruction that rounds two numbers to the upper half and the lower half.
     fn rounded_floats(&mut self, high: FloatSrc, low: FloatSrc) -> [Operand<VReg>; 2] {
-        [self.float_operand(high, Op::F2FP, "a", false), self.float_operand(low, Op::F2FP, "b", true)]
+        [
+            self.float_operand(high, Op::F2FP, slot_name!("a"), false),
+            self.float_operand(low, Op::F2FP, slot_name!("b"), true),
+        ]
     }
 
     /// Rounds two numbers to the halves of a word, the first to the upper one; to nearest or
@@ -143,9 +151,9 @@ impl Lower<'_> {
         if !Op::F2FP.row().archs.contains(self.arch) {
             return self.round_to_halves_apart(to, [a, b], ty, round, [relu, finite]);
         }
-        let made = with_round(Inst::new(Op::F2FP).with(format_text(ty)).ops([to, a, b]), round);
-        let made = if relu { made.with(".RELU") } else { made };
-        self.emit(if finite { made.with(".SATFINITE") } else { made });
+        let made = with_round(Inst::new(Op::F2FP).with(format_choice(ty)).ops([to, a, b]), round);
+        let made = if relu { made.with(choice!(F2FP, ".RELU")) } else { made };
+        self.emit(if finite { made.with(choice!(F2FP, ".SATFINITE")) } else { made });
     }
 
     /// The same on architectures where one instruction rounds one number: PTX has neither `bf16`,
@@ -162,12 +170,7 @@ impl Lower<'_> {
             let op = IrOp::FloatToHalf { round, relu, finite };
             return self.unsupported(&op, format!("{} has no such rounding", self.arch));
         }
-        let rounded = |to, from| {
-            let made = Inst::new(Op::F2F_HALF)
-                .with_kind(ModKind::DataType, ".F16")
-                .with_kind(ModKind::SourceType, ".F32");
-            with_round(made.ops([to, from]), round)
-        };
+        let rounded = |to, from| with_round(rounded_to_half(Type::F16, Type::F32).ops([to, from]), round);
         if a == Operand::rz() {
             let b = self.in_register(b);
             return self.emit(rounded(to, b));
@@ -219,12 +222,22 @@ impl Lower<'_> {
     }
 }
 
+/// A direction in which a conversion to integers or integral values rounds.
+macro_rules! integral {
+    ($text:literal) => {
+        choice!(
+            F2I | F2I_64 | F2I_F64 | F2I_F64_64 | F2I_HALF | F2I_HALF_64 | FRND | FRND_F64 | FRND_HALF,
+            $text
+        )
+    };
+}
+
 /// Adds the rounding to a conversion to integers or integral values.
 pub(super) fn with_integral(inst: Inst<VReg>, round: Rounding) -> Inst<VReg> {
     match round {
         Rounding::Nearest => inst,
-        Rounding::Zero => inst.with(".TRUNC"),
-        Rounding::Down => inst.with(".FLOOR"),
-        Rounding::Up => inst.with(".CEIL"),
+        Rounding::Zero => inst.with(integral!(".TRUNC")),
+        Rounding::Down => inst.with(integral!(".FLOOR")),
+        Rounding::Up => inst.with(integral!(".CEIL")),
     }
 }

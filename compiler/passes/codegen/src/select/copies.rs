@@ -20,7 +20,7 @@
 use ptxc_ir::op::Prefetch;
 use ptxc_ir::{Access, CacheOp, FunctionKind, Inst as IrInst, MemType, Op as IrOp, Space, Value};
 use ptxc_machine::Feature;
-use ptxc_sass::{Inst, ModKind, Op, Operand, RegFile};
+use ptxc_sass::{Inst, Op, Operand, RegFile, choice, slot};
 
 use super::lower::{Lower, Src};
 use super::pool::Pooled;
@@ -173,7 +173,7 @@ impl Lower<'_> {
             from => {
                 let from = self.gpr(from);
                 let [units, half] = [Operand::reg(self.temp()), Operand::reg(self.temp())];
-                let shift = Inst::new(Op::SHF).with(".R").with(".U32").with(".HI");
+                let shift = Inst::new(Op::SHF).with(choice!(SHF, ".R", ".U32", ".HI"));
                 self.emit(shift.ops([units, Operand::rz(), Operand::imm(4), from]));
                 self.emit(Inst::new(Op::PRMT).ops([half, units, Operand::imm(0x5410), Operand::rz()]));
                 self.emit(Inst::new(Op::R2UR).ops([Operand::reg(to), half]));
@@ -185,26 +185,30 @@ impl Lower<'_> {
     fn copy_element(&mut self, inst: IrInst, access: Access, prefetch: Prefetch, zfill: bool) {
         let data = &self.func.insts[inst];
         let size = match access.elem {
-            MemType::B64 => ".64",
-            MemType::B128 => ".128",
-            _ => "",
+            MemType::B64 => choice!(LDGSTS, ".64"),
+            MemType::B128 => choice!(LDGSTS, ".128"),
+            _ => choice!(LDGSTS, Size = ""),
         };
         let prefetch = match prefetch {
-            Prefetch::Needed => "",
-            Prefetch::L64 => ".LTC64B",
-            Prefetch::L128 => ".LTC128B",
-            Prefetch::L256 => ".LTC256B",
+            Prefetch::Needed => choice!(LDGSTS, Variant = ""),
+            Prefetch::L64 => choice!(LDGSTS, ".LTC64B"),
+            Prefetch::L128 => choice!(LDGSTS, ".LTC128B"),
+            Prefetch::L256 => choice!(LDGSTS, ".LTC256B"),
         };
         let to = self.narrow_address(Space::Shared, data.args[1], 0);
         let to = Operand::mem(self.without_uniform_part(to));
         let from = Operand::mem(self.address(access, data.args[0]));
         let copies = self.pred(data.args[2]);
         let copy = Inst::new(Op::LDGSTS)
-            .with_kind(ModKind::Cache, if access.cache == CacheOp::Cg { ".BYPASS" } else { "" })
-            .with_kind(ModKind::Variant, prefetch)
-            .with_kind(ModKind::Size, size)
-            .with_kind(ModKind::Mode, if zfill { ".ZFILL" } else { "" });
+            .with(if access.cache == CacheOp::Cg {
+                choice!(LDGSTS, Cache = ".BYPASS")
+            } else {
+                choice!(LDGSTS, Cache = "")
+            })
+            .with(prefetch)
+            .with(size)
+            .with(if zfill { choice!(LDGSTS, Mode = ".ZFILL") } else { choice!(LDGSTS, Mode = "") });
         let copy = self.with_policy(copy, data.args[0]);
-        self.emit(copy.ops([to, from]).slot("ps", copies));
+        self.emit(copy.ops([to, from]).slot(slot!(LDGSTS, "ps"), copies));
     }
 }

@@ -17,12 +17,12 @@
 //! second whether both are NaNs; then the result is the second one, made quiet.
 
 use ptxc_ir::{Approx, FloatCond, FloatMode, Inst as IrInst, InstData, Op as IrOp, Type, Value};
-use ptxc_sass::{Inst, Op, Operand, RegFile};
+use ptxc_sass::{Inst, Op, Operand, RegFile, choice, slot, slot_name};
 
-use super::compare::Combine;
+use super::compare::{Combine, float_condition};
 use super::convert::with_integral;
 use super::float::{with_ftz, with_round};
-use super::half::format_text;
+use super::half::format_choice;
 use super::lower::{Lower, Src};
 use super::pool::{BankPlace, Pooled};
 use crate::mir::{MInst, VReg};
@@ -180,7 +180,8 @@ impl Lower<'_> {
             }
             IrOp::Fmin { .. } | IrOp::Fmax { .. } => self.double_extreme(to, data),
             IrOp::Fapprox { function: function @ (Approx::Rcp | Approx::Rsq), ftz: true } => {
-                let mode = if function == Approx::Rcp { ".RCP64H" } else { ".RSQ64H" };
+                let mode =
+                    if function == Approx::Rcp { choice!(MUFU, ".RCP64H") } else { choice!(MUFU, ".RSQ64H") };
                 let high = self.half(data.args[0], 1);
                 let b = self.any(high);
                 self.emit(Inst::new(Op::MUFU).with(mode).ops([Operand::reg(to.offset(1)), b]));
@@ -197,7 +198,11 @@ impl Lower<'_> {
 
     fn double_extreme(&mut self, to: VReg, data: &InstData) {
         let [a, b] = [data.args[0], data.args[1]];
-        let mode = if matches!(data.op, IrOp::Fmin { .. }) { ".MIN" } else { ".MAX" };
+        let mode = if matches!(data.op, IrOp::Fmin { .. }) {
+            choice!(DSETP, ".MIN")
+        } else {
+            choice!(DSETP, ".MAX")
+        };
         let first = Operand::reg(self.mir.new_vreg(RegFile::Pred, 1));
         let undefined = self.mir.new_vreg(RegFile::Pred, 1);
         let high = self.temp();
@@ -208,8 +213,8 @@ impl Lower<'_> {
             Inst::new(Op::DSETP)
                 .ops([first, compared[0], compared[1]])
                 .with(mode)
-                .with(".AND")
-                .slot("pe", Operand::reg(undefined)),
+                .with(choice!(DSETP, ".AND"))
+                .slot(slot!(DSETP, "pe"), Operand::reg(undefined)),
         );
         let words = |lower: &Self, n| (lower.half(a, n), lower.half(b, n));
         for (n, to) in [(0, to), (1, high)] {
@@ -223,7 +228,7 @@ impl Lower<'_> {
                 [Operand::reg(to.offset(1)), no, Operand::imm(0x8_0000), Operand::rz(), Operand::imm(0xfc)];
             Inst::new(Op::LOP3).ops(ops).guarded(undefined, false)
         };
-        let slot = quiet.slot_index("d").unwrap_or(0) as u8;
+        let slot = quiet.slot_index(slot_name!("d")).unwrap_or(0) as u8;
         let mut made = MInst::new(quiet, self.loc);
         made.tied.push((slot, high));
         self.seq.push(made);
@@ -251,8 +256,13 @@ impl Lower<'_> {
         let swap = x.is_special() && !y.is_special();
         let (x, y, cond) = if swap { (y, x, cond.swap()) } else { (x, y, cond) };
         let (a, b) = (self.double_operand(x, false), self.double_operand(y, true));
-        let text = format!(".{}", cond.name().to_ascii_uppercase());
-        self.emit(Inst::new(Op::DSETP).ops([to, a, b]).with(&text).with(combine.mode).slot("ps", combine.ps));
+        self.emit(
+            Inst::new(Op::DSETP)
+                .ops([to, a, b])
+                .with(float_condition(cond))
+                .with(combine.mode)
+                .slot(slot!(DSETP, "ps"), combine.ps),
+        );
     }
 
     /// Conversions from or to doubles.
@@ -267,11 +277,15 @@ impl Lower<'_> {
                     Type::B32 => {
                         let b = self.value_for(Op::I2F_F64, data.args[0]);
                         let made = Inst::new(Op::I2F_F64).ops([to, b]);
-                        self.emit(if signed { made } else { made.with(".U32") });
+                        self.emit(if signed { made } else { made.with(choice!(I2F_F64, ".U32")) });
                     }
                     Type::B64 => {
                         let b = self.tuple(data.args[0]);
-                        let made = Inst::new(Op::I2F_F64_64).with(if signed { ".S64" } else { ".U64" });
+                        let made = Inst::new(Op::I2F_F64_64).with(if signed {
+                            choice!(I2F_F64_64, ".S64")
+                        } else {
+                            choice!(I2F_F64_64, ".U64")
+                        });
                         self.emit(with_round(made.ops([to, b]), round));
                     }
                     _ => self.unsupported(&data.op, format!("from {from} to f64")),
@@ -283,9 +297,9 @@ impl Lower<'_> {
                 let b = self.double_operand(x, false);
                 let made = match (data.ty, signed) {
                     (Type::B32, true) => Inst::new(Op::F2I_F64),
-                    (Type::B32, false) => Inst::new(Op::F2I_F64).with(".U32"),
-                    (Type::B64, true) => Inst::new(Op::F2I_F64_64).with(".S64"),
-                    (Type::B64, false) => Inst::new(Op::F2I_F64_64).with(".U64"),
+                    (Type::B32, false) => Inst::new(Op::F2I_F64).with(choice!(F2I_F64, ".U32")),
+                    (Type::B64, true) => Inst::new(Op::F2I_F64_64).with(choice!(F2I_F64_64, ".S64")),
+                    (Type::B64, false) => Inst::new(Op::F2I_F64_64).with(choice!(F2I_F64_64, ".U64")),
                     _ => return self.unsupported(&data.op, format!("from f64 to {}", data.ty)),
                 };
                 self.emit(with_integral(made.ops([to, b]), round));
@@ -304,12 +318,12 @@ impl Lower<'_> {
                 let x = self.float_src(data.args[0]);
                 let b = if changes {
                     let changed = Operand::reg(self.temp());
-                    let a = self.float_operand(x, Op::FADD, "a", false);
+                    let a = self.float_operand(x, Op::FADD, slot_name!("a"), false);
                     let made = with_ftz(Inst::new(Op::FADD).ops([changed, a, Operand::rz().neg()]), mode.ftz);
-                    self.emit(if mode.sat { made.with(".SAT") } else { made });
+                    self.emit(if mode.sat { made.with(choice!(FADD, ".SAT")) } else { made });
                     changed
                 } else {
-                    self.float_operand(x, Op::F2F_WIDEN, "b", true)
+                    self.float_operand(x, Op::F2F_WIDEN, slot_name!("b"), true)
                 };
                 self.emit(Inst::new(Op::F2F_WIDEN).ops([to, b]));
             }
@@ -320,7 +334,7 @@ impl Lower<'_> {
             }
             Type::F16 | Type::BF16 => {
                 let b = self.gpr_value(data.args[0]);
-                self.emit(Inst::new(Op::F2F_WIDEN_HALF).with(format_text(from)).ops([to, b]));
+                self.emit(Inst::new(Op::F2F_WIDEN_HALF).with(format_choice(from)).ops([to, b]));
             }
             _ => self.unsupported(&data.op, format!("from {from} to f64")),
         }
@@ -329,7 +343,9 @@ impl Lower<'_> {
     fn narrow(&mut self, to: Operand<VReg>, data: &InstData, mode: FloatMode) {
         let made = match data.ty {
             Type::F32 => Inst::new(Op::F2F_NARROW),
-            Type::F16 | Type::BF16 if !mode.sat => Inst::new(Op::F2F_NARROW_HALF).with(format_text(data.ty)),
+            Type::F16 | Type::BF16 if !mode.sat => {
+                Inst::new(Op::F2F_NARROW_HALF).with(format_choice(data.ty))
+            }
             ty => return self.unsupported(&data.op, format!("from f64 to {ty}")),
         };
         let x = self.double_src(data.args[0]);
@@ -340,7 +356,7 @@ impl Lower<'_> {
         if clamps {
             let made = Inst::new(Op::FADD).ops([to, rounded, Operand::rz().neg()]);
             let made = with_ftz(made, mode.ftz);
-            self.emit(if mode.sat { made.with(".SAT") } else { made });
+            self.emit(if mode.sat { made.with(choice!(FADD, ".SAT")) } else { made });
         }
     }
 }

@@ -19,7 +19,7 @@
 use ptxc_ir::op::{GridDependency, Proxy};
 use ptxc_ir::{Inst as IrInst, Op as IrOp, Order, Scope};
 use ptxc_machine::Feature;
-use ptxc_sass::{Inst, Op, Operand, RegFile};
+use ptxc_sass::{Inst, Op, Operand, RegFile, choice, slot};
 
 use super::lower::Lower;
 use crate::mir::MInst;
@@ -74,11 +74,11 @@ impl Lower<'_> {
 
     fn memory_barrier(&mut self, sequential: bool, scope: Scope) {
         let reach = match scope {
-            Scope::Cta => ".CTA",
-            Scope::Cluster | Scope::Gpu => ".GPU",
-            Scope::Sys => ".SYS",
+            Scope::Cta => choice!(MEMBAR, ".CTA"),
+            Scope::Cluster | Scope::Gpu => choice!(MEMBAR, ".GPU"),
+            Scope::Sys => choice!(MEMBAR, ".SYS"),
         };
-        let strength = if sequential { ".SC" } else { ".ALL" };
+        let strength = if sequential { choice!(MEMBAR, ".SC") } else { choice!(MEMBAR, ".ALL") };
         self.emit(Inst::new(Op::MEMBAR).with(strength).with(reach));
     }
 
@@ -90,9 +90,9 @@ impl Lower<'_> {
                 self.memory_barrier(true, reach);
                 return self.emit(Inst::new(Op::CCTL_IVALL));
             }
-            Proxy::Async | Proxy::AsyncSharedCluster => (Some(Scope::Gpu), ".S"),
-            Proxy::AsyncGlobal => (None, ".G"),
-            Proxy::AsyncShared | Proxy::ReleaseShared => (Some(Scope::Cta), ".S"),
+            Proxy::Async | Proxy::AsyncSharedCluster => (Some(Scope::Gpu), choice!(FENCE_VIEW_ASYNC, ".S")),
+            Proxy::AsyncGlobal => (None, choice!(FENCE_VIEW_ASYNC, ".G")),
+            Proxy::AsyncShared | Proxy::ReleaseShared => (Some(Scope::Cta), choice!(FENCE_VIEW_ASYNC, ".S")),
             Proxy::AcquireSharedCluster | Proxy::MbarrierInit => return self.keep_order(),
         };
         if let Some(scope) = before {
@@ -116,7 +116,9 @@ impl Lower<'_> {
             }
             None => return self.unsupported(&data.op, "a tensor map for which lanes have no turns"),
         };
-        self.emit(Inst::new(Op::DEPBAR_ALL).slot("scoreboards", Operand::imm(SCOREBOARDS)));
+        self.emit(
+            Inst::new(Op::DEPBAR_ALL).slot(slot!(DEPBAR_ALL, "scoreboards"), Operand::imm(SCOREBOARDS)),
+        );
         self.emit(Inst::new(Op::UTMACCTL_IV).ops([address]));
         self.emit(Inst::new(Op::UTMACMDFLUSH));
     }

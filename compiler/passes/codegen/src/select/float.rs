@@ -9,7 +9,7 @@
 //! ```
 
 use ptxc_ir::{Approx, FloatMode, Inst as IrInst, Op as IrOp, Rounding, Type, Value};
-use ptxc_sass::{Inst, Op, Operand, OperandFlags};
+use ptxc_sass::{Inst, Op, Operand, OperandFlags, SlotName, choice, slot_name};
 
 use super::integer::is_general;
 use super::lower::{Lower, Src};
@@ -56,7 +56,13 @@ impl Lower<'_> {
 
     /// As an operand of a slot of an instruction; the flag allows other forms than a general
     /// register. If the slot has no room for the signs, a separate instruction applies them.
-    pub(super) fn float_operand(&mut self, float: FloatSrc, op: Op, slot: &str, any: bool) -> Operand<VReg> {
+    pub(super) fn float_operand(
+        &mut self,
+        float: FloatSrc,
+        op: Op,
+        slot: SlotName,
+        any: bool,
+    ) -> Operand<VReg> {
         let flags = OperandFlags { abs: float.abs, neg: float.neg, ..OperandFlags::default() };
         match op.row().takes_signs(slot, flags) {
             true => self.signed_operand(float, any),
@@ -85,7 +91,7 @@ impl Lower<'_> {
 
     fn float_pair(&mut self, op: Op, a: FloatSrc, b: FloatSrc) -> (Operand<VReg>, Operand<VReg>) {
         let (a, b) = if a.src.claims_slot(b.src) { (b, a) } else { (a, b) };
-        (self.float_operand(a, op, "a", false), self.float_operand(b, op, "b", true))
+        (self.float_operand(a, op, slot_name!("a"), false), self.float_operand(b, op, slot_name!("b"), true))
     }
 
     /// The operands a and b of a float comparison, and whether they were swapped.
@@ -98,7 +104,11 @@ impl Lower<'_> {
         let (a, b) = (self.float_src(a), self.float_src(b));
         let swap = a.src.claims_slot(b.src);
         let (a, b) = if swap { (b, a) } else { (a, b) };
-        (self.float_operand(a, op, "a", false), self.float_operand(b, op, "b", true), swap)
+        (
+            self.float_operand(a, op, slot_name!("a"), false),
+            self.float_operand(b, op, slot_name!("b"), true),
+            swap,
+        )
     }
 
     pub(super) fn lower_float_arithmetic(&mut self, inst: IrInst) {
@@ -121,9 +131,9 @@ impl Lower<'_> {
             IrOp::Ffma(mode) => {
                 let z = self.float_src(data.args[2]);
                 let (x, y) = if x.src.claims_slot(y.src) { (y, x) } else { (x, y) };
-                let a = self.fma_operand(x, "a", false);
-                let b = self.fma_operand(y, "b", true);
-                let c = self.fma_operand(z, "c", is_general(b));
+                let a = self.fma_operand(x, slot_name!("a"), false);
+                let b = self.fma_operand(y, slot_name!("b"), true);
+                let c = self.fma_operand(z, slot_name!("c"), is_general(b));
                 (Inst::new(Op::FFMA).ops([to, a, b, c]), mode)
             }
             _ => return,
@@ -133,7 +143,7 @@ impl Lower<'_> {
 
     /// An operand of `FFMA`. The row has bits for bars, but NVIDIA's compiler does not use them,
     /// and neither do we.
-    fn fma_operand(&mut self, float: FloatSrc, slot: &str, any: bool) -> Operand<VReg> {
+    fn fma_operand(&mut self, float: FloatSrc, slot: SlotName, any: bool) -> Operand<VReg> {
         if !float.abs {
             return self.float_operand(float, Op::FFMA, slot, any);
         }
@@ -152,7 +162,7 @@ impl Lower<'_> {
                     x.negated(true)
                 };
                 // Adding -0 changes nothing, and flushes if asked.
-                let a = self.float_operand(x, Op::FADD, "a", false);
+                let a = self.float_operand(x, Op::FADD, slot_name!("a"), false);
                 self.emit(with_ftz(Inst::new(Op::FADD).ops([to, a, Operand::rz().neg()]), ftz));
             }
             IrOp::Fmin { ftz, nan, xorsign } | IrOp::Fmax { ftz, nan, xorsign } => {
@@ -166,19 +176,19 @@ impl Lower<'_> {
                 let least = matches!(data.op, IrOp::Fmin { .. });
                 let ps = if least { Operand::pt() } else { Operand::pt().not() };
                 let chosen = with_ftz(Inst::new(Op::FMNMX).ops([to, a, b, ps]), ftz);
-                let chosen = if nan { chosen.with(".NAN") } else { chosen };
-                self.emit(if xorsign { chosen.with(".XORSIGN") } else { chosen });
+                let chosen = if nan { chosen.with(choice!(FMNMX, ".NAN")) } else { chosen };
+                self.emit(if xorsign { chosen.with(choice!(FMNMX, ".XORSIGN")) } else { chosen });
             }
             IrOp::Fapprox { function, ftz } => {
                 let mode = match function {
-                    Approx::Rcp => ".RCP",
-                    Approx::Rsq => ".RSQ",
-                    Approx::Sqrt => ".SQRT",
-                    Approx::Lg2 => ".LG2",
-                    Approx::Ex2 => ".EX2",
-                    Approx::Tanh => ".TANH",
-                    Approx::SinTurns => ".SIN",
-                    Approx::CosTurns => ".COS",
+                    Approx::Rcp => choice!(MUFU, ".RCP"),
+                    Approx::Rsq => choice!(MUFU, ".RSQ"),
+                    Approx::Sqrt => choice!(MUFU, ".SQRT"),
+                    Approx::Lg2 => choice!(MUFU, ".LG2"),
+                    Approx::Ex2 => choice!(MUFU, ".EX2"),
+                    Approx::Tanh => choice!(MUFU, ".TANH"),
+                    Approx::SinTurns => choice!(MUFU, ".SIN"),
+                    Approx::CosTurns => choice!(MUFU, ".COS"),
                     Approx::Sin | Approx::Cos => {
                         return self.unsupported(&data.op, "its argument must be reduced first");
                     }
@@ -187,7 +197,7 @@ impl Lower<'_> {
                 if flushes && !ftz {
                     return self.unsupported(&data.op, "MUFU flushes subnormals: it must be scaled first");
                 }
-                let b = self.float_operand(x, Op::MUFU, "b", true);
+                let b = self.float_operand(x, Op::MUFU, slot_name!("b"), true);
                 self.emit(Inst::new(Op::MUFU).with(mode).ops([to, b]));
             }
             _ => {}
@@ -198,26 +208,56 @@ impl Lower<'_> {
         let data = &self.func.insts[inst];
         let to = self.def(self.func.result(inst));
         let (x, y) = (self.float_src(data.args[0]), self.float_src(data.args[1]));
-        let a = self.float_operand(x, Op::FCHK, "a", false);
-        let b = self.float_operand(y, Op::FCHK, "b", true);
+        let a = self.float_operand(x, Op::FCHK, slot_name!("a"), false);
+        let b = self.float_operand(y, Op::FCHK, slot_name!("b"), true);
         self.emit(Inst::new(Op::FCHK).ops([to, a, b]));
     }
 }
 
 fn with_mode(inst: Inst<VReg>, mode: FloatMode) -> Inst<VReg> {
     let inst = with_round(with_ftz(inst, mode.ftz), mode.round);
-    if mode.sat { inst.with(".SAT") } else { inst }
+    if mode.sat { inst.with(choice!(FADD | FMUL | FFMA, ".SAT")) } else { inst }
 }
 
 pub(super) fn with_ftz(inst: Inst<VReg>, ftz: bool) -> Inst<VReg> {
-    if ftz { inst.with(".FTZ") } else { inst }
+    let flush = choice!(
+        FADD | FMUL | FFMA | FMNMX | FRND | F2I | F2I_64 | HADD2 | HMUL2 | HFMA2 | HMNMX2 | HSETP2 | HSET2,
+        ".FTZ"
+    );
+    if ftz { inst.with(flush) } else { inst }
+}
+
+/// A direction of rounding, of the instructions that round both up and down.
+macro_rules! directed {
+    ($text:literal) => {
+        choice!(
+            FADD | FMUL
+                | FFMA
+                | DADD
+                | DMUL
+                | DFMA
+                | I2F
+                | I2F_64
+                | I2F_F64_64
+                | I2F_HALF
+                | I2F_HALF_64
+                | F2F_NARROW
+                | F2F_NARROW_HALF
+                | F2F_HALF,
+            $text
+        )
+    };
 }
 
 pub(super) fn with_round(inst: Inst<VReg>, round: Rounding) -> Inst<VReg> {
     match round {
         Rounding::Nearest => inst,
-        Rounding::Zero => inst.with(".RZ"),
-        Rounding::Down => inst.with(".RM"),
-        Rounding::Up => inst.with(".RP"),
+        Rounding::Zero => match inst.op {
+            // They round to nearest or towards zero only.
+            Op::I2FP | Op::F2FP => inst.with(choice!(I2FP | F2FP, ".RZ")),
+            _ => inst.with(directed!(".RZ")),
+        },
+        Rounding::Down => inst.with(directed!(".RM")),
+        Rounding::Up => inst.with(directed!(".RP")),
     }
 }

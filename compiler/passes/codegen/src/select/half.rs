@@ -15,9 +15,9 @@
 //! ```
 
 use ptxc_ir::{Approx, FloatCond, FloatMode, Inst as IrInst, InstData, Op as IrOp, Rounding, Type, Value};
-use ptxc_sass::{HalfSelect, Inst, Op, Operand};
+use ptxc_sass::{Choices, HalfSelect, Inst, Op, Operand, choice, slot};
 
-use super::compare::Combine;
+use super::compare::{Combine, float_condition};
 use super::convert::with_integral;
 use super::float::{with_ftz, with_round};
 use super::integer::is_general;
@@ -203,7 +203,7 @@ impl Lower<'_> {
             }
         };
         let made = with_ftz(made, mode.ftz);
-        if mode.sat { made.with(".SAT") } else { made }
+        if mode.sat { made.with(choice!(HADD2 | HMUL2 | HFMA2, ".SAT")) } else { made }
     }
 
     pub(super) fn lower_half_unary(&mut self, inst: IrInst) {
@@ -228,7 +228,7 @@ impl Lower<'_> {
                 // Adding -0 changes nothing, and flushes.
                 let a = self.half_operand(x, false);
                 let zero = Operand::rz().neg().half(HalfSelect::Low);
-                self.emit(Inst::new(Op::HADD2).with(".FTZ").ops([to, a, zero]));
+                self.emit(Inst::new(Op::HADD2).with(choice!(HADD2, ".FTZ")).ops([to, a, zero]));
             }
             IrOp::Fmin { ftz, nan, xorsign } | IrOp::Fmax { ftz, nan, xorsign } => {
                 self.half_extreme(to, data, [ftz, nan, xorsign]);
@@ -237,9 +237,13 @@ impl Lower<'_> {
                 if ftz != (function == Approx::Ex2 && ty == Type::BF16) {
                     return self.unsupported(&data.op, "only exponentials of bf16 flush");
                 }
-                let mode = if function == Approx::Ex2 { ".EX2" } else { ".TANH" };
+                let mode = if function == Approx::Ex2 {
+                    choice!(MUFU_HALF, ".EX2")
+                } else {
+                    choice!(MUFU_HALF, ".TANH")
+                };
                 let b = self.one_half(data.args[0], ty);
-                let made = Inst::new(Op::MUFU_HALF).with(mode).with(format_text(ty));
+                let made = Inst::new(Op::MUFU_HALF).with(mode).with(format_choice(ty));
                 self.emit(made.ops([to, b]));
             }
             _ => self.unsupported(&data.op, format!("no instruction for it at type {ty}")),
@@ -263,11 +267,12 @@ impl Lower<'_> {
             && sum.ty == ty
             && !(brain && mode.ftz)
         {
-            let made = self.half_arithmetic(to, sum, mode).with(".RELU");
+            let made = self.half_arithmetic(to, sum, mode).with(choice!(HFMA2 | HFMA2_BF16, ".RELU"));
             return self.emit(made);
         }
         let [a, b] = match xorsign {
-            // The signs of the registers themselves count, and the bars make magnitudes of them.
+            // The signs of the registers themselves count, and the bars make magnitudes of
+            // them.
             true => [0, 1].map(|n| {
                 let (src, half) = self.half_words(data.args[n], ty);
                 self.gpr(src).abs().half(half)
@@ -275,9 +280,12 @@ impl Lower<'_> {
             false => self.half_pair(x, y),
         };
         let ps = if least { Operand::pt() } else { Operand::pt().not() };
-        let made = with_ftz(row(ty, Op::HMNMX2, Op::HMNMX2_BF16).ops([to, a, b]).slot("ps", ps), ftz);
-        let made = if nan { made.with(".NAN") } else { made };
-        self.emit(if xorsign { made.with(".XORSIGN") } else { made });
+        let made = with_ftz(
+            row(ty, Op::HMNMX2, Op::HMNMX2_BF16).ops([to, a, b]).slot(slot!(HMNMX2 | HMNMX2_BF16, "ps"), ps),
+            ftz,
+        );
+        let made = if nan { made.with(choice!(HMNMX2 | HMNMX2_BF16, ".NAN")) } else { made };
+        self.emit(if xorsign { made.with(choice!(HMNMX2 | HMNMX2_BF16, ".XORSIGN")) } else { made });
     }
 
     /// A comparison of halves into a predicate, or of pairs into two.
@@ -292,7 +300,10 @@ impl Lower<'_> {
         let made = row(data.ty, Op::HSETP2, Op::HSETP2_BF16);
         let (made, [a, b]) = self.compared_halves(made, data, cond, ftz);
         let made = made.with(combine.mode).ops([to[0], a, b]);
-        self.emit(made.slot("pe", to[1]).slot("ps", combine.ps));
+        self.emit(
+            made.slot(slot!(HSETP2 | HSETP2_BF16, "pe"), to[1])
+                .slot(slot!(HSETP2 | HSETP2_BF16, "ps"), combine.ps),
+        );
     }
 
     pub(super) fn lower_half_pair_comparison(&mut self, inst: IrInst) {
@@ -308,7 +319,7 @@ impl Lower<'_> {
                 let made = row(data.ty, Op::HSET2, Op::HSET2_BF16);
                 let (made, [a, b]) = self.compared_halves(made, data, cond, ftz);
                 let made = made.with(Combine::none().mode).ops([to, a, b]);
-                self.emit(if ones { made } else { made.with(".BF") });
+                self.emit(if ones { made } else { made.with(choice!(HSET2 | HSET2_BF16, ".BF")) });
             }
             _ => {}
         }
@@ -326,8 +337,7 @@ impl Lower<'_> {
         let swap = x.src.claims_slot(y.src);
         let (x, y, cond) = if swap { (y, x, cond.swap()) } else { (x, y, cond) };
         let operands = [self.half_operand(x, false), self.half_operand(y, true)];
-        let text = format!(".{}", cond.name().to_ascii_uppercase());
-        (with_ftz(made.with(&text), ftz), operands)
+        (with_ftz(made.with(float_condition(cond)), ftz), operands)
     }
 
     /// Conversions between halves and integers of a word or two, and to integral values.
@@ -341,30 +351,36 @@ impl Lower<'_> {
                 let made = match from {
                     Type::B64 => {
                         let b = self.tuple(data.args[0]);
-                        Inst::new(Op::I2F_HALF_64).with(if signed { ".S64" } else { ".U64" }).ops([to, b])
+                        Inst::new(Op::I2F_HALF_64)
+                            .with(if signed {
+                                choice!(I2F_HALF_64, ".S64")
+                            } else {
+                                choice!(I2F_HALF_64, ".U64")
+                            })
+                            .ops([to, b])
                     }
                     _ => {
                         let b = self.value_for(Op::I2F_HALF, data.args[0]);
                         let made = Inst::new(Op::I2F_HALF).ops([to, b]);
-                        if signed { made } else { made.with(".U32") }
+                        if signed { made } else { made.with(choice!(I2F_HALF, ".U32")) }
                     }
                 };
-                with_round(made.with(format_text(data.ty)), round)
+                with_round(made.with(format_choice(data.ty)), round)
             }
             IrOp::FloatToSint { round, .. } | IrOp::FloatToUint { round, .. } => {
                 let made = match (data.ty, signed) {
-                    (Type::B32, true) => Inst::new(Op::F2I_HALF).with(".NTZ"),
-                    (Type::B32, false) => Inst::new(Op::F2I_HALF).with(".NTZ").with(".U32"),
-                    (Type::B64, true) => Inst::new(Op::F2I_HALF_64).with(".S64"),
-                    (Type::B64, false) => Inst::new(Op::F2I_HALF_64).with(".U64"),
+                    (Type::B32, true) => Inst::new(Op::F2I_HALF).with(choice!(F2I_HALF, ".NTZ")),
+                    (Type::B32, false) => Inst::new(Op::F2I_HALF).with(choice!(F2I_HALF, ".NTZ", ".U32")),
+                    (Type::B64, true) => Inst::new(Op::F2I_HALF_64).with(choice!(F2I_HALF_64, ".S64")),
+                    (Type::B64, false) => Inst::new(Op::F2I_HALF_64).with(choice!(F2I_HALF_64, ".U64")),
                     _ => return self.unsupported(&data.op, "it saturates at 32 bits, not at 16"),
                 };
                 let b = self.low_half(data.args[0], from);
-                with_integral(made.with(format_text(from)).ops([to, b]), round)
+                with_integral(made.with(format_choice(from)).ops([to, b]), round)
             }
             IrOp::RoundToIntegral { round, .. } => {
                 let b = self.low_half(data.args[0], from);
-                with_integral(Inst::new(Op::FRND_HALF).with(format_text(from)).ops([to, b]), round)
+                with_integral(Inst::new(Op::FRND_HALF).with(format_choice(from)).ops([to, b]), round)
             }
             _ => return,
         };
@@ -389,13 +405,18 @@ impl Lower<'_> {
             }
             _ => {
                 let b = self.gpr_value(data.args[0]);
-                Inst::new(Op::SHF).with(".L").with(".U32").ops([wide, b, Operand::imm(16), Operand::rz()])
+                Inst::new(Op::SHF).with(choice!(SHF, ".L", ".U32")).ops([
+                    wide,
+                    b,
+                    Operand::imm(16),
+                    Operand::rz(),
+                ])
             }
         };
         self.emit(made);
         if clamps {
             let made = with_ftz(Inst::new(Op::FADD).ops([to, wide, Operand::rz().neg()]), mode.ftz);
-            self.emit(if mode.sat { made.with(".SAT") } else { made });
+            self.emit(if mode.sat { made.with(choice!(FADD, ".SAT")) } else { made });
         }
     }
 
@@ -405,10 +426,7 @@ impl Lower<'_> {
             return self.unsupported(&data.op, "it neither clamps nor flushes");
         }
         let b = self.gpr_value(data.args[0]);
-        let made = Inst::new(Op::F2F_HALF)
-            .with_kind(ptxc_sass::ModKind::DataType, format_text(data.ty))
-            .with_kind(ptxc_sass::ModKind::SourceType, format_text(from));
-        self.emit(with_round(made.ops([to, b]), mode.round));
+        self.emit(with_round(rounded_to_half(data.ty, from).ops([to, b]), mode.round));
     }
 
     /// Puts two halves side by side: bytes of one or two words.
@@ -436,7 +454,37 @@ fn pair_of(bits: u32) -> Src {
     Src::Imm((bits & 0xffff) * 0x1_0001)
 }
 
-/// The modifier that names a format.
-pub(super) fn format_text(ty: Type) -> &'static str {
-    if matches!(ty, Type::BF16 | Type::BF16x2) { ".BF16" } else { ".F16" }
+/// The format of halves.
+pub(super) fn format_choice(ty: Type) -> Choices {
+    macro_rules! format {
+        ($text:literal) => {
+            choice!(
+                MUFU_HALF
+                    | I2F_HALF
+                    | I2F_HALF_64
+                    | F2I_HALF
+                    | F2I_HALF_64
+                    | FRND_HALF
+                    | F2F_WIDEN_HALF
+                    | F2F_NARROW_HALF
+                    | F2FP,
+                $text
+            )
+        };
+    }
+    if matches!(ty, Type::BF16 | Type::BF16x2) { format!(".BF16") } else { format!(".F16") }
+}
+
+/// A conversion to a format of halves, from the other one or from single precision.
+pub(super) fn rounded_to_half(to: Type, from: Type) -> Inst<VReg> {
+    let to = match to {
+        Type::BF16 => choice!(F2F_HALF, DataType = ".BF16"),
+        _ => choice!(F2F_HALF, DataType = ".F16"),
+    };
+    let from = match from {
+        Type::F32 => choice!(F2F_HALF, SourceType = ".F32"),
+        Type::BF16 => choice!(F2F_HALF, SourceType = ".BF16"),
+        _ => choice!(F2F_HALF, SourceType = ".F16"),
+    };
+    Inst::new(Op::F2F_HALF).with(to).with(from)
 }

@@ -13,7 +13,7 @@
 //! ```
 
 use ptxc_ir::{BytePick, Funnel, Inst as IrInst, InstData, Op as IrOp, Type, Value};
-use ptxc_sass::{Inst, ModKind, Op, Operand};
+use ptxc_sass::{Inst, Op, Operand, choice};
 use smallvec::SmallVec;
 
 use super::lower::{Lower, Src};
@@ -251,7 +251,7 @@ impl Lower<'_> {
         }
         let (a, b) = self.commuted(self.src(data.args[0]), self.src(data.args[1]));
         let high = Inst::new(Op::IMAD_HI).ops([to, a, b, Operand::rz()]);
-        self.emit(if data.op == IrOp::Smulh { high } else { high.with(".U32") });
+        self.emit(if data.op == IrOp::Smulh { high } else { high.with(choice!(IMAD_HI, ".U32")) });
     }
 
     pub(super) fn lower_minmax(&mut self, inst: IrInst) {
@@ -271,7 +271,7 @@ impl Lower<'_> {
             }
         };
         let signed = matches!(data.op, IrOp::Smin | IrOp::Smax);
-        self.emit(if signed { choice } else { choice.with(".U32") });
+        self.emit(if signed { choice } else { choice.with(choice!(IMNMX | VIMNMX3 | VIADDMNMX, ".U32")) });
     }
 
     /// A minimum or maximum with another one of the same kind, or a sum, as an argument that
@@ -325,11 +325,11 @@ impl Lower<'_> {
             other => self.any(other),
         };
         let shift = if left {
-            Inst::new(Op::SHF).with(".L").with(".U32").ops([to, a, count, Operand::rz()])
+            Inst::new(Op::SHF).with(choice!(SHF, ".L", ".U32")).ops([to, a, count, Operand::rz()])
         } else {
             shift_right(to, a, count, signed)
         };
-        self.emit(if wrapped.is_some() { shift.with(".W") } else { shift });
+        self.emit(if wrapped.is_some() { shift.with(choice!(SHF, ".W")) } else { shift });
     }
 
     /// The value whose low five bits are a shift count, if the count is that value and'ed with 31:
@@ -354,7 +354,7 @@ impl Lower<'_> {
                 // The highest one is bit 31 - clz; for zero, FLO gives -1.
                 let b = self.any_value(data.args[0]);
                 let highest = Operand::reg(self.temp());
-                self.emit(Inst::new(Op::FLO).with(".U32").ops([highest, b]));
+                self.emit(Inst::new(Op::FLO).with(choice!(FLO, ".U32")).ops([highest, b]));
                 let [a, b, c] = [highest.neg(), Operand::imm(31), Operand::rz()];
                 self.emit(Inst::new(Op::IADD3).ops([to, a, b, c]));
             }
@@ -365,19 +365,19 @@ impl Lower<'_> {
             IrOp::Bfind { signed, shift } => {
                 let b = self.any_value(data.args[0]);
                 let found = Inst::new(Op::FLO).ops([to, b]);
-                let found = if signed { found } else { found.with(".U32") };
-                self.emit(if shift { found.with(".SH") } else { found });
+                let found = if signed { found } else { found.with(choice!(FLO, ".U32")) };
+                self.emit(if shift { found.with(choice!(FLO, ".SH")) } else { found });
             }
             IrOp::Bmsk { wrap } => {
                 let (a, b) = (self.gpr_value(data.args[0]), self.any_value(data.args[1]));
                 let mask = Inst::new(Op::BMSK).ops([to, a, b]);
-                self.emit(if wrap { mask.with(".W") } else { mask });
+                self.emit(if wrap { mask.with(choice!(BMSK, ".W")) } else { mask });
             }
             IrOp::Szext { signed, wrap } => {
                 let (a, b) = (self.gpr_value(data.args[0]), self.any_value(data.args[1]));
                 let extended = Inst::new(Op::SGXT).ops([to, a, b]);
-                let extended = if wrap { extended.with(".W") } else { extended };
-                self.emit(if signed { extended } else { extended.with(".U32") });
+                let extended = if wrap { extended.with(choice!(SGXT, ".W")) } else { extended };
+                self.emit(if signed { extended } else { extended.with(choice!(SGXT, ".U32")) });
             }
             IrOp::Prmt(pick) => {
                 let selector = self.src(data.args[2]);
@@ -387,12 +387,12 @@ impl Lower<'_> {
                 let permuted = Inst::new(Op::PRMT).ops([to, a, b, c]);
                 self.emit(match pick {
                     BytePick::Index => permuted,
-                    BytePick::Upwards => permuted.with(".F4E"),
-                    BytePick::Downwards => permuted.with(".B4E"),
-                    BytePick::Byte => permuted.with(".RC8"),
-                    BytePick::ClampLeft => permuted.with(".ECL"),
-                    BytePick::ClampRight => permuted.with(".ECR"),
-                    BytePick::Half => permuted.with(".RC16"),
+                    BytePick::Upwards => permuted.with(choice!(PRMT, ".F4E")),
+                    BytePick::Downwards => permuted.with(choice!(PRMT, ".B4E")),
+                    BytePick::Byte => permuted.with(choice!(PRMT, ".RC8")),
+                    BytePick::ClampLeft => permuted.with(choice!(PRMT, ".ECL")),
+                    BytePick::ClampRight => permuted.with(choice!(PRMT, ".ECR")),
+                    BytePick::Half => permuted.with(choice!(PRMT, ".RC16")),
                 });
             }
             other => self.unsupported(&other, format!("no instruction for it at type {}", data.ty)),
@@ -410,15 +410,18 @@ impl Lower<'_> {
             other => other,
         };
         let c = self.gpr_value(data.args[2]);
-        let byte = |signed| if signed { ".S8" } else { ".U8" };
         let made = match data.op {
             IrOp::Dp4a { a_signed: x, b_signed: y } => Inst::new(Op::IDP_4A)
-                .with_kind(ModKind::SourceType, byte(x))
-                .with_kind(ModKind::DataType, byte(y)),
+                .with(if x {
+                    choice!(IDP_4A, SourceType = ".S8")
+                } else {
+                    choice!(IDP_4A, SourceType = ".U8")
+                })
+                .with(if y { choice!(IDP_4A, DataType = ".S8") } else { choice!(IDP_4A, DataType = ".U8") }),
             IrOp::Dp2a { a_signed: x, b_signed: y, high } => Inst::new(Op::IDP_2A)
-                .with(if high { ".HI" } else { ".LO" })
-                .with(if x { ".S16" } else { ".U16" })
-                .with(byte(y)),
+                .with(if high { choice!(IDP_2A, ".HI") } else { choice!(IDP_2A, ".LO") })
+                .with(if x { choice!(IDP_2A, ".S16") } else { choice!(IDP_2A, ".U16") })
+                .with(if y { choice!(IDP_2A, ".S8") } else { choice!(IDP_2A, ".U8") }),
             _ => return,
         };
         self.emit(made.ops([to, a, b, c]));
@@ -453,13 +456,14 @@ impl Lower<'_> {
         let (low, high) = (self.gpr_value(data.args[0]), self.gpr_value(data.args[1]));
         let count = self.any_value(data.args[2]);
         let kind = match mode {
-            Funnel::Wrap | Funnel::Clamp => ".U32",
-            Funnel::Wide => ".U64",
-            Funnel::WideSigned => ".S64",
+            Funnel::Wrap | Funnel::Clamp => choice!(SHF, ".U32"),
+            Funnel::Wide => choice!(SHF, ".U64"),
+            Funnel::WideSigned => choice!(SHF, ".S64"),
         };
-        let made = Inst::new(Op::SHF).with(if left { ".L" } else { ".R" }).with(kind);
-        let made = if mode == Funnel::Wrap { made.with(".W") } else { made };
-        let made = if left { made.with(".HI") } else { made };
+        let made =
+            Inst::new(Op::SHF).with(if left { choice!(SHF, ".L") } else { choice!(SHF, ".R") }).with(kind);
+        let made = if mode == Funnel::Wrap { made.with(choice!(SHF, ".W")) } else { made };
+        let made = if left { made.with(choice!(SHF, ".HI")) } else { made };
         self.emit(made.ops([to, low, count, high]));
     }
 }
@@ -489,8 +493,13 @@ pub(super) fn shift_right(
     count: Operand<VReg>,
     signed: bool,
 ) -> Inst<VReg> {
-    let kind = if signed { ".S32" } else { ".U32" };
-    Inst::new(Op::SHF).with(".R").with(kind).with(".HI").ops([to, Operand::rz(), count, from])
+    let kind = if signed { choice!(SHF, ".S32") } else { choice!(SHF, ".U32") };
+    Inst::new(Op::SHF).with(choice!(SHF, ".R")).with(kind).with(choice!(SHF, ".HI")).ops([
+        to,
+        Operand::rz(),
+        count,
+        from,
+    ])
 }
 
 /// The instruction that extends the low half of a register.

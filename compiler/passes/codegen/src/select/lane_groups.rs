@@ -22,9 +22,9 @@
 
 use ptxc_ir::{Inst as IrInst, IntCond, MatchMode, Op as IrOp, ReduxOp, Type, Value, VoteMode};
 use ptxc_machine::Feature;
-use ptxc_sass::{Inst, Op, Operand, RegFile, SpecialReg};
+use ptxc_sass::{Inst, Op, Operand, RegFile, SpecialReg, choice, slot};
 
-use super::compare::{Combine, isetp};
+use super::compare::{Combine, combine, isetp};
 use super::lower::{Lower, Src};
 use crate::mir::VReg;
 
@@ -59,7 +59,12 @@ impl Lower<'_> {
                 };
                 let ps = self.pred(data.args[0]);
                 let all = self.fresh();
-                self.emit(Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), ps]).slot("d", all));
+                self.emit(
+                    Inst::new(Op::VOTE)
+                        .with(choice!(VOTE, ".ANY"))
+                        .ops([Operand::pt(), ps])
+                        .slot(slot!(VOTE, "d"), all),
+                );
                 self.vote_of_group(mode, to, all, mask);
             }
             IrOp::Match(mode) => {
@@ -96,8 +101,8 @@ impl Lower<'_> {
     /// are in no group.
     fn lanes_here(&mut self, named: Option<Operand<VReg>>) -> Operand<VReg> {
         let active = self.fresh();
-        let vote = Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), Operand::pt()]);
-        self.emit(vote.slot("d", active));
+        let vote = Inst::new(Op::VOTE).with(choice!(VOTE, ".ANY")).ops([Operand::pt(), Operand::pt()]);
+        self.emit(vote.slot(slot!(VOTE, "d"), active));
         let Some(named) = named else { return active };
         let mask = self.fresh();
         self.emit(logic(mask, active, named, BOTH));
@@ -117,15 +122,17 @@ impl Lower<'_> {
         match (mode, mask) {
             (VoteMode::Ballot, Some(mask)) => self.emit(logic(to, all, mask, BOTH)),
             (VoteMode::Ballot, None) => self.emit(Inst::new(Op::MOV).ops([to, all])),
-            (VoteMode::Any, Some(mask)) => self.emit(logic(zero, all, mask, BOTH).slot("pd", to)),
+            (VoteMode::Any, Some(mask)) => {
+                self.emit(logic(zero, all, mask, BOTH).slot(slot!(LOP3, "pd"), to))
+            }
             (VoteMode::Any, None) => self.emit(isetp(to, IntCond::Ne, all, zero, Combine::none())),
             (VoteMode::All | VoteMode::Uni, mask) => {
                 let mask = mask.unwrap_or(all);
                 let mut combine = Combine::none();
                 if mode == VoteMode::Uni {
                     let some = Operand::reg(self.mir.new_vreg(RegFile::Pred, 1));
-                    self.emit(logic(zero, all, mask, BOTH).slot("pd", some));
-                    combine = Combine { mode: ".OR", ps: some.not() };
+                    self.emit(logic(zero, all, mask, BOTH).slot(slot!(LOP3, "pd"), some));
+                    combine = Combine { mode: combine!(".OR"), ps: some.not() };
                 }
                 let missing = self.fresh();
                 self.emit(logic(missing, all, mask, SECOND_ONLY));
@@ -174,7 +181,7 @@ impl Lower<'_> {
     pub(super) fn lowest_bit(&mut self, bits: Operand<VReg>) -> Operand<VReg> {
         let [reversed, number] = [self.fresh(), self.fresh()];
         self.emit(Inst::new(Op::BREV).ops([reversed, bits]));
-        self.emit(Inst::new(Op::FLO).ops([number, reversed]).with(".U32").with(".SH"));
+        self.emit(Inst::new(Op::FLO).ops([number, reversed]).with(choice!(FLO, ".U32", ".SH")));
         number
     }
 
@@ -197,7 +204,10 @@ fn logic(to: Operand<VReg>, a: Operand<VReg>, b: Operand<VReg>, table: u32) -> I
 /// `SHFL.IDX` over the whole warp, which looks at five bits of `lane`.
 fn shuffle(to: Operand<VReg>, from: Operand<VReg>, lane: Operand<VReg>) -> Inst<VReg> {
     let clamp = Operand::imm(0x1f);
-    Inst::new(Op::SHFL).with(".IDX").ops([to, from, lane, clamp]).slot("pd", Operand::pt())
+    Inst::new(Op::SHFL)
+        .with(choice!(SHFL, ".IDX"))
+        .ops([to, from, lane, clamp])
+        .slot(slot!(SHFL, "pd"), Operand::pt())
 }
 
 fn reduction(op: ReduxOp, to: Operand<VReg>, a: Operand<VReg>, b: Operand<VReg>) -> Inst<VReg> {
@@ -210,7 +220,7 @@ fn reduction(op: ReduxOp, to: Operand<VReg>, a: Operand<VReg>, b: Operand<VReg>)
         ReduxOp::Xor => logic(to, a, b, ONE_OF_TWO),
         ReduxOp::Smin => choice(least),
         ReduxOp::Smax => choice(greatest),
-        ReduxOp::Umin => choice(least).with(".U32"),
-        ReduxOp::Umax => choice(greatest).with(".U32"),
+        ReduxOp::Umin => choice(least).with(choice!(IMNMX, ".U32")),
+        ReduxOp::Umax => choice(greatest).with(choice!(IMNMX, ".U32")),
     }
 }

@@ -17,7 +17,7 @@ use ptxc_ir::{
     SpecialReg as IrReg, Type, Value, ValueDef,
 };
 use ptxc_machine::{Arch, Feature};
-use ptxc_sass::{Inst, Kinds, Op, Operand, RegFile};
+use ptxc_sass::{Inst, Kinds, Op, Operand, RegFile, slot_name};
 use ptxc_ssa::uniformity::Uniformity;
 
 use super::Unsupported;
@@ -393,7 +393,7 @@ impl<'a> Lower<'a> {
     /// A value of at most 32 bits in any form that the row takes as b.
     pub(super) fn value_for(&mut self, op: Op, value: Value) -> Operand<VReg> {
         let operand = self.any_value(value);
-        if op.row().accepts("b", Kinds::of(&operand), self.arch) {
+        if op.row().accepts(slot_name!("b"), Kinds::of(&operand), self.arch) {
             return operand;
         }
         let to = Operand::reg(self.temp());

@@ -29,7 +29,7 @@
 use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate, MbarrierWait};
 use ptxc_ir::{FunctionKind, Inst as IrInst, Op as IrOp, Order, Scope, ShflMode, Space, Value, ValueDef};
 use ptxc_machine::Feature;
-use ptxc_sass::{Address, Inst, ModKind, Op, Operand, OperandKind, RegFile, SpecialReg};
+use ptxc_sass::{Address, Inst, Op, Operand, OperandKind, RegFile, SpecialReg, choice};
 use ptxc_ssa::legalize::is_known;
 use ptxc_ssa::runtime;
 
@@ -58,9 +58,13 @@ impl Lower<'_> {
         let data = &self.func.insts[inst];
         match data.op {
             IrOp::AsyncArrive { noinc: true } => {
-                let text = if self.arch.has(Feature::ArrivalKinds) { ".ARVCNT" } else { "" };
+                let text = if self.arch.has(Feature::ArrivalKinds) {
+                    choice!(ARRIVES, ".ARVCNT")
+                } else {
+                    choice!(ARRIVES, Mode = "")
+                };
                 let address = self.mbarrier_address(data.args[0]);
-                self.emit(Inst::new(Op::ARRIVES).with_kind(ModKind::Mode, text).ops([address]));
+                self.emit(Inst::new(Op::ARRIVES).with(text).ops([address]));
             }
             IrOp::MbarrierArrive {
                 kind: MbarrierArrive::Count,
@@ -77,19 +81,21 @@ impl Lower<'_> {
             }
             IrOp::AsyncArrive { noinc: false } => {
                 let address = self.mbarrier_address(data.args[0]);
-                let more = Inst::new(Op::SYNCS_ARRIVE).with(".RED").with(".A0T1");
+                let more = Inst::new(Op::SYNCS_ARRIVE).with(choice!(SYNCS_ARRIVE, ".RED", ".A0T1"));
                 self.emit(more.ops([Operand::rz(), address, Operand::rz()]));
-                self.emit(Inst::new(Op::ARRIVES).with(".TRANSCNT").ops([address]));
+                self.emit(Inst::new(Op::ARRIVES).with(choice!(ARRIVES, ".TRANSCNT")).ops([address]));
             }
             IrOp::MbarrierUpdate { update: MbarrierUpdate::Init, .. } => self.make_mbarrier(inst),
             IrOp::MbarrierUpdate { update, .. } => {
                 let address = self.mbarrier_address(data.args[0]);
                 let (kind, bytes) = match (update, self.src(data.args[1])) {
-                    (MbarrierUpdate::ExpectTx, Src::Imm(1)) => (".A0T1", Operand::rz()),
-                    (MbarrierUpdate::ExpectTx, bytes) => (".A0TR", self.gpr(bytes)),
-                    (_, bytes) => (".A0TX", self.gpr(bytes)),
+                    (MbarrierUpdate::ExpectTx, Src::Imm(1)) => {
+                        (choice!(SYNCS_ARRIVE, ".A0T1"), Operand::rz())
+                    }
+                    (MbarrierUpdate::ExpectTx, bytes) => (choice!(SYNCS_ARRIVE, ".A0TR"), self.gpr(bytes)),
+                    (_, bytes) => (choice!(SYNCS_ARRIVE, ".A0TX"), self.gpr(bytes)),
                 };
-                let made = Inst::new(Op::SYNCS_ARRIVE).with(".RED").with(kind);
+                let made = Inst::new(Op::SYNCS_ARRIVE).with(choice!(SYNCS_ARRIVE, ".RED")).with(kind);
                 self.emit(made.ops([Operand::rz(), address, bytes]));
             }
             IrOp::MbarrierInval => {
@@ -128,7 +134,7 @@ impl Lower<'_> {
             Src::Imm(bits) => self.gpr(Src::Imm(bits << 31)),
             _ => {
                 let (from, to) = (self.gpr_value(parity), Operand::reg(self.temp()));
-                let shift = Inst::new(Op::SHF).with(".L").with(".U32");
+                let shift = Inst::new(Op::SHF).with(choice!(SHF, ".L", ".U32"));
                 self.emit(shift.ops([to, from, Operand::imm(31), Operand::rz()]));
                 to
             }
@@ -151,14 +157,22 @@ impl Lower<'_> {
             MbarrierArrive::DropExpectTx => (true, true),
         };
         let (mode, count) = match self.src(data.args[1]) {
-            _ if expects => ("", self.gpr_value(data.args[1])),
-            Src::Imm(1) => (".A1T0", Operand::rz()),
-            _ => (".ART0", self.gpr_value(data.args[1])),
+            _ if expects => (choice!(SYNCS_ARRIVE, Mode = ""), self.gpr_value(data.args[1])),
+            Src::Imm(1) => (choice!(SYNCS_ARRIVE, ".A1T0"), Operand::rz()),
+            _ => (choice!(SYNCS_ARRIVE, ".ART0"), self.gpr_value(data.args[1])),
         };
         let made = Inst::new(Op::SYNCS_ARRIVE)
-            .with_kind(ModKind::Reduction, if is_remote { ".RED" } else { "" })
-            .with_kind(ModKind::Variant, if drops { ".OPTOUT" } else { "" })
-            .with_kind(ModKind::Mode, mode);
+            .with(if is_remote {
+                choice!(SYNCS_ARRIVE, Reduction = ".RED")
+            } else {
+                choice!(SYNCS_ARRIVE, Reduction = "")
+            })
+            .with(if drops {
+                choice!(SYNCS_ARRIVE, Variant = ".OPTOUT")
+            } else {
+                choice!(SYNCS_ARRIVE, Variant = "")
+            })
+            .with(mode);
         self.emit(made.ops([to, address, count]));
     }
 
@@ -170,9 +184,13 @@ impl Lower<'_> {
         let count = self.gpr_value(data.args[1]);
         let group = self.mir.new_vreg(RegFile::Gpr, 2);
         let arrive = Inst::new(Op::SYNCS_ARRIVE)
-            .with_kind(ModKind::Reduction, ".TMASK")
-            .with_kind(ModKind::Variant, if drops { ".OPTOUT" } else { "" })
-            .with_kind(ModKind::Mode, ".ART0");
+            .with(choice!(SYNCS_ARRIVE, Reduction = ".TMASK"))
+            .with(if drops {
+                choice!(SYNCS_ARRIVE, Variant = ".OPTOUT")
+            } else {
+                choice!(SYNCS_ARRIVE, Variant = "")
+            })
+            .with(choice!(SYNCS_ARRIVE, Mode = ".ART0"));
         self.emit(arrive.ops([Operand::reg(group), address, count]));
         let [lanes, upper] = [0, 1].map(|half| Operand::reg(group.offset(half)));
         let [below, first, mut ahead] = [(); 3].map(|()| Operand::reg(self.temp()));
@@ -199,22 +217,31 @@ impl Lower<'_> {
         let past = match (self.def(result), wait) {
             (nobody, MbarrierWait::Test | MbarrierWait::Try) if !self.is_needed(result) && !acquires => {
                 let ask = Inst::new(Op::SYNCS_PHASECHK).ops([nobody, address, phase]);
-                return self.emit(if wait == MbarrierWait::Try { ask.with(".TRYWAIT") } else { ask });
+                return self.emit(if wait == MbarrierWait::Try {
+                    ask.with(choice!(SYNCS_PHASECHK, ".TRYWAIT"))
+                } else {
+                    ask
+                });
             }
             (to, _) => to.as_reg().unwrap_or_else(|| self.mir.new_vreg(RegFile::Pred, 1)),
         };
         let ask = |to: VReg| Inst::new(Op::SYNCS_PHASECHK).ops([Operand::reg(to), address, phase]);
         match wait {
             MbarrierWait::Test => self.emit(ask(past)),
-            MbarrierWait::Try => self.emit(ask(past).with(".TRYWAIT")),
+            MbarrierWait::Try => self.emit(ask(past).with(choice!(SYNCS_PHASECHK, ".TRYWAIT"))),
             MbarrierWait::TryFor => {
                 let first = self.mir.new_vreg(RegFile::Pred, 1);
                 let limit = match self.src(data.args[2]) {
                     Src::Imm(limit) => Operand::imm(limit),
                     src => self.gpr(src),
                 };
-                self.emit(ask(first).with(".TRYWAIT"));
-                self.emit(Inst::new(Op::NANOSLEEP).with(".SYNCS").ops([limit]).guarded(first, true));
+                self.emit(ask(first).with(choice!(SYNCS_PHASECHK, ".TRYWAIT")));
+                self.emit(
+                    Inst::new(Op::NANOSLEEP)
+                        .with(choice!(NANOSLEEP, ".SYNCS"))
+                        .ops([limit])
+                        .guarded(first, true),
+                );
                 let mut again = MInst::new(ask(past).guarded(first, true), self.loc);
                 again.tied.push((0, first));
                 self.seq.push(again);
@@ -294,7 +321,7 @@ impl Lower<'_> {
                 let pair = self.mir.new_vreg(RegFile::Ugpr, 2);
                 for (n, shift) in [1, 11].into_iter().enumerate() {
                     let half = Operand::reg(self.temp());
-                    let shift_left = Inst::new(Op::SHF).with(".L").with(".U32");
+                    let shift_left = Inst::new(Op::SHF).with(choice!(SHF, ".L", ".U32"));
                     self.emit(shift_left.ops([half, rest, Operand::imm(shift), Operand::rz()]));
                     self.emit(Inst::new(Op::R2UR).ops([Operand::reg(pair.offset(n as u8)), half]));
                 }
@@ -313,7 +340,7 @@ impl Lower<'_> {
         };
         // Otherwise the unit would not see earlier ordinary accesses to the place.
         if made.base.is_some() || self.accesses_shared_memory() {
-            self.emit(Inst::new(Op::FENCE_VIEW_ASYNC).with(".S"));
+            self.emit(Inst::new(Op::FENCE_VIEW_ASYNC).with(choice!(FENCE_VIEW_ASYNC, ".S")));
         }
         let none = Operand::zero(RegFile::Ugpr);
         self.emit(Inst::new(Op::SYNCS_EXCH).ops([none, Operand::mem(address), Operand::reg(word)]));

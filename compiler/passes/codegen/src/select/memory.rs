@@ -12,7 +12,7 @@
 use ptxc_ir::op::SpecialReg;
 use ptxc_ir::{Access, CacheOp, Inst as IrInst, MemType, Op as IrOp, Order, Scope, Space, Type, Value};
 use ptxc_machine::Feature;
-use ptxc_sass::{Address, Inst, ModKind, Op, Operand, RegFile};
+use ptxc_sass::{Address, Choices, Inst, Op, Operand, RegFile, choice};
 
 use super::lower::{CONST_BANK, Lower, Src, width_of};
 use crate::mir::VReg;
@@ -22,6 +22,20 @@ const OFFSETS: std::ops::Range<i64> = -(1 << 23)..1 << 23;
 /// The offsets that may be added to an index into a constant bank: 16 bits with sign, minus the
 /// size that the second part of a vector adds.
 const CONST_OFFSETS: std::ops::Range<i64> = -(1 << 15)..(1 << 15) - 8;
+
+/// The size of an access.
+macro_rules! size {
+    ($text:literal) => {
+        choice!(LD | LDG | LDS | LDL | LDC | ST | STG | STS | STL, Size = $text)
+    };
+}
+
+/// The order, the scope or a cache hint of an access.
+macro_rules! hint {
+    ($text:literal) => {
+        choice!(LD | LDG | ST | STG, $text)
+    };
+}
 
 impl Lower<'_> {
     pub(super) fn lower_load(&mut self, inst: IrInst) {
@@ -41,12 +55,12 @@ impl Lower<'_> {
         let needed = results.iter().any(|&result| self.is_needed(result));
         let to = if needed { Operand::reg(self.reg_of(results[0])) } else { Operand::rz() };
         let address = self.address(access, data.args[0]);
-        let load = Inst::new(op).with_kind(ModKind::Size, size).ops([to, Operand::mem(address)]);
+        let load = Inst::new(op).with(size).ops([to, Operand::mem(address)]);
         self.emit_access(&data.op, load, access, data.args[0]);
     }
 
     /// Loads a part of the parameter block whose place is known.
-    fn lower_param_load(&mut self, inst: IrInst, size: &'static str) {
+    fn lower_param_load(&mut self, inst: IrInst, size: Choices) {
         let data = &self.func.insts[inst];
         let IrOp::Load(access) = data.op else { return };
         let result = self.func.results(inst)[0];
@@ -63,14 +77,14 @@ impl Lower<'_> {
             return self.unsupported(&data.op, "an address at which there is no parameter");
         }
         let offset = self.arch.facts().banks.param_base + start as u32;
-        let load = Inst::new(Op::LDC).with_kind(ModKind::Size, size);
+        let load = Inst::new(Op::LDC).with(size);
         let to = Operand::reg(self.reg_of(result));
         self.emit(load.ops([to, Operand::constant(0, offset)]));
     }
 
     /// Loads from constant memory: from a known place if the word is not an operand of its users,
     /// or from an address in a register. An instruction loads 8 bytes at most.
-    fn lower_const_load(&mut self, inst: IrInst, size: &'static str) {
+    fn lower_const_load(&mut self, inst: IrInst, size: Choices) {
         let data = &self.func.insts[inst];
         let IrOp::Load(access) = data.op else { return };
         let results = self.func.results(inst);
@@ -78,7 +92,7 @@ impl Lower<'_> {
             return;
         }
         let to = self.reg_of(results[0]);
-        let (parts, size) = if access.bytes() == 16 { (2, ".64") } else { (1, size) };
+        let (parts, size) = if access.bytes() == 16 { (2, choice!(LDC, Size = ".64")) } else { (1, size) };
         let known = self.const_place(access, data.args[0]);
         let base = match known {
             Some(_) => None,
@@ -108,7 +122,7 @@ impl Lower<'_> {
                 }
             };
             let to = Operand::reg(to.offset(2 * part as u8));
-            self.emit(Inst::new(Op::LDC).with_kind(ModKind::Size, size).ops([to, source]));
+            self.emit(Inst::new(Op::LDC).with(size).ops([to, source]));
         }
     }
 
@@ -125,7 +139,7 @@ impl Lower<'_> {
         };
         let content = self.stored_values(data.ty, &data.args[1..]);
         let address = self.address(access, data.args[0]);
-        let store = Inst::new(op).with_kind(ModKind::Size, size).ops([Operand::mem(address), content]);
+        let store = Inst::new(op).with(size).ops([Operand::mem(address), content]);
         self.emit_access(&data.op, store, access, data.args[0]);
     }
 
@@ -155,7 +169,7 @@ impl Lower<'_> {
     }
 
     /// The size modifier of an access; `None`, with a message, if no instruction has that size.
-    fn size_text(&mut self, op: &IrOp, access: Access, ty: Type) -> Option<&'static str> {
+    fn size_text(&mut self, op: &IrOp, access: Access, ty: Type) -> Option<Choices> {
         let narrow = access.elem.bytes() < 4;
         let suits = if narrow { ty.bits() <= 32 } else { ty.bytes() == Some(access.elem.bytes()) };
         if !suits || (narrow && access.lanes > 1) {
@@ -164,13 +178,13 @@ impl Lower<'_> {
             return None;
         }
         Some(match (access.elem, access.bytes()) {
-            (MemType::B8, _) => ".U8",
-            (MemType::S8, _) => ".S8",
-            (MemType::B16, _) => ".U16",
-            (MemType::S16, _) => ".S16",
-            (_, 4) => "",
-            (_, 8) => ".64",
-            (_, 16) => ".128",
+            (MemType::B8, _) => size!(".U8"),
+            (MemType::S8, _) => size!(".S8"),
+            (MemType::B16, _) => size!(".U16"),
+            (MemType::S16, _) => size!(".S16"),
+            (_, 4) => size!(""),
+            (_, 8) => size!(".64"),
+            (_, 16) => choice!(LD | LDG | LDS | LDL | ST | STG | STS | STL, Size = ".128"),
             (_, bytes) => {
                 self.unsupported(op, format!("an access of {bytes} bytes"));
                 return None;
@@ -189,24 +203,24 @@ impl Lower<'_> {
         }
         let strong = match access.order {
             Order::Weak => match access.cache {
-                CacheOp::Ca => Some(".SM"),
-                CacheOp::Cg => Some(".GPU"),
-                CacheOp::Cv | CacheOp::Wt => Some(".SYS"),
+                CacheOp::Ca => Some(hint!(".SM")),
+                CacheOp::Cg => Some(hint!(".GPU")),
+                CacheOp::Cv | CacheOp::Wt => Some(hint!(".SYS")),
                 _ => None,
             },
-            Order::Volatile => Some(".SYS"),
-            Order::Relaxed => Some(scope_text(access.scope)),
+            Order::Volatile => Some(hint!(".SYS")),
+            Order::Relaxed => Some(scope_choice(access.scope)),
             other => return self.unsupported(op, format!("order {other}")),
         };
         match (strong, access.cache) {
-            (Some(scope), _) => inst = inst.with(".STRONG").with(scope),
-            (None, CacheOp::Nc) => inst = inst.with(".CONSTANT"),
-            (None, CacheOp::Cs) => inst = inst.with(".EF"),
-            (None, CacheOp::Lu) => inst = inst.with(".LU"),
+            (Some(scope), _) => inst = inst.with(hint!(".STRONG")).with(scope),
+            (None, CacheOp::Nc) => inst = inst.with(choice!(LD | LDG, ".CONSTANT")),
+            (None, CacheOp::Cs) => inst = inst.with(hint!(".EF")),
+            (None, CacheOp::Lu) => inst = inst.with(hint!(".LU")),
             _ => {}
         }
         if strong.is_none() && self.arch.has(Feature::SysOnWeakAccesses) {
-            inst = inst.with(".SYS");
+            inst = inst.with(hint!(".SYS"));
         }
         let inst = self.with_policy(inst, address);
         self.emit(inst);
@@ -320,10 +334,16 @@ impl Lower<'_> {
     }
 }
 
-pub(super) fn scope_text(scope: Scope) -> &'static str {
+/// The scope of a strong access.
+pub(super) fn scope_choice(scope: Scope) -> Choices {
+    macro_rules! scope {
+        ($text:literal) => {
+            choice!(LD | LDG | ST | STG | ATOM | ATOMG | REDG | ATOM_CAS | ATOMG_CAS, $text)
+        };
+    }
     match scope {
-        Scope::Cta => ".SM",
-        Scope::Cluster | Scope::Gpu => ".GPU",
-        Scope::Sys => ".SYS",
+        Scope::Cta => scope!(".SM"),
+        Scope::Cluster | Scope::Gpu => scope!(".GPU"),
+        Scope::Sys => scope!(".SYS"),
     }
 }

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::SourceLoc;
 use ptxc_machine::Arch;
-use ptxc_sass::{Inst, Op, Operand, RegFile, SpecialReg};
+use ptxc_sass::{Inst, Op, Operand, RegFile, SpecialReg, choice};
 
 use crate::mir::{Cfg, MBlockId, MInst, Mir, VReg, VRegId};
 
@@ -210,7 +210,8 @@ impl Pool {
         arch: Arch,
     ) -> Vec<Inst<VReg>> {
         let to = Operand::reg(reg);
-        let sized = |inst: Inst<VReg>, width| if width == 2 { inst.with(".64") } else { inst };
+        let sized =
+            |inst: Inst<VReg>, width| if width == 2 { inst.with(choice!(LDC | ULDC, ".64")) } else { inst };
         match what {
             Pooled::Const(bits) => vec![Inst::new(Op::MOV).ops([to, Operand::imm(bits)])],
             Pooled::Long(bits) => halves(Op::MOV, reg, bits),
@@ -220,7 +221,7 @@ impl Pool {
                 vec![sized(Inst::new(Op::LDC), width).ops([to, at.operand()])]
             }
             Pooled::NarrowBank { at, bytes } => {
-                let size = if bytes == 1 { ".U8" } else { ".U16" };
+                let size = if bytes == 1 { choice!(LDC, ".U8") } else { choice!(LDC, ".U16") };
                 vec![Inst::new(Op::LDC).with(size).ops([to, at.operand()])]
             }
             Pooled::UniformBank { at, width } => {

@@ -6,7 +6,7 @@
 
 use ptxc_ir::{Inst as IrInst, InstData, Op as IrOp, SpecialReg as IrReg, Type, Value};
 use ptxc_machine::Arch;
-use ptxc_sass::{Inst, Op, Operand, SpecialReg};
+use ptxc_sass::{Inst, Op, Operand, SpecialReg, choice};
 
 use super::integer::shift_right;
 use super::lower::Lower;
@@ -111,7 +111,7 @@ impl Lower<'_> {
         let [whole, above] = [self.temp(), self.temp()].map(Operand::reg);
         self.emit(Inst::new(Op::S2R).ops([whole, Operand::special(from)]));
         self.emit(shift_right(above, whole, Operand::imm(8), false));
-        self.emit(Inst::new(Op::SGXT).with(".U32").ops([to, above, Operand::imm(bits)]));
+        self.emit(Inst::new(Op::SGXT).with(choice!(SGXT, ".U32")).ops([to, above, Operand::imm(bits)]));
     }
 }
 

@@ -14,7 +14,7 @@ use ptxc_ir::{
     FunctionKind, Inst as IrInst, MatchMode, Op as IrOp, ReduxOp, ShflMode, Type, Value, VoteMode,
 };
 use ptxc_machine::Feature;
-use ptxc_sass::{Inst, Kinds, ModKind, Op, Operand, RegFile};
+use ptxc_sass::{Inst, Kinds, Op, Operand, RegFile, choice, slot, slot_name};
 use ptxc_ssa::{gather, runtime};
 
 use super::lower::{Lower, Src};
@@ -32,8 +32,9 @@ impl Lower<'_> {
             IrOp::WarpFence => self.keep_order(),
             IrOp::ActiveMask => {
                 let to = self.def(results[0]);
-                let vote = Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), Operand::pt()]);
-                self.emit(vote.slot("d", to));
+                let vote =
+                    Inst::new(Op::VOTE).with(choice!(VOTE, ".ANY")).ops([Operand::pt(), Operand::pt()]);
+                self.emit(vote.slot(slot!(VOTE, "d"), to));
             }
             IrOp::Vote(_) | IrOp::Match(_) | IrOp::Redux(_) if self.has_groups(data.args.get(1)) => {
                 self.lower_of_groups(inst);
@@ -51,26 +52,28 @@ impl Lower<'_> {
                 let ps = self.pred(data.args[0]);
                 let vote = Inst::new(Op::VOTE);
                 self.emit(match mode {
-                    VoteMode::Ballot => vote.with(".ANY").ops([Operand::pt(), ps]).slot("d", to),
-                    VoteMode::All => vote.with(".ALL").ops([to, ps]),
-                    VoteMode::Any => vote.with(".ANY").ops([to, ps]),
-                    VoteMode::Uni => vote.with(".EQ").ops([to, ps]),
+                    VoteMode::Ballot => {
+                        vote.with(choice!(VOTE, ".ANY")).ops([Operand::pt(), ps]).slot(slot!(VOTE, "d"), to)
+                    }
+                    VoteMode::All => vote.with(choice!(VOTE, ".ALL")).ops([to, ps]),
+                    VoteMode::Any => vote.with(choice!(VOTE, ".ANY")).ops([to, ps]),
+                    VoteMode::Uni => vote.with(choice!(VOTE, ".EQ")).ops([to, ps]),
                 });
             }
             IrOp::Shfl(mode) => {
                 let (to, in_range) = (self.def(results[0]), self.def(results[1]));
                 let text = match mode {
-                    ShflMode::Idx => ".IDX",
-                    ShflMode::Up => ".UP",
-                    ShflMode::Down => ".DOWN",
-                    ShflMode::Bfly => ".BFLY",
+                    ShflMode::Idx => choice!(SHFL, ".IDX"),
+                    ShflMode::Up => choice!(SHFL, ".UP"),
+                    ShflMode::Down => choice!(SHFL, ".DOWN"),
+                    ShflMode::Bfly => choice!(SHFL, ".BFLY"),
                 };
                 let from = self.gpr_value(data.args[0]);
                 // The fields hold 5 and 13 bits.
                 let lane = self.shuffle_operand(data.args[1], 0x1f);
                 let clamp = self.shuffle_operand(data.args[2], 0x1fff);
                 let shuffle = Inst::new(Op::SHFL).with(text).ops([to, from, lane, clamp]);
-                self.emit(shuffle.slot("pd", in_range));
+                self.emit(shuffle.slot(slot!(SHFL, "pd"), in_range));
             }
             IrOp::Match(mode) => {
                 let to = self.def(results[0]);
@@ -91,20 +94,20 @@ impl Lower<'_> {
             IrOp::Redux(op) => {
                 let to = self.def(results[0]);
                 let (mode, signed) = match op {
-                    ReduxOp::Add => (".SUM", false),
-                    ReduxOp::Sadd => (".SUM", true),
-                    ReduxOp::Smin => (".MIN", true),
-                    ReduxOp::Smax => (".MAX", true),
-                    ReduxOp::Umin => (".MIN", false),
-                    ReduxOp::Umax => (".MAX", false),
-                    ReduxOp::And => ("", false),
-                    ReduxOp::Or => (".OR", false),
-                    ReduxOp::Xor => (".XOR", false),
+                    ReduxOp::Add => (choice!(REDUX, Reduction = ".SUM"), false),
+                    ReduxOp::Sadd => (choice!(REDUX, Reduction = ".SUM"), true),
+                    ReduxOp::Smin => (choice!(REDUX, Reduction = ".MIN"), true),
+                    ReduxOp::Smax => (choice!(REDUX, Reduction = ".MAX"), true),
+                    ReduxOp::Umin => (choice!(REDUX, Reduction = ".MIN"), false),
+                    ReduxOp::Umax => (choice!(REDUX, Reduction = ".MAX"), false),
+                    ReduxOp::And => (choice!(REDUX, Reduction = ""), false),
+                    ReduxOp::Or => (choice!(REDUX, Reduction = ".OR"), false),
+                    ReduxOp::Xor => (choice!(REDUX, Reduction = ".XOR"), false),
                 };
                 let a = self.gpr_value(data.args[0]);
                 let result = Operand::reg(self.mir.new_vreg(RegFile::Ugpr, 1));
-                let reduced = Inst::new(Op::REDUX).with_kind(ModKind::Reduction, mode).ops([result, a]);
-                self.emit(if signed { reduced.with(".S32") } else { reduced });
+                let reduced = Inst::new(Op::REDUX).with(mode).ops([result, a]);
+                self.emit(if signed { reduced.with(choice!(REDUX, ".S32")) } else { reduced });
                 self.emit(Inst::new(Op::MOV).ops([to, result]));
             }
             IrOp::Elect => {
@@ -152,8 +155,8 @@ impl Lower<'_> {
     /// The least active lane, which is the one that `ELECT` elects.
     fn least_active_lane(&mut self) -> Operand<VReg> {
         let active = Operand::reg(self.temp());
-        let vote = Inst::new(Op::VOTE).with(".ANY").ops([Operand::pt(), Operand::pt()]);
-        self.emit(vote.slot("d", active));
+        let vote = Inst::new(Op::VOTE).with(choice!(VOTE, ".ANY")).ops([Operand::pt(), Operand::pt()]);
+        self.emit(vote.slot(slot!(VOTE, "d"), active));
         self.lowest_bit(active)
     }
 
@@ -170,7 +173,7 @@ impl Lower<'_> {
         if self.is_collective() {
             return;
         }
-        let takes_words = Op::WARPSYNC.row().accepts("mask", Kinds::IMM, self.arch);
+        let takes_words = Op::WARPSYNC.row().accepts(slot_name!("mask"), Kinds::IMM, self.arch);
         let inst = match self.src(mask) {
             Src::Imm(u32::MAX) if Op::WARPSYNC_ALL.row().archs.contains(self.arch) => {
                 Inst::new(Op::WARPSYNC_ALL)

@@ -13,7 +13,7 @@
 //! ```
 
 use ptxc_ir::{Inst as IrInst, Op as IrOp, Type};
-use ptxc_sass::{Inst, Op, Operand};
+use ptxc_sass::{Inst, Op, Operand, choice, slot};
 
 use super::integer::{extend_half, is_general, shift_right};
 use super::lower::{Lower, Src};
@@ -45,7 +45,9 @@ impl Lower<'_> {
                     _ if subtract => self.subtracted(x, y, Operand::neg),
                     _ => self.commuted(x, y),
                 };
-                self.emit(Inst::new(Op::IADD3).ops([to, a, b, Operand::rz()]).slot("pd", carry_out));
+                self.emit(
+                    Inst::new(Op::IADD3).ops([to, a, b, Operand::rz()]).slot(slot!(IADD3, "pd"), carry_out),
+                );
             }
             Some(&carry) => {
                 let (a, b) = match y {
@@ -54,7 +56,11 @@ impl Lower<'_> {
                     _ => self.commuted(x, y),
                 };
                 let ps = self.pred(carry);
-                self.emit(Inst::new(Op::IADD3_X).ops([to, a, b, Operand::rz(), ps]).slot("pd", carry_out));
+                self.emit(
+                    Inst::new(Op::IADD3_X)
+                        .ops([to, a, b, Operand::rz(), ps])
+                        .slot(slot!(IADD3_X, "pd"), carry_out),
+                );
             }
         }
     }
@@ -74,7 +80,7 @@ impl Lower<'_> {
                     let a = self.gpr_value(shift.args[0]);
                     let b = self.any_value(other);
                     let made = Inst::new(Op::LEA).ops([to, a, b, Operand::imm(count)]);
-                    self.emit(made.slot("pd", carry_out));
+                    self.emit(made.slot(slot!(LEA, "pd"), carry_out));
                 }
                 (IrOp::FunnelShl(_), Some(carry)) => {
                     let low = self.gpr_value(shift.args[0]);
@@ -82,7 +88,7 @@ impl Lower<'_> {
                     let b = self.any_value(other);
                     let ps = self.pred(carry);
                     let made = Inst::new(Op::LEA_HI_X).ops([to, low, b, Operand::imm(count), ps]);
-                    self.emit(made.slot("c", high).slot("pd", carry_out));
+                    self.emit(made.slot(slot!(LEA_HI_X, "c"), high).slot(slot!(LEA_HI_X, "pd"), carry_out));
                 }
                 _ => continue,
             }
@@ -117,7 +123,7 @@ impl Lower<'_> {
             }
         };
         let wide = Inst::new(Op::IMAD_WIDE).ops([to, a, b, c]);
-        self.emit(if signed { wide } else { wide.with(".U32") });
+        self.emit(if signed { wide } else { wide.with(choice!(IMAD_WIDE, ".U32")) });
     }
 
     pub(super) fn lower_pack(&mut self, inst: IrInst) {

@@ -1,7 +1,9 @@
 //! The effect on places of an instruction that the allocator added, decoded from the instruction
 //! alone.
 
-use ptxc_sass::{Inst, ModKind, Op, Operand, OperandKind, PReg, RegFile, Register, SpecialReg};
+use ptxc_sass::{
+    Inst, ModKind, Op, Operand, OperandKind, PReg, RegFile, Register, SlotName, SpecialReg, slot_name, value,
+};
 use smallvec::SmallVec;
 
 use super::state::{Place, State, Value, Values};
@@ -18,12 +20,12 @@ pub(super) struct Frame {
     pub own: u32,
 }
 
-fn plain(inst: &Inst<PReg>, name: &str) -> Option<OperandKind<PReg>> {
+fn plain(inst: &Inst<PReg>, name: SlotName) -> Option<OperandKind<PReg>> {
     let operand = inst.get(name)?;
     (operand.flags == Default::default()).then_some(operand.kind)
 }
 
-fn register(inst: &Inst<PReg>, name: &str) -> Option<PReg> {
+fn register(inst: &Inst<PReg>, name: SlotName) -> Option<PReg> {
     match plain(inst, name)? {
         OperandKind::Reg(reg) => Some(reg),
         _ => None,
@@ -32,7 +34,9 @@ fn register(inst: &Inst<PReg>, name: &str) -> Option<PReg> {
 
 /// The words of the frame that a spill access covers.
 fn slot(inst: &Inst<PReg>, state: &State, frame: Frame) -> Result<SmallVec<[Place; 4]>, String> {
-    let Some(OperandKind::Mem(address)) = plain(inst, "addr") else { return Err("no address".into()) };
+    let Some(OperandKind::Mem(address)) = plain(inst, slot_name!("addr")) else {
+        return Err("no address".into());
+    };
     let Some(base) = address.base else { return Err("a spill without the stack pointer".into()) };
     if address.wide || address.uniform.is_some() || !state.has(Place::register(base), Value::Frame) {
         return Err(format!("{base} is not the stack pointer"));
@@ -60,9 +64,10 @@ fn neighbours(reg: PReg, count: usize) -> Result<SmallVec<[Place; 4]>, String> {
 }
 
 /// The result of a `PLOP3` by its truth table, if it is a constant or one of the operands.
-fn plop3(inst: &Inst<PReg>, lut: &str, state: &State) -> Option<Values> {
+fn plop3(inst: &Inst<PReg>, lut: SlotName, state: &State) -> Option<Values> {
     let Some(OperandKind::Imm(lut)) = plain(inst, lut) else { return None };
-    let (pa, pb, pc) = (inst.get("pa")?, inst.get("pb")?, inst.get("pc")?);
+    let (pa, pb, pc) =
+        (inst.get(slot_name!("pa"))?, inst.get(slot_name!("pb"))?, inst.get(slot_name!("pc"))?);
     // Evaluate the table for both values of each register; an operand that equals the result in all
     // cases is the result.
     let registers: SmallVec<[PReg; 3]> = [pa, pb, pc].into_iter().filter_map(Operand::as_reg).collect();
@@ -100,8 +105,10 @@ pub(super) fn apply(
     }
     match inst.op {
         Op::MOV | Op::UMOV | Op::R2UR => {
-            let source = if inst.op == Op::R2UR { "a" } else { "b" };
-            let (Some(dst), Some(src)) = (register(inst, "d"), plain(inst, source)) else { return unknown() };
+            let source = if inst.op == Op::R2UR { slot_name!("a") } else { slot_name!("b") };
+            let (Some(dst), Some(src)) = (register(inst, slot_name!("d")), plain(inst, source)) else {
+                return unknown();
+            };
             let values = match src {
                 OperandKind::Reg(src) => state.get(Place::register(src)),
                 OperandKind::Imm(bits) => Values::from_slice(&[Value::Imm(bits)]),
@@ -112,7 +119,7 @@ pub(super) fn apply(
         }
         Op::CS2R => {
             let (Some(dst), Some(OperandKind::Special(SpecialReg::Zero))) =
-                (register(inst, "d"), plain(inst, "sr"))
+                (register(inst, slot_name!("d")), plain(inst, slot_name!("sr")))
             else {
                 return unknown();
             };
@@ -124,18 +131,20 @@ pub(super) fn apply(
             }
         }
         Op::PLOP3 => {
-            let results = [("pd", "lut"), ("pe", "lut2")].map(|(dst, lut)| {
-                register(inst, dst).map(|dst| (dst, plop3(inst, lut, state).unwrap_or_default()))
-            });
+            let results = [(slot_name!("pd"), slot_name!("lut")), (slot_name!("pe"), slot_name!("lut2"))]
+                .map(|(dst, lut)| {
+                    register(inst, dst).map(|dst| (dst, plop3(inst, lut, state).unwrap_or_default()))
+                });
             for (dst, values) in results.into_iter().flatten() {
                 state.write(Place::register(dst), &values);
             }
         }
         Op::SEL => {
-            let select = inst.get("ps").filter(|operand| operand.flags.not).and_then(Operand::as_reg);
-            let (Some(dst), Some(from)) = (register(inst, "d"), select) else { return unknown() };
-            let zero = plain(inst, "a") == Some(OperandKind::Zero(RegFile::Gpr));
-            if !zero || plain(inst, "b") != Some(OperandKind::Imm(1)) {
+            let select =
+                inst.get(slot_name!("ps")).filter(|operand| operand.flags.not).and_then(Operand::as_reg);
+            let (Some(dst), Some(from)) = (register(inst, slot_name!("d")), select) else { return unknown() };
+            let zero = plain(inst, slot_name!("a")) == Some(OperandKind::Zero(RegFile::Gpr));
+            if !zero || plain(inst, slot_name!("b")) != Some(OperandKind::Imm(1)) {
                 return unknown();
             }
             let values: Values = state
@@ -150,14 +159,15 @@ pub(super) fn apply(
             state.write(Place::register(dst), &values);
         }
         Op::ISETP => {
-            let (Some(dst), Some(from)) = (register(inst, "pd"), register(inst, "a")) else {
+            let (Some(dst), Some(from)) = (register(inst, slot_name!("pd")), register(inst, slot_name!("a")))
+            else {
                 return unknown();
             };
-            let plain_test = plain(inst, "b") == Some(OperandKind::Zero(RegFile::Gpr))
-                && inst.get("ps") == Some(&Operand::pt())
-                && inst.get("pe") == Some(&Operand::pt())
-                && inst.modifier(ModKind::Compare) == ".NE"
-                && inst.modifier(ModKind::Combine) == ".AND";
+            let plain_test = plain(inst, slot_name!("b")) == Some(OperandKind::Zero(RegFile::Gpr))
+                && inst.get(slot_name!("ps")) == Some(&Operand::pt())
+                && inst.get(slot_name!("pe")) == Some(&Operand::pt())
+                && inst.is(value!(Compare = ".NE"))
+                && inst.is(value!(Combine = ".AND"));
             if !plain_test {
                 return unknown();
             }
@@ -174,7 +184,7 @@ pub(super) fn apply(
         }
         Op::LOP3 | Op::ULOP3 => return exchange(inst, rest, state),
         Op::LDL => {
-            let Some(dst) = register(inst, "d") else { return unknown() };
+            let Some(dst) = register(inst, slot_name!("d")) else { return unknown() };
             let words = slot(inst, state, frame)?;
             if usize::from(dst.index()) % words.len() != 0 {
                 return Err(format!("{dst} is not aligned"));
@@ -184,7 +194,7 @@ pub(super) fn apply(
             }
         }
         Op::STL => {
-            let Some(src) = register(inst, "data") else { return unknown() };
+            let Some(src) = register(inst, slot_name!("data")) else { return unknown() };
             let words = slot(inst, state, frame)?;
             if usize::from(src.index()) % words.len() != 0 {
                 return Err(format!("{src} is not aligned"));
@@ -195,7 +205,10 @@ pub(super) fn apply(
         }
         Op::LDC => {
             let top = OperandKind::Const { bank: 0, offset: frame.stack_top };
-            let (Some(dst), Some(src)) = (register(inst, "d"), plain(inst, "src")) else { return unknown() };
+            let (Some(dst), Some(src)) = (register(inst, slot_name!("d")), plain(inst, slot_name!("src")))
+            else {
+                return unknown();
+            };
             if dst != PReg::r(1) || src != top || !inst.modifier(ModKind::Size).is_empty() {
                 return unknown();
             }
@@ -226,7 +239,7 @@ pub(super) fn apply(
 
 /// Three exclusive ors that exchange two registers.
 fn exchange(inst: &Inst<PReg>, rest: &[MInst<PReg>], state: &mut State) -> Result<usize, String> {
-    let (Some(a), Some(b)) = (register(inst, "a"), register(inst, "b")) else {
+    let (Some(a), Some(b)) = (register(inst, slot_name!("a")), register(inst, slot_name!("b"))) else {
         return Err(format!("{inst} does not exchange registers"));
     };
     let zero = Operand::zero(a.file());

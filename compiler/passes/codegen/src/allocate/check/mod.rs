@@ -47,7 +47,7 @@ use std::fmt;
 use cranelift_entity::SecondaryMap;
 use ptxc_machine::Arch;
 use ptxc_sass::table::Role;
-use ptxc_sass::{Inst, Op, Operand, OperandKind, PReg, Register, SpecialReg};
+use ptxc_sass::{Inst, Op, Operand, OperandKind, PReg, Register, SpecialReg, slot_name};
 
 use super::{Allocation, Options, Origin};
 use crate::mir::liveness::Liveness;
@@ -213,13 +213,15 @@ fn gives_the_same(inst: &MInst<VReg>) -> bool {
 /// The operands of a plain copy, `(to, from)`. A word may come from a uniform register.
 fn copy_operands<R: Register>(inst: &Inst<R>) -> Option<(R, R)> {
     let [to, from] = match inst.op {
-        Op::MOV | Op::UMOV => ["d", "b"],
+        Op::MOV | Op::UMOV => [slot_name!("d"), slot_name!("b")],
         Op::PLOP3 => {
-            let all = ["pe", "pb", "pc"].iter().all(|slot| inst.get(slot) == Some(&Operand::pt()));
-            if !all || inst.get("lut") != Some(&Operand::imm(0x80)) {
+            let all = [slot_name!("pe"), slot_name!("pb"), slot_name!("pc")]
+                .into_iter()
+                .all(|slot| inst.get(slot) == Some(&Operand::pt()));
+            if !all || inst.get(slot_name!("lut")) != Some(&Operand::imm(0x80)) {
                 return None;
             }
-            ["pd", "pa"]
+            [slot_name!("pd"), slot_name!("pa")]
         }
         _ => return None,
     }

@@ -7,7 +7,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use ptxc_sass::{AccessRole, Inst, ModKind, Op, Operand, OperandKind, RegFile, Register};
+use ptxc_sass::{AccessRole, Inst, ModKind, Op, Operand, OperandKind, RegFile, Register, slot_name, value};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::mir::{EdgeArg, MInst, Mir, Term};
@@ -98,7 +98,8 @@ impl<R: Register> Machine<'_, R> {
     }
 
     fn named(&self, inst: &Inst<R>, name: &str) -> u32 {
-        inst.get(name).map_or(0, |operand| self.operand(operand))
+        let slot = inst.row().slot(name).expect("the row has the slot");
+        self.operand(&inst.operands[slot])
     }
 
     fn run(&mut self, inst: &MInst<R>) {
@@ -161,7 +162,7 @@ impl<R: Register> Machine<'_, R> {
         }
         if code.op == Op::STL
             && let Some((address, words)) = self.frame_words(code)
-            && let Some(data) = code.get("data").and_then(Operand::as_reg)
+            && let Some(data) = code.get(slot_name!("data")).and_then(Operand::as_reg)
         {
             for n in 0..words {
                 self.memory.insert(address + 4 * u32::from(n), self.read(data, n));
@@ -171,7 +172,7 @@ impl<R: Register> Machine<'_, R> {
     }
 
     fn frame_words(&self, inst: &Inst<R>) -> Option<(u32, u8)> {
-        let OperandKind::Mem(address) = inst.get("addr")?.kind else { return None };
+        let OperandKind::Mem(address) = inst.get(slot_name!("addr"))?.kind else { return None };
         let words = match inst.modifier(ModKind::Size) {
             ".64" => 2,
             ".128" => 4,
@@ -191,14 +192,15 @@ impl<R: Register> Machine<'_, R> {
                 self.named(inst, ["lut", "lut2"][def]) >> (a * 4 + b * 2 + c) & 1
             }
             Op::SEL => self.named(inst, if self.named(inst, "ps") != 0 { "a" } else { "b" }),
-            Op::ISETP if inst.modifier(ModKind::Compare) == ".NE" => {
+            Op::ISETP if inst.is(value!(Compare = ".NE")) => {
                 u32::from(self.named(inst, "a") != self.named(inst, "b")) & self.named(inst, "ps")
             }
             Op::IADD3 => {
-                let [a, b, c] = ["a", "b", "c"].map(|slot| match inst.get(slot)?.kind {
-                    OperandKind::Zero(RegFile::Gpr) => Some(0),
-                    _ => Some(self.named(inst, slot)),
-                });
+                let [a, b, c] =
+                    ["a", "b", "c"].map(|slot| match inst.operands[inst.row().slot(slot)?].kind {
+                        OperandKind::Zero(RegFile::Gpr) => Some(0),
+                        _ => Some(self.named(inst, slot)),
+                    });
                 a?.wrapping_add(b?).wrapping_add(c?)
             }
             Op::LOP3 | Op::ULOP3 => self.named(inst, "a") ^ self.named(inst, "b"),

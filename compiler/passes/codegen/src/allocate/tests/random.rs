@@ -6,7 +6,7 @@
 //! them. Operands come from everything in scope, so many values stay live for long.
 
 use ptxc_ir::SourceLoc;
-use ptxc_sass::{Address, Inst, Op, Operand, PReg, RegFile, SpecialReg};
+use ptxc_sass::{Address, Inst, Op, Operand, PReg, RegFile, SpecialReg, choice, slot};
 use smallvec::{SmallVec, smallvec};
 
 use crate::mir::{CallSite, Edge, EdgeArg, Fixed, MBlock, MBlockId, MInst, Mir, Term, Tuple, VReg};
@@ -106,11 +106,15 @@ impl Builder {
             scope.general.push((d, 1));
             let d = self.new_general(2);
             let source = Operand::constant(0, 0x210 + 8 * index as u32);
-            self.emit(Inst::new(Op::LDC).ops([Operand::reg(d), source]).with(".64"));
+            self.emit(Inst::new(Op::LDC).ops([Operand::reg(d), source]).with(choice!(LDC, ".64")));
             scope.general.push((d, 2));
         }
         let pair = self.mir.new_vreg(RegFile::Ugpr, 2);
-        self.emit(Inst::new(Op::ULDC).ops([Operand::reg(pair), Operand::constant(0, 0x208)]).with(".64"));
+        self.emit(
+            Inst::new(Op::ULDC)
+                .ops([Operand::reg(pair), Operand::constant(0, 0x208)])
+                .with(choice!(ULDC, ".64")),
+        );
         scope.uniform_pairs.push(pair);
         let one = self.mir.new_vreg(RegFile::Ugpr, 1);
         self.emit(Inst::new(Op::UMOV).ops([Operand::reg(one), Operand::imm(7)]));
@@ -143,7 +147,7 @@ impl Builder {
             Inst::new(Op::STG).ops([address, Operand::reg(data)])
         } else {
             let data = self.pair(scope);
-            Inst::new(Op::STG).ops([address, Operand::reg(data)]).with(".64")
+            Inst::new(Op::STG).ops([address, Operand::reg(data)]).with(choice!(STG, ".64"))
         };
         self.emit(inst);
     }
@@ -151,9 +155,9 @@ impl Builder {
     fn compare(&mut self, scope: &mut Scope) {
         let (a, b) = (self.scalar(scope), self.scalar(scope));
         let p = self.mir.new_vreg(RegFile::Pred, 1);
-        let mut inst = Inst::new(Op::ISETP).ops([p, a, b].map(Operand::reg)).with(".GE");
+        let mut inst = Inst::new(Op::ISETP).ops([p, a, b].map(Operand::reg)).with(choice!(ISETP, ".GE"));
         if self.random.below(3) == 0 && !scope.predicates.is_empty() {
-            inst = inst.slot("ps", Operand::reg(self.random.pick(&scope.predicates)));
+            inst = inst.slot(slot!(ISETP, "ps"), Operand::reg(self.random.pick(&scope.predicates)));
         }
         self.emit(inst);
         scope.predicates.push(p);
@@ -198,8 +202,8 @@ impl Builder {
                 let (d, address) = (self.new_general(width), self.address(scope));
                 let inst = Inst::new(Op::LDG).ops([Operand::reg(d), address]);
                 self.emit(match width {
-                    2 => inst.with(".64"),
-                    4 => inst.with(".128"),
+                    2 => inst.with(choice!(LDG, ".64")),
+                    4 => inst.with(choice!(LDG, ".128")),
                     _ => inst,
                 });
                 scope.general.push((d, width));

@@ -69,7 +69,7 @@ impl Components {
         self.regs.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no regions.
     pub fn is_empty(&self) -> bool {
         self.regs.is_empty()
     }
@@ -473,7 +473,7 @@ impl Uses {
 #[cfg(test)]
 mod tests {
     use ptxc_ir::SourceLoc;
-    use ptxc_sass::{Inst, Op, Operand};
+    use ptxc_sass::{Inst, Op, Operand, choice};
 
     use super::*;
     use crate::mir::{Edge, MBlock, MInst, Term};
@@ -514,7 +514,7 @@ mod tests {
         push(
             &mut mir,
             head,
-            Inst::new(Op::ISETP).with(".NE").ops([
+            Inst::new(Op::ISETP).with(choice!(ISETP, ".NE")).ops([
                 Operand::reg(pred),
                 Operand::reg(general),
                 Operand::imm(0),
@@ -556,7 +556,9 @@ mod tests {
         let pair = mir.new_vreg(RegFile::Gpr, 2);
         let param = mir.new_vreg(RegFile::Gpr, 1);
         let pred = mir.new_vreg(RegFile::Pred, 1);
-        let load = Inst::new(Op::LDC).with(".64").ops([Operand::reg(pair), Operand::constant(0, 0x210)]);
+        let load = Inst::new(Op::LDC)
+            .with(choice!(LDC, ".64"))
+            .ops([Operand::reg(pair), Operand::constant(0, 0x210)]);
         push(&mut mir, head, load);
         let args = smallvec::smallvec![EdgeArg::Reg(pair)];
         mir.blocks[head].term = Term::Jump(Edge { block: body, args });
@@ -564,7 +566,7 @@ mod tests {
         push(
             &mut mir,
             body,
-            Inst::new(Op::ISETP).with(".LT").ops([
+            Inst::new(Op::ISETP).with(choice!(ISETP, ".LT")).ops([
                 Operand::reg(pred),
                 Operand::reg(param),
                 Operand::reg(pair.offset(1)),
