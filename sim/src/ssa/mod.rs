@@ -13,14 +13,16 @@
 //! Values that PTX leaves undefined depend on the seed (`undef`, or the result of a shuffle from a
 //! lane outside the mask), so that a kernel which relies on one is revealed.
 
+mod access;
 mod arith;
 mod asynchronous;
 mod decode;
 mod layout;
 mod meeting;
+mod special;
 
-use ptxc_ir::op::{BarrierKind, MbarrierWait, SpecialReg, VoteMode};
-use ptxc_ir::{Function, MemType};
+use ptxc_ir::Function;
+use ptxc_ir::op::{BarrierKind, MbarrierWait, VoteMode};
 
 use crate::barrier::{ARRIVES_WITHOUT_COUNT, Reduction};
 use crate::case::Case;
@@ -30,7 +32,7 @@ use crate::engine::{Engine, Scheduler, Step};
 use crate::error::{Fault, SimError};
 use crate::generic_atomic;
 use crate::interleave;
-use crate::launch::{Options, STACK, Shape, WARP_SLOTS};
+use crate::launch::{Options, STACK, Shape};
 use crate::memory::{self, AccessKind};
 use crate::module;
 use crate::phase::{self, Answer};
@@ -40,9 +42,10 @@ use crate::random::Random;
 use crate::report::Report;
 use crate::shuffle::source_lane;
 use crate::warp::{BIT, Flow, Joining, LANES, Wait, lanes_of};
-use arith::Words;
+use access::{address, load, store};
 use decode::{Action, Code, Edge, Numbers, Place, SlotIndex};
 use meeting::gather;
+use special::special;
 
 /// The largest depth of calls of a thread.
 const MOST_FRAMES: usize = 1 << 12;
@@ -581,142 +584,5 @@ fn barrier(
     Ok(match kind {
         BarrierKind::Arrive => Flow::Next,
         _ => Flow::Wait(lanes, Wait::Cta(number as u8)),
-    })
-}
-
-/// The addresses of all lanes.
-fn addresses(values: &Values, place: &Place) -> Words {
-    values.words[place.address as usize]
-        .map(|base| base.wrapping_add_signed(place.offset.into()) & place.address_mask)
-}
-
-fn address(values: &Values, place: &Place, lane: u32) -> u64 {
-    values.get(place.address, lane).wrapping_add_signed(place.offset.into()) & place.address_mask
-}
-
-/// Calls `each` with each lane and the bytes that it touches: `BYTES` of them.
-fn access<const BYTES: usize>(
-    step: &mut Step<'_>,
-    place: &Place,
-    addresses: &Words,
-    kind: AccessKind,
-    mut each: impl FnMut(usize, &mut [u8]),
-) -> Result<(), Fault> {
-    step.memory
-        .each(place.space, step.lanes, addresses, kind, |lane, bytes: &mut [u8; BYTES]| each(lane, bytes))
-}
-
-/// The same for any number of bytes.
-fn access_any(
-    step: &mut Step<'_>,
-    place: &Place,
-    addresses: &Words,
-    bytes: usize,
-    kind: AccessKind,
-    mut each: impl FnMut(usize, &mut [u8]),
-) -> Result<(), Fault> {
-    match bytes {
-        1 => access::<1>(step, place, addresses, kind, each),
-        2 => access::<2>(step, place, addresses, kind, each),
-        4 => access::<4>(step, place, addresses, kind, each),
-        8 => access::<8>(step, place, addresses, kind, each),
-        16 => access::<16>(step, place, addresses, kind, each),
-        _ => {
-            for lane in lanes_of(step.lanes) {
-                let address = addresses[lane as usize];
-                each(lane as usize, step.memory.access(place.space, lane, address, bytes as u32, kind)?);
-            }
-            Ok(())
-        }
-    }
-}
-
-fn load(
-    values: &mut Values,
-    step: &mut Step<'_>,
-    place: &Place,
-    d: &[SlotIndex],
-    mask: u64,
-) -> Result<(), Fault> {
-    let size = place.elem.bytes() as usize;
-    let addresses = addresses(values, place);
-    access_any(step, place, &addresses, size * d.len(), AccessKind::Read, |lane, bytes| {
-        for (&d, bytes) in d.iter().zip(bytes.chunks_exact(size)) {
-            let value = memory::read_le(&bytes[..size.min(8)]);
-            let value = match place.elem {
-                MemType::S8 => value as i8 as u64,
-                MemType::S16 => value as i16 as u64,
-                _ => value,
-            };
-            values.words[d as usize][lane] = value & mask;
-            if place.elem == MemType::B128 {
-                values.words[d as usize + 1][lane] = memory::read_le(&bytes[8..]);
-            }
-        }
-    })
-}
-
-fn store(values: &Values, step: &mut Step<'_>, place: &Place, sources: &[SlotIndex]) -> Result<(), Fault> {
-    let size = place.elem.bytes() as usize;
-    let addresses = addresses(values, place);
-    access_any(step, place, &addresses, size * sources.len(), AccessKind::Write, |lane, bytes| {
-        for (&source, bytes) in sources.iter().zip(bytes.chunks_exact_mut(size)) {
-            memory::write_le(&mut bytes[..size.min(8)], values.words[source as usize][lane]);
-            if place.elem == MemType::B128 {
-                memory::write_le(&mut bytes[8..], values.words[source as usize + 1][lane]);
-            }
-        }
-    })
-}
-
-fn special(register: SpecialReg, step: &Step<'_>, lane: u32) -> Result<u32, Fault> {
-    let below = (1u32 << lane) - 1;
-    let own = 1u32 << lane;
-    let [x, y, z] = step.tid(lane);
-    Ok(match register {
-        SpecialReg::TidX => x,
-        SpecialReg::TidY => y,
-        SpecialReg::TidZ => z,
-        SpecialReg::NtidX => step.shape.block[0],
-        SpecialReg::NtidY => step.shape.block[1],
-        SpecialReg::NtidZ => step.shape.block[2],
-        SpecialReg::CtaidX => step.cta[0],
-        SpecialReg::CtaidY => step.cta[1],
-        SpecialReg::CtaidZ => step.cta[2],
-        SpecialReg::NctaidX => step.shape.grid[0],
-        SpecialReg::NctaidY => step.shape.grid[1],
-        SpecialReg::NctaidZ => step.shape.grid[2],
-        SpecialReg::LaneId => lane,
-        SpecialReg::WarpId => step.warp,
-        SpecialReg::LanemaskEq => own,
-        SpecialReg::LanemaskLt => below,
-        SpecialReg::LanemaskLe => below | own,
-        SpecialReg::LanemaskGt => !(below | own),
-        SpecialReg::LanemaskGe => !below,
-        SpecialReg::ClusterCtaRank => step.rank,
-        SpecialReg::ClusterNctaRank => step.shape.cluster_size(),
-        SpecialReg::ClusterCtaidX => step.cta[0] % step.shape.cluster_shape()[0],
-        SpecialReg::ClusterCtaidY => step.cta[1] % step.shape.cluster_shape()[1],
-        SpecialReg::ClusterCtaidZ => step.cta[2] % step.shape.cluster_shape()[2],
-        SpecialReg::ClusterNctaidX => step.shape.cluster_shape()[0],
-        SpecialReg::ClusterNctaidY => step.shape.cluster_shape()[1],
-        SpecialReg::ClusterNctaidZ => step.shape.cluster_shape()[2],
-        SpecialReg::ClusteridX => step.cta[0] / step.shape.cluster_shape()[0],
-        SpecialReg::ClusteridY => step.cta[1] / step.shape.cluster_shape()[1],
-        SpecialReg::ClusteridZ => step.cta[2] / step.shape.cluster_shape()[2],
-        SpecialReg::NclusteridX => step.shape.clusters()[0],
-        SpecialReg::NclusteridY => step.shape.clusters()[1],
-        SpecialReg::NclusteridZ => step.shape.clusters()[2],
-        SpecialReg::ExplicitCluster => step.shape.cluster.is_some().into(),
-        SpecialReg::Clock | SpecialReg::GlobalTimer => step.clock as u32,
-        SpecialReg::ClockHi | SpecialReg::GlobalTimerHi | SpecialReg::SmId => 0,
-        SpecialReg::NumWarps => WARP_SLOTS,
-        SpecialReg::LocalTop => step.shape.local_bytes,
-        SpecialReg::LocalWindow => memory::LOCAL_WINDOW as u32,
-        SpecialReg::LocalWindowHigh => (memory::LOCAL_WINDOW >> 32) as u32,
-        SpecialReg::ConstWindow => memory::CONSTANT_WINDOW as u32,
-        SpecialReg::ConstWindowHigh => (memory::CONSTANT_WINDOW >> 32) as u32,
-        SpecialReg::SharedWindow => memory::SHARED_WINDOW as u32,
-        SpecialReg::SharedWindowHigh => (memory::SHARED_WINDOW >> 32) as u32,
     })
 }
