@@ -160,7 +160,8 @@ impl Lists {
         let groups: Vec<String> = groups.collect();
         let operands: Vec<String> = row.operands.iter().map(operand).collect();
         format!(
-            "Row {{ mnemonic: {:?}, instruction: Mnemonic::{}, groups: &[{}], traces: {:#x}, demanded: {:?}, leading: {}, operands: &[{}], needs: {}, until: {:?}, splits: {} }}",
+            "Row {{ family: {:?}, mnemonic: {:?}, instruction: Mnemonic::{}, groups: &[{}], traces: {:#x}, demanded: {:?}, leading: {}, operands: &[{}], needs: {}, until: {:?}, splits: {} }}",
+            row.family,
             row.mnemonic,
             variant(row.instruction.0),
             groups.join(", "),

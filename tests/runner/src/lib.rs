@@ -18,6 +18,7 @@
 //! reported.
 
 pub mod filecheck;
+pub mod instructions;
 pub mod paths;
 pub mod script;
 pub mod traces;

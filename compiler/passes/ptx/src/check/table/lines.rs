@@ -22,7 +22,7 @@ pub fn rows(files: &[(&'static str, &'static str)]) -> Result<Vec<Row>, String> 
         for (number, line) in lines {
             let (mnemonics, rest) = mnemonics(line).map_err(|wrong| place(number, wrong))?;
             for mnemonic in mnemonics.split(',').map(str::trim) {
-                found.push(known.row(mnemonic, rest).map_err(|wrong| place(number, wrong))?);
+                found.push(known.row(name, mnemonic, rest).map_err(|wrong| place(number, wrong))?);
             }
         }
     }

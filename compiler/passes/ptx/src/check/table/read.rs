@@ -69,9 +69,14 @@ impl Definitions {
         Ok(())
     }
 
-    /// The row that a line defines for one of its mnemonics; `line` is the text after the
-    /// mnemonics.
-    pub fn row(&self, mnemonic: &'static str, line: &'static str) -> Result<Row, Wrong> {
+    /// The row of a family that a line defines for one of its mnemonics; `line` is the text after
+    /// the mnemonics.
+    pub fn row(
+        &self,
+        family: &'static str,
+        mnemonic: &'static str,
+        line: &'static str,
+    ) -> Result<Row, Wrong> {
         let mut columns = line.split(" | ").map(str::trim_end);
         let opcode = columns.next().unwrap_or("");
         let operands = columns.next().unwrap_or("").trim();
@@ -102,7 +107,19 @@ impl Definitions {
         let name = std::iter::once(mnemonic).chain(words).collect::<Vec<_>>().join(".");
         let instruction = Mnemonic::named(&name);
         let (groups, operands) = (groups.leak(), operands.leak());
-        Ok(Row { mnemonic, instruction, groups, traces, demanded, leading, operands, needs, until, splits })
+        Ok(Row {
+            family,
+            mnemonic,
+            instruction,
+            groups,
+            traces,
+            demanded,
+            leading,
+            operands,
+            needs,
+            until,
+            splits,
+        })
     }
 
     fn choices(&self, list: &'static str) -> Result<Vec<Choice>, Wrong> {

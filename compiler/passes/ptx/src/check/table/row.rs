@@ -9,6 +9,8 @@ use super::names::{Mnemonic, Modifier};
 /// One form of an instruction.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Row {
+    /// The family: the name of the file in `check/instructions`, without its extension.
+    pub family: &'static str,
     /// `add`
     pub mnemonic: &'static str,
     /// The instruction.

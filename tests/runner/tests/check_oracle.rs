@@ -15,12 +15,11 @@ use std::process::Command;
 use ptxc_ptx::check::check_with;
 use ptxc_ptx::check::env::{ModuleEnv, PtxTarget, PtxVersion};
 use ptxc_ptx::check::requirements::Strictness;
-use ptxc_ptx::check::table::{
-    AddressSpace, Group, Kind, Lanes, OperandPresence, Presence, Row, TABLE, TypeOf, columns_of,
-};
-use ptxc_ptx::check::types::{Class, Scalar};
+use ptxc_ptx::check::table::TABLE;
+use ptxc_ptx::check::types::Scalar;
 use ptxc_ptx::diagnostic::Severity;
 use ptxc_syntax::ast::Function;
+use ptxc_tests::instructions::{REGISTERS, Sample, register, samples};
 
 /// The program; if it is missing, prints a line on stderr.
 fn ptxas() -> Option<PathBuf> {
@@ -46,169 +45,12 @@ fn find_ptxas() -> Option<PathBuf> {
     program.is_file().then_some(program)
 }
 
-/// Registers of every type, eight of each.
-const REGISTERS: &str = ".reg .pred p<9>; .reg .b8 b8r<9>; .reg .b16 b16r<9>; .reg .b32 b32r<299>; \
-    .reg .b64 b64r<99>; .reg .u32 u32r<299>; .reg .f32 f32r<299>; .reg .f64 f64r<99>; .reg .u16 u16r<9>; \
-    .reg .u64 u64r<9>; .reg .f16 f16r<3>; \
-    .reg .v4 .f32 vector; .shared .align 16 .b8 tile[64];";
-
-fn register(ty: Scalar, number: usize) -> String {
-    let bits = ty.bits().max(8);
-    match ty.class() {
-        Class::Predicate => format!("p{number}"),
-        Class::Float => format!("f{bits}r{number}"),
-        Class::Integer if bits > 8 => format!("u{bits}r{number}"),
-        _ => format!("b{bits}r{number}"),
-    }
-}
-
 /// Instructions that ptxas rejects for reasons of its own.
 const EXCEPTIONS: &[&str] = &[
     // ptxas expands this to an `add` that takes no variable; with a register as the address it is
     // accepted.
     "st.bulk.shared::cta [tile],",
 ];
-
-/// A row with a modifier for some of its groups.
-#[derive(Clone)]
-struct Sample<'a> {
-    row: &'a Row,
-    chosen: Vec<Option<&'static str>>,
-    /// Whether modifiers of free order are written in reverse, followed by those that keep their
-    /// order.
-    backwards: bool,
-}
-
-impl<'a> Sample<'a> {
-    /// The row with its required modifiers, the first of each group.
-    fn least(row: &'a Row) -> Sample<'a> {
-        let first = |group: &Group| (group.presence == Presence::Required).then(|| group.choices[0].text);
-        Sample { row, chosen: row.groups.iter().map(first).collect(), backwards: false }
-    }
-
-    /// The same sample with another modifier in a group.
-    fn with(&self, group: usize, text: Option<&'static str>) -> Sample<'a> {
-        let mut sample = self.clone();
-        sample.chosen[group] = text;
-        sample
-    }
-
-    fn scalar(&self, ty: TypeOf) -> Option<Scalar> {
-        let named = |group: usize| Scalar::parse(self.chosen[group]?);
-        match ty {
-            TypeOf::Fixed(scalar) => Some(scalar),
-            TypeOf::Group(group) => named(group),
-            TypeOf::Wide(group) => named(group)?.wide(),
-        }
-    }
-
-    fn opcode(&self) -> String {
-        let (leading, free) = self.chosen.split_at(self.row.leading);
-        let groups = &self.row.groups[self.row.leading..];
-        let mut free: Vec<(&Group, &str)> =
-            groups.iter().zip(free).filter_map(|(group, text)| Some((group, (*text)?))).collect();
-        if self.backwards {
-            free.reverse();
-            let (in_order, mut others): (Vec<_>, Vec<_>) =
-                free.into_iter().partition(|(group, _)| group.keeps_order);
-            others.extend(in_order.into_iter().rev());
-            free = others;
-        }
-        let parts = std::iter::once(self.row.mnemonic).chain(leading.iter().flatten().copied());
-        parts.chain(free.into_iter().map(|(_, text)| text)).collect::<Vec<_>>().join(".")
-    }
-
-    /// The instruction; `None` if an operand depends on something that a sample does not know.
-    fn text(&self) -> Option<String> {
-        let text = self.opcode();
-        let mut number = 0;
-        let mut next = |ty: Scalar| {
-            number += 1;
-            // Tensor instructions have many results and sources, so names repeat after the last
-            // register.
-            let names = match ty.bits() {
-                32 => 280,
-                64 => 60,
-                _ => 8,
-            };
-            register(ty, number % names)
-        };
-        let mut operands = Vec::new();
-        for operand in self.row.operands {
-            match operand.presence {
-                OperandPresence::With(group) if self.chosen[group].is_none() => continue,
-                OperandPresence::Optional => continue,
-                _ => {}
-            }
-            operands.push(match &operand.kind {
-                Kind::Value(value) => {
-                    let ty = self.scalar(value.ty)?;
-                    let lanes = match value.lanes {
-                        Lanes::One => 0,
-                        Lanes::Fixed(count) => count,
-                        Lanes::Any => return None,
-                        Lanes::Group(group) => match self.chosen[group] {
-                            Some(choice) => choice.get(1..)?.parse().ok()?,
-                            None => 0,
-                        },
-                        Lanes::Columns(group, divisor) => columns_of(self.chosen[group]?)? / divisor,
-                        Lanes::Multiple(group, factor) => {
-                            factor * self.chosen[group]?.get(1..)?.parse::<u32>().ok()?
-                        }
-                    };
-                    let mut text = match lanes {
-                        0 => next(ty),
-                        _ => format!("{{{}}}", (0..lanes).map(|_| next(ty)).collect::<Vec<_>>().join(", ")),
-                    };
-                    if let Some((second, false)) = value.second {
-                        write!(text, "|{}", next(self.scalar(second)?)).ok()?;
-                    }
-                    text
-                }
-                Kind::Constant(range) => range.map_or(1, |range| range.greatest).to_string(),
-                Kind::Address(AddressSpace::Fixed("shared")) => "[tile]".to_string(),
-                Kind::Address(AddressSpace::Group(group)) => match self.chosen[*group] {
-                    Some(choice) if choice.starts_with("shared") => "[tile]".to_string(),
-                    Some(choice) if choice.starts_with("param") => "[n]".to_string(),
-                    _ => "[b64r9]".to_string(),
-                },
-                Kind::Address(AddressSpace::Tensor) => "[b32r9]".to_string(),
-                Kind::Address(_) => "[b64r9]".to_string(),
-                Kind::Pack(ty) => {
-                    let half = Scalar::parse(&format!("b{}", self.scalar(*ty)?.bits() / 2))?;
-                    format!("{{{}, {}}}", next(half), next(half))
-                }
-                Kind::Label => "END".to_string(),
-                Kind::Discard => "_".to_string(),
-                Kind::Texture | Kind::TargetList | Kind::Call | Kind::Any => return None,
-            });
-        }
-        Some(format!("{text} {};", operands.join(", ")))
-    }
-}
-
-/// Samples of a row: its required modifiers, and each alternative in turn.
-fn samples(row: &Row) -> Vec<Sample<'_>> {
-    let least = Sample::least(row);
-    let mut list = vec![least.clone()];
-    for (index, group) in row.groups.iter().enumerate() {
-        for choice in group.choices {
-            let mut sample = least.with(index, Some(choice.text));
-            // A modifier that depends on another one comes with the first choice of that one, and
-            // vice versa.
-            for (other, row_group) in row.groups.iter().enumerate() {
-                if let Presence::With(with) = row_group.presence
-                    && (with == index || other == index)
-                {
-                    sample.chosen[with].get_or_insert(row.groups[with].choices[0].text);
-                    sample.chosen[other].get_or_insert(row_group.choices[0].text);
-                }
-            }
-            list.push(sample);
-        }
-    }
-    list
-}
 
 fn module(version: PtxVersion, target: &str, lines: &[&str]) -> (String, usize) {
     let head = format!(
