@@ -175,7 +175,7 @@ pub enum Sync {
 /// Options for code generation.
 #[derive(Clone, Debug, Args)]
 pub struct CodeArgs {
-    /// The architecture to compile for (default: the oldest that runs code for the file's .target).
+    /// The target architecture (default: the oldest that runs code for the file's .target).
     #[arg(long)]
     pub arch: Option<String>,
     /// The optimization level, 0 to 3.
@@ -223,8 +223,7 @@ pub struct LowerArgs {
     /// Lower only this kernel; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub kernel: Vec<String>,
-    /// The forms to write, in order (default: by the extension .cubin, .json or .dot of OUT; else
-    /// sass).
+    /// The forms to write, in order (default: by OUT's extension .cubin, .json or .dot; else sass).
     #[arg(long, value_enum, value_delimiter = ',')]
     pub emit: Vec<Emit>,
     /// Add line information to the cubin: the source line of each instruction, from `.loc`.
@@ -300,8 +299,9 @@ pub struct OptArgs {
     pub file: String,
     /// The passes to run, in order: names, or spans such as `legalize..select`.
     ///
-    /// `..` is every pass that the text has not been through yet. Without passes, print the text
-    /// back.
+    /// `..` is every pass that the text has not been through yet.
+    ///
+    /// Without passes, print the text back.
     #[arg(long, value_delimiter = ',')]
     pub passes: Vec<String>,
     /// The output; `-` is standard output.
@@ -406,15 +406,15 @@ pub struct JobArgs {
 pub struct DecodeArgs {
     /// Cubins, fatbins, files that contain them, or disassembly; `-` is standard input.
     ///
-    /// Files that contain them are objects, shared objects, programs and archives. Disassembly is
-    /// text from `nvdisasm -hex` or `cuobjdump -sass`.
+    /// The files may be objects, shared objects, programs and archives.
+    ///
+    /// Disassembly is text from `nvdisasm -hex` or `cuobjdump -sass`.
     #[arg(required = true)]
     pub files: Vec<String>,
     /// The output; `-` is standard output.
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
-    /// The format (default: by the extension .json, .jsonl, .csv, .parquet or .html of OUT; else
-    /// table).
+    /// The format (default: by OUT's extension .json, .jsonl, .csv, .parquet or .html; else table).
     #[arg(long, value_enum)]
     pub format: Option<DecodeFormat>,
     /// Show only code of this architecture.
@@ -575,8 +575,7 @@ pub struct RunArgs {
     /// Dynamic shared memory in bytes.
     #[arg(long, value_name = "BYTES", help_heading = "Launch of a kernel")]
     pub smem: Option<u32>,
-    /// An argument, in the order of the parameters: TYPE:VALUE, or buf:TYPE:COUNT:INIT for a
-    /// buffer.
+    /// An argument, in parameter order: TYPE:VALUE, or buf:TYPE:COUNT:INIT for a buffer.
     ///
     /// INIT is zero, iota, rand, rand:SEED, a number or @FILE.
     #[arg(long, value_name = "ARG", help_heading = "Launch of a kernel")]
