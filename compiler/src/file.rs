@@ -38,7 +38,7 @@ pub struct File {
     spare: Vec<Func>,
 }
 
-/// What an edit changed.
+/// The changes of an edit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     /// The kernels whose tokens changed. Nothing else depends on their contents.

@@ -32,7 +32,7 @@ pub struct Contents {
     /// Its items.
     #[returns(ref)]
     pub items: Items,
-    /// Where they begin.
+    /// The start of each item.
     #[returns(ref)]
     pub places: Places,
 }

@@ -52,7 +52,7 @@ impl Func {
 /// An item that is not a function, without its place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PlainItem {
-    /// What it is.
+    /// Its kind.
     pub kind: ItemKind,
     /// Its text.
     pub text: String,
@@ -74,7 +74,7 @@ pub struct Items {
     pub others: Vec<PlainItem>,
 }
 
-/// Where the items of a file begin, in bytes.
+/// The start of each item of a file, in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     /// The functions.
@@ -84,7 +84,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// Where the items of a list begin.
+    /// The starts of the items of a list.
     pub(crate) fn of(list: &[ItemText]) -> Places {
         let mut places = Places::default();
         for item in list {
@@ -102,7 +102,7 @@ pub fn items(db: &dyn Db, file: SourceFile) -> &Items {
     file.contents(db).items(db)
 }
 
-/// Where the items of a file begin. Only diagnostics ask.
+/// The starts of the items of a file. Only diagnostics ask for them.
 pub(crate) fn places(db: &dyn Db, file: SourceFile) -> &Places {
     file.contents(db).places(db)
 }

@@ -12,7 +12,7 @@ use ptxc_syntax::Span;
 pub struct Located {
     /// The code, such as `E0107`.
     pub code: String,
-    /// How severe it is.
+    /// The severity.
     pub severity: Severity,
     /// One sentence.
     pub message: String,
@@ -85,7 +85,7 @@ pub fn human(path: &str, text: &str, diagnostics: &[Located], colored: bool) -> 
     out
 }
 
-/// Where the lines of a text start.
+/// The starts of the lines of a text.
 #[derive(Clone, Debug)]
 pub struct Lines<'a> {
     text: &'a str,

@@ -63,7 +63,7 @@ struct Known {
     has_findings: bool,
 }
 
-/// What an [update](Session::update) did.
+/// The result of an [update](Session::update).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Update {
     /// The kernels that were compiled again, in the order of the file.

@@ -1,4 +1,4 @@
-//! What passes know besides the function itself: settings, callees, and analyses that earlier
+//! The inputs of passes besides the function itself: settings, callees, and analyses that earlier
 //! passes left valid.
 
 use std::borrow::Cow;

@@ -23,7 +23,7 @@ pub struct Pass {
     pub needs: &'static [Analysis],
     /// The analyses that are valid after it.
     pub keeps: &'static [Analysis],
-    /// What the verifier demands of the SSA form that it leaves.
+    /// The level at which the verifier checks the resulting SSA form.
     pub leaves: Level,
 }
 

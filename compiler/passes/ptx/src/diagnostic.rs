@@ -45,7 +45,7 @@ pub struct Label {
 pub struct Diagnostic {
     /// The code of the broken rule.
     pub code: Code,
-    /// How severe it is.
+    /// The severity.
     pub severity: Severity,
     /// One sentence without a full stop: the error.
     pub message: String,

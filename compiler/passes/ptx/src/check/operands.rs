@@ -389,7 +389,7 @@ impl Operands<'_, '_> {
     }
 
     fn mismatch(&mut self, ty: Scalar, register: Scalar, name: &Name, node: NodeId) {
-        let message = format!("`{}` expects a `{ty}` operand, but `{name}` is `{register}`", self.opcode());
+        let message = format!("`{}` expects a `{ty}` operand, found a `{register}` register", self.opcode());
         let mut finding = Diagnostic::error(codes::TYPE_MISMATCH, node, message)
             .label(format!("`{name}` is `{register}`"))
             .note(format!("registers that agree: {} (PTX ISA, operand type checking)", ty.registers()));
