@@ -7,10 +7,11 @@
 
 use ptxc_machine::Archs;
 
+use super::Op;
 use super::place::{AddressPlace, Bits, Fixed, Form, Joint, Place, Shape};
 use super::row::{
-    Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Spelling,
-    Width,
+    Completion, Effects, Kinds, LatencyClass, Memory, ModKind, Modifier, Pipe, Returns, Row, Scoreboards,
+    Slot, Space, Spelling, Width,
 };
 use crate::register::RegFile;
 
@@ -148,6 +149,8 @@ pub(super) static LDG: Row = Row {
     // Neither a predicate that says whether the address was legal, nor one that zeros are loaded without.
     fixed: &[Fixed::new(81, 3, 7), Fixed::new(64, 4, 0)],
     opcode: 0x381,
+    memory: Memory::In(Space::Global),
+    estimate: Some(360),
     ..LOAD
 };
 
@@ -159,6 +162,7 @@ pub(super) static STG: Row = Row {
     joint: &[ORDERS_75, ORDERS],
     forms: &[PLAIN_GLOBAL, UNIFORM_GLOBAL.opcode(0x986), DESCRIBED_GLOBAL.opcode(0x986)],
     opcode: 0x386,
+    memory: Memory::In(Space::Global),
     ..STORE
 };
 
@@ -171,6 +175,9 @@ pub(super) static LDS: Row = Row {
     fixed: &[Fixed::new(76, 1, 1).on(Archs::TURING)],
     spellings: &[Spelling { archs: Archs::TURING, mnemonic: "LDS.U", opcode: 0 }],
     opcode: 0x984,
+    memory: Memory::In(Space::Shared),
+    returns: Returns::Shared,
+    estimate: Some(30),
     ..LOAD
 };
 
@@ -181,6 +188,7 @@ pub(super) static STS: Row = Row {
     mods: &[SIZE],
     forms: &[PLAIN, UNIFORM.opcode(0x988)],
     opcode: 0x388,
+    memory: Memory::In(Space::Shared),
     ..STORE
 };
 
@@ -191,6 +199,8 @@ pub(super) static LDL: Row = Row {
     mods: &[CACHE, SIZE],
     forms: &[PLAIN, UNIFORM],
     opcode: 0x983,
+    memory: Memory::In(Space::Local),
+    estimate: Some(40),
     ..LOAD
 };
 
@@ -201,6 +211,7 @@ pub(super) static STL: Row = Row {
     mods: &[CACHE, SIZE],
     forms: &[PLAIN, UNIFORM.opcode(0x987)],
     opcode: 0x387,
+    memory: Memory::In(Space::Local),
     ..STORE
 };
 
@@ -212,6 +223,8 @@ pub(super) static LD: Row = Row {
     joint: &[ORDERS_75, ORDERS],
     forms: &[PLAIN_GLOBAL.places(&[("addr", Place::Address(GENERIC))]), UNIFORM_GLOBAL, DESCRIBED_GLOBAL],
     opcode: 0x980,
+    memory: Memory::In(Space::Generic),
+    estimate: Some(360),
     ..LOAD
 };
 
@@ -227,6 +240,7 @@ pub(super) static ST: Row = Row {
         DESCRIBED_GLOBAL.opcode(0x985),
     ],
     opcode: 0x385,
+    memory: Memory::In(Space::Generic),
     ..STORE
 };
 
@@ -251,6 +265,10 @@ pub(super) static LDC: Row = Row {
     latency: LatencyClass::MioFast,
     effects: Effects::NONE,
     opcode: 0xb82,
+    memory: Memory::In(Space::Constant),
+    returns: Returns::Alike,
+    uniform: Some(Op::ULDC),
+    estimate: Some(38),
     ..LOAD
 };
 
@@ -272,5 +290,6 @@ pub(super) static ULDC: Row = Row {
     completion: Completion::Fixed,
     effects: Effects::NONE,
     opcode: 0xab9,
+    memory: Memory::In(Space::Constant),
     ..LOAD
 };

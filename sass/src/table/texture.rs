@@ -10,7 +10,8 @@ use super::image::ImageOperand;
 use super::memory::CACHE;
 use super::place::{Bits, Fixed, Form, Place, Shape, Signs};
 use super::row::{
-    Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Stand, Width,
+    Completion, Effects, ImmFormat, Kinds, LatencyClass, Memory, ModKind, Modifier, Pipe, Returns, Row, Slot,
+    Space, Stand, Width,
 };
 
 const TEXTURE: Row = Row {
@@ -116,6 +117,8 @@ pub(super) static TEX: Row = Row {
     mods: &[EVENLY, HALVES, LEVEL, SOURCES, CACHE, HINTS, SHAPES, COMPONENTS],
     forms: forms!(0xb60, 0xf60),
     opcode: 0xb60,
+    memory: Memory::In(Space::Global),
+    returns: Returns::Texture,
     ..TEXTURE
 };
 
@@ -126,6 +129,8 @@ pub(super) static TEX_B: Row = Row {
     forms: &[],
     fixed: BY_REGISTER,
     opcode: 0x361,
+    memory: Memory::In(Space::Global),
+    returns: Returns::Texture,
     ..TEX
 };
 
@@ -144,6 +149,8 @@ pub(super) static TLD: Row = Row {
     mods: &[EVENLY, HALVES, LEVEL_OF_TEXEL, OFFSET, CACHE, SAMPLE, SHAPES_OF_TEXELS, COMPONENTS],
     forms: forms!(0xb66, 0xf66),
     opcode: 0xb66,
+    memory: Memory::In(Space::Global),
+    returns: Returns::Texture,
     ..TEX
 };
 
@@ -154,6 +161,8 @@ pub(super) static TLD_B: Row = Row {
     forms: &[],
     fixed: BY_REGISTER,
     opcode: 0x367,
+    memory: Memory::In(Space::Global),
+    returns: Returns::Texture,
     ..TLD
 };
 
@@ -166,6 +175,8 @@ pub(super) static TLD4: Row = Row {
     mods: &[EVENLY, COMPONENT, HALVES, SOURCES_OF_FOUR, CACHE, NODEP, SHAPES_OF_FOUR, COMPONENTS],
     forms: forms!(0xb63, 0xf63),
     opcode: 0xb63,
+    memory: Memory::In(Space::Global),
+    returns: Returns::Texture,
     ..TEX
 };
 
@@ -176,6 +187,8 @@ pub(super) static TLD4_B: Row = Row {
     forms: &[],
     fixed: BY_REGISTER,
     opcode: 0x364,
+    memory: Memory::In(Space::Global),
+    returns: Returns::Texture,
     ..TLD4
 };
 
@@ -188,6 +201,8 @@ pub(super) static TXD: Row = Row {
     mods: &[HALVES, LEAST, OFFSET, CACHE, NODEP, SHAPES_WITH_DERIVATIVES, COMPONENTS],
     forms: forms!(0xb6c, 0xf6c),
     opcode: 0xb6c,
+    memory: Memory::In(Space::Global),
+    returns: Returns::Texture,
     ..TEX
 };
 
@@ -198,6 +213,8 @@ pub(super) static TXD_B: Row = Row {
     forms: &[],
     fixed: BY_REGISTER,
     opcode: 0x36d,
+    memory: Memory::In(Space::Global),
+    returns: Returns::Texture,
     ..TXD
 };
 
@@ -224,6 +241,8 @@ pub(super) static TXQ: Row = Row {
     forms: forms!(0xb6f, 0xf6f),
     effects: Effects::NONE,
     opcode: 0xb6f,
+    returns: Returns::Texture,
+    memory: Memory::None,
     ..TEX
 };
 
@@ -234,5 +253,6 @@ pub(super) static TXQ_B: Row = Row {
     forms: &[],
     fixed: BY_REGISTER,
     opcode: 0x370,
+    returns: Returns::Texture,
     ..TXQ
 };

@@ -65,7 +65,7 @@ fn never() -> Inst<PReg> {
 /// Whether a copy behind it needs room: it may access shared memory, or lets the threads of the CTA meet.
 fn is_between(inst: &Inst<PReg>) -> bool {
     let effects = inst.row().effects;
-    let is_group = matches!(inst.op, Op::LDGDEPBAR | Op::DEPBAR_LE);
+    let is_group = inst.row().of_copy_groups;
     match space(inst.op) {
         _ if is_group => false,
         Some(space) => space.may_overlap(Space::Shared),
