@@ -26,22 +26,8 @@
 use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::register::Register;
-use crate::table::{BarrierResult, Op};
-
-/// The memory that an instruction reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Space {
-    /// Memory of the whole device.
-    Global,
-    /// Memory of the CTA.
-    Shared,
-    /// Memory of the thread.
-    Local,
-    /// Any of the three, as the address says.
-    Generic,
-    /// Constant banks; never written while a kernel runs.
-    Constant,
-}
+pub use crate::table::Space;
+use crate::table::{BarrierResult, Memory, Op};
 
 impl Space {
     /// Whether an address in one may name a byte of the other.
@@ -57,21 +43,10 @@ impl Space {
 /// The space of an instruction that touches memory; `None` for fences, for instructions that touch
 /// no memory, and for asynchronous copies of elements, which read one space and write another.
 pub fn space(op: Op) -> Option<Space> {
-    Some(match op {
-        // A group consists of copies to shared memory; their data is there after the wait.
-        Op::LDGDEPBAR | Op::DEPBAR_LE => Space::Shared,
-        Op::LDG | Op::STG | Op::ATOMG | Op::ATOMG_CAS | Op::REDG | Op::LDGMC => Space::Global,
-        Op::LDS | Op::STS | Op::ATOMS | Op::ATOMS_CAS | Op::LDSM | Op::STSM => Space::Shared,
-        Op::LDL | Op::STL => Space::Local,
-        Op::LD | Op::ST | Op::ATOM | Op::ATOM_CAS | Op::ATOM_COUNT => Space::Generic,
-        Op::TEX | Op::TEX_B | Op::TLD | Op::TLD_B | Op::TLD4 | Op::TLD4_B | Op::TXD | Op::TXD_B => {
-            Space::Global
-        }
-        Op::SULD | Op::SULD_R | Op::SUST | Op::SUST_R | Op::SUST_P | Op::SUST_P_R => Space::Global,
-        Op::SURED | Op::SURED_R => Space::Global,
-        Op::LDC | Op::ULDC => Space::Constant,
-        _ => return None,
-    })
+    match op.row().memory {
+        Memory::In(space) => Some(space),
+        Memory::None | Memory::Copy { .. } => None,
+    }
 }
 
 /// The properties that decide the order of an instruction among others, computed once for many
@@ -199,22 +174,23 @@ fn is_invariant<R: Register>(inst: &Inst<R>) -> bool {
 /// The spaces that an instruction reads and writes, a bit for each space that is written while a
 /// kernel runs. An unknown space sets all bits.
 fn spaces(op: Op) -> (u8, u8) {
-    const GLOBAL: u8 = 1;
-    const SHARED: u8 = 2;
-    const LOCAL: u8 = 4;
-    let effects = &op.row().effects;
-    if !(effects.reads_memory || effects.writes_memory) {
-        return (0, 0);
+    const fn bits(space: Space) -> u8 {
+        match space {
+            Space::Global => 1,
+            Space::Shared => 2,
+            Space::Local => 4,
+            Space::Constant => 0,
+            Space::Generic => 7,
+        }
     }
-    let space = match space(op) {
-        _ if op == Op::LDGSTS => return (GLOBAL, SHARED),
-        Some(Space::Global) => GLOBAL,
-        Some(Space::Shared) => SHARED,
-        Some(Space::Local) => LOCAL,
-        Some(Space::Constant) => 0,
-        Some(Space::Generic) | None => GLOBAL | SHARED | LOCAL,
+    let row = op.row();
+    let (read, written) = match row.memory {
+        Memory::In(space) => (bits(space), bits(space)),
+        Memory::Copy { from, to } => (bits(from), bits(to)),
+        Memory::None => (bits(Space::Generic), bits(Space::Generic)),
     };
-    (if effects.reads_memory { space } else { 0 }, if effects.writes_memory { space } else { 0 })
+    let effects = &row.effects;
+    (if effects.reads_memory { read } else { 0 }, if effects.writes_memory { written } else { 0 })
 }
 
 #[cfg(test)]
@@ -355,7 +331,7 @@ mod tests {
         for &op in Op::ALL {
             let effects = op.row().effects;
             if (effects.reads_memory || effects.writes_memory) && !effects.fence {
-                assert!(space(op).is_some() || op == Op::LDGSTS, "{op:?}");
+                assert!(op.row().memory != Memory::None, "{op:?}");
             }
         }
     }

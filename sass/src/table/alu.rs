@@ -2,6 +2,7 @@
 
 use ptxc_machine::Archs;
 
+use super::Op;
 use super::place::{Bits, Fixed, Form, Joint, Place, Shape};
 use super::row::{
     Completion, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Spelling, Stand,
@@ -41,6 +42,7 @@ pub(super) static IADD3: Row = Row {
     forms: Form::B,
     fixed: NO_CARRIES,
     opcode: 0x210,
+    uniform: Some(Op::UIADD3),
     ..ALU
 };
 
@@ -78,6 +80,7 @@ pub(super) static LOP3: Row = Row {
     mods: &[PAND],
     forms: Form::B,
     opcode: 0x212,
+    uniform: Some(Op::ULOP3),
     ..ALU
 };
 
@@ -117,6 +120,7 @@ pub(super) static SHF: Row = Row {
     mods: FUNNEL,
     forms: Form::BC,
     opcode: 0x219,
+    uniform: Some(Op::USHF),
     ..ALU
 };
 
@@ -135,6 +139,7 @@ pub(super) static LEA: Row = Row {
     forms: Form::B,
     fixed: &[NO_C, NO_CARRY],
     opcode: 0x211,
+    uniform: Some(Op::ULEA),
     ..ALU
 };
 
@@ -188,6 +193,7 @@ pub(super) static MOV: Row = Row {
     forms: Form::B,
     fixed: &[Fixed::new(72, 4, 0xf)],
     opcode: 0x202,
+    uniform: Some(Op::UMOV),
     ..ALU
 };
 
@@ -210,6 +216,7 @@ pub(super) static PRMT: Row = Row {
     mods: &[PERMUTE],
     forms: Form::BC,
     opcode: 0x216,
+    uniform: Some(Op::UPRMT),
     ..ALU
 };
 

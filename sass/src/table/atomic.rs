@@ -8,8 +8,8 @@ use super::memory::{
 };
 use super::place::{AddressPlace, Fixed, Form, Joint, Place, Shape};
 use super::row::{
-    Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Spelling,
-    Width,
+    Completion, Effects, Kinds, LatencyClass, Memory, ModKind, Modifier, Pipe, Returns, Row, Scoreboards,
+    Slot, Space, Spelling, Width,
 };
 
 const ATOMIC: Row = Row {
@@ -155,6 +155,8 @@ pub(super) static ATOMG: Row = Row {
     ],
     fixed: &[EVICT_NORMAL],
     opcode: 0x3a8,
+    memory: Memory::In(Space::Global),
+    estimate: Some(500),
     ..ATOMIC
 };
 
@@ -180,6 +182,7 @@ pub(super) static REDG: Row = Row {
     spellings: &[Spelling { archs: Archs::TURING_TO_ADA, mnemonic: "RED", opcode: 0 }],
     opcode: 0x98e,
     scoreboards: Scoreboards::READ,
+    memory: Memory::In(Space::Global),
     ..ATOMIC
 };
 
@@ -230,6 +233,9 @@ pub(super) static ATOMS: Row = Row {
         UNIFORM.opcode(0xf8c).with(&[COUNT, WORD, UNTYPED]).joint(COUNTS).places(&[("data", Place::Absent)]),
     ],
     opcode: 0x38c,
+    memory: Memory::In(Space::Shared),
+    returns: Returns::Shared,
+    estimate: Some(60),
     ..ATOMIC
 };
 
@@ -249,6 +255,8 @@ pub(super) static ATOM: Row = Row {
     ],
     fixed: &[EVICT_NORMAL],
     opcode: 0x98a,
+    memory: Memory::In(Space::Generic),
+    tells_space_early: true,
     ..ATOMIC
 };
 
@@ -260,6 +268,7 @@ pub(super) static ATOMG_CAS: Row = Row {
     joint: &[ORDERS_75, ORDERS],
     fixed: &[EVICT_NORMAL],
     opcode: 0x3a9,
+    memory: Memory::In(Space::Global),
     ..ATOMIC
 };
 
@@ -275,6 +284,8 @@ pub(super) static ATOMS_CAS: Row = Row {
     ],
     mods: &[CAS, ATOMIC_SIZE],
     opcode: 0x38d,
+    memory: Memory::In(Space::Shared),
+    returns: Returns::Shared,
     ..ATOMIC
 };
 
@@ -286,6 +297,8 @@ pub(super) static ATOM_CAS: Row = Row {
     joint: &[ORDERS_75, ORDERS],
     fixed: &[EVICT_NORMAL],
     opcode: 0x38b,
+    memory: Memory::In(Space::Generic),
+    tells_space_early: true,
     ..ATOMIC
 };
 
@@ -319,6 +332,8 @@ pub(super) static ATOM_COUNT: Row = Row {
     fixed: &[IS_WIDE, EVICT_NORMAL, BY_UNIFORM, Fixed::new(87, 4, 10)],
     archs: Archs::AMPERE_TO_ADA,
     opcode: 0xf8a,
+    memory: Memory::In(Space::Generic),
+    tells_space_early: true,
     ..ATOMIC
 };
 
@@ -332,6 +347,7 @@ pub(super) static ATOM_ARRIVE: Row = Row {
     archs: Archs::AMPERE_TO_ADA,
     effects: Effects { fence: true, ..ATOMIC.effects },
     opcode: 0xf8a,
+    tells_space_early: true,
     ..ATOMIC
 };
 
@@ -421,5 +437,6 @@ pub(super) static LDGMC: Row = Row {
     archs: Archs::HOPPER,
     effects: Effects { reads_memory: true, ..Effects::NONE },
     opcode: 0x9a4,
+    memory: Memory::In(Space::Global),
     ..ATOMIC
 };

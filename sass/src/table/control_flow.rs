@@ -4,8 +4,8 @@ use ptxc_machine::Archs;
 
 use super::place::{Bits, Fixed, Form, Place, Shape};
 use super::row::{
-    Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot,
-    Width,
+    Completion, Effects, ImmFormat, Kinds, Lanes, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards,
+    Slot, Width,
 };
 
 const FLOW: Row = Row {
@@ -322,6 +322,7 @@ pub(super) static BSYNC: Row = Row {
     slots: &[CONVERGENCE],
     effects: Effects { convergent: true, branch: true, ..Effects::NONE },
     opcode: 0x941,
+    lanes: Lanes::Meet,
     ..FLOW
 };
 
@@ -331,6 +332,7 @@ pub(super) static BREAK: Row = Row {
     slots: &[CONVERGENCE],
     opcode: 0x942,
     min_stalls_on: &[(Archs::TURING_TO_ADA, 1)],
+    lanes: Lanes::Meet,
     ..FLOW
 };
 

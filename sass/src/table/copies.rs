@@ -10,8 +10,8 @@ use ptxc_machine::Archs;
 use super::memory::{BY_UNIFORM, EVICT_NORMAL, POLICY};
 use super::place::{AddressPlace, Bits, Fixed, Form, Place, Shape};
 use super::row::{
-    Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot,
-    Width,
+    Completion, Effects, ImmFormat, Kinds, LatencyClass, Memory, ModKind, Modifier, Pipe, Row, Scoreboards,
+    Slot, Space, Width,
 };
 use crate::register::RegFile;
 
@@ -51,6 +51,7 @@ pub(super) static LDGSTS: Row = Row {
     forms: &[Form::same(&[("addr", Shape::AddressDescribed)])],
     fixed: &[EVICT_NORMAL, BY_UNIFORM, Fixed::new(70, 1, 1), Fixed::new(76, 1, 1)],
     opcode: 0xfae,
+    memory: Memory::Copy { from: Space::Global, to: Space::Shared },
     ..COPY
 };
 
@@ -61,6 +62,8 @@ pub(super) static LDGDEPBAR: Row = Row {
     min_stall: 2,
     effects: Effects { reads_memory: true, ..Effects::NONE },
     opcode: 0x9af,
+    memory: Memory::In(Space::Shared),
+    of_copy_groups: true,
     ..COPY
 };
 
@@ -81,6 +84,8 @@ pub(super) static DEPBAR_LE: Row = Row {
     archs: Archs::TURING_TO_HOPPER,
     opcode: 0x91a,
     scoreboards: Scoreboards::NONE,
+    memory: Memory::In(Space::Shared),
+    of_copy_groups: true,
     ..COPY
 };
 

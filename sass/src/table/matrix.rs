@@ -6,7 +6,8 @@ use ptxc_machine::Archs;
 use super::memory::{PLAIN, UNIFORM};
 use super::place::{AddressPlace, Place};
 use super::row::{
-    Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Width,
+    Completion, Effects, Kinds, LatencyClass, Memory, ModKind, Modifier, Pipe, Returns, Row, Scoreboards,
+    Slot, Space, Width,
 };
 
 const MATRIX: Row = Row {
@@ -36,6 +37,8 @@ pub(super) static LDSM: Row = Row {
     forms: &[PLAIN, UNIFORM],
     effects: Effects { reads_memory: true, ..MATRIX.effects },
     opcode: 0x83b,
+    memory: Memory::In(Space::Shared),
+    returns: Returns::Shared,
     ..MATRIX
 };
 
@@ -53,6 +56,7 @@ pub(super) static STSM: Row = Row {
     archs: Archs::HOPPER,
     opcode: 0x844,
     scoreboards: Scoreboards::READ,
+    memory: Memory::In(Space::Shared),
     ..MATRIX
 };
 
@@ -61,5 +65,6 @@ pub(super) static MOVM: Row = Row {
     summary: "d = the matrix a with rows and columns changed",
     slots: &[Slot::def("d", Kinds::R).place(Place::D), Slot::read("a", Kinds::R).at(24, 8)],
     opcode: 0x23a,
+    returns: Returns::Alike,
     ..MATRIX
 };

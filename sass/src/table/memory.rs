@@ -8,10 +8,11 @@
 
 use ptxc_machine::Archs;
 
+use super::Op;
 use super::place::{AddressPlace, Bits, Fixed, Form, Joint, Place, Shape};
 use super::row::{
-    Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Spelling,
-    Width,
+    Completion, Effects, Kinds, LatencyClass, Memory, ModKind, Modifier, Pipe, Returns, Row, Scoreboards,
+    Slot, Space, Spelling, Width,
 };
 use crate::register::RegFile;
 
@@ -151,6 +152,8 @@ pub(super) static LDG: Row = Row {
     // or zeros are loaded instead.
     fixed: &[Fixed::new(81, 3, 7), Fixed::new(64, 4, 0)],
     opcode: 0x381,
+    memory: Memory::In(Space::Global),
+    estimate: Some(360),
     ..LOAD
 };
 
@@ -162,6 +165,7 @@ pub(super) static STG: Row = Row {
     joint: &[ORDERS_75, ORDERS],
     forms: &[PLAIN_GLOBAL, UNIFORM_GLOBAL.opcode(0x986), DESCRIBED_GLOBAL.opcode(0x986)],
     opcode: 0x386,
+    memory: Memory::In(Space::Global),
     ..STORE
 };
 
@@ -174,6 +178,9 @@ pub(super) static LDS: Row = Row {
     fixed: &[Fixed::new(76, 1, 1).on(Archs::TURING)],
     spellings: &[Spelling { archs: Archs::TURING, mnemonic: "LDS.U", opcode: 0 }],
     opcode: 0x984,
+    memory: Memory::In(Space::Shared),
+    returns: Returns::Shared,
+    estimate: Some(30),
     ..LOAD
 };
 
@@ -184,6 +191,7 @@ pub(super) static STS: Row = Row {
     mods: &[SIZE],
     forms: &[PLAIN, UNIFORM.opcode(0x988)],
     opcode: 0x388,
+    memory: Memory::In(Space::Shared),
     ..STORE
 };
 
@@ -194,6 +202,8 @@ pub(super) static LDL: Row = Row {
     mods: &[CACHE, SIZE],
     forms: &[PLAIN, UNIFORM],
     opcode: 0x983,
+    memory: Memory::In(Space::Local),
+    estimate: Some(40),
     ..LOAD
 };
 
@@ -204,6 +214,7 @@ pub(super) static STL: Row = Row {
     mods: &[CACHE, SIZE],
     forms: &[PLAIN, UNIFORM.opcode(0x987)],
     opcode: 0x387,
+    memory: Memory::In(Space::Local),
     ..STORE
 };
 
@@ -215,6 +226,8 @@ pub(super) static LD: Row = Row {
     joint: &[ORDERS_75, ORDERS],
     forms: &[PLAIN_GLOBAL.places(&[("addr", Place::Address(GENERIC))]), UNIFORM_GLOBAL, DESCRIBED_GLOBAL],
     opcode: 0x980,
+    memory: Memory::In(Space::Generic),
+    estimate: Some(360),
     ..LOAD
 };
 
@@ -230,6 +243,7 @@ pub(super) static ST: Row = Row {
         DESCRIBED_GLOBAL.opcode(0x985),
     ],
     opcode: 0x385,
+    memory: Memory::In(Space::Generic),
     ..STORE
 };
 
@@ -254,6 +268,10 @@ pub(super) static LDC: Row = Row {
     latency: LatencyClass::MioFast,
     effects: Effects::NONE,
     opcode: 0xb82,
+    memory: Memory::In(Space::Constant),
+    returns: Returns::Alike,
+    uniform: Some(Op::ULDC),
+    estimate: Some(38),
     ..LOAD
 };
 
@@ -275,5 +293,6 @@ pub(super) static ULDC: Row = Row {
     completion: Completion::Fixed,
     effects: Effects::NONE,
     opcode: 0xab9,
+    memory: Memory::In(Space::Constant),
     ..LOAD
 };

@@ -47,8 +47,8 @@ pub(crate) use facts::Facts;
 pub use image::ImageOperand;
 pub use place::{AddressPlace, Bits, Fixed, Form, FormCode, Joint, Place, Shape, Signs};
 pub use row::{
-    BarrierResult, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe,
-    Role, Row, Scoreboards, Slot, Spelling, Stand, Width,
+    BarrierResult, Completion, Effects, Halves, ImmFormat, Kinds, Lanes, LatencyClass, Memory, ModKind,
+    Modifier, Pipe, Returns, Role, Row, Scoreboards, Slot, Space, Spelling, Stand, Width,
 };
 pub use share::Matrix;
 pub use special::SpecialReg;

@@ -3,6 +3,7 @@
 
 use ptxc_machine::Archs;
 
+use super::Op;
 use super::place::{Fixed, Place};
 use super::row::{
     Completion, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Spelling, Stand, Width,
@@ -52,6 +53,8 @@ pub(super) static S2R: Row = Row {
     latency: LatencyClass::MioSlow,
     completion: Completion::Variable,
     opcode: 0x919,
+    uniform: Some(Op::S2UR),
+    estimate: Some(25),
     ..MOVE
 };
 
@@ -64,6 +67,7 @@ pub(super) static S2UR: Row = Row {
     completion: Completion::Variable,
     guard: RegFile::Upred,
     opcode: 0x9c3,
+    estimate: Some(25),
     ..MOVE
 };
 

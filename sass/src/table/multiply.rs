@@ -2,6 +2,7 @@
 
 use ptxc_machine::Archs;
 
+use super::Op;
 use super::alu::{EXTENDED, UNSIGNED};
 use super::place::{Fixed, Form, Place};
 use super::row::{Completion, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
@@ -37,6 +38,7 @@ pub(super) static IMAD: Row = Row {
     forms: Form::BC,
     fixed: &[NO_CARRY_OUT, NO_CARRY_IN],
     opcode: 0x224,
+    uniform: Some(Op::UIMAD),
     ..IMUL
 };
 

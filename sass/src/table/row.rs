@@ -3,6 +3,7 @@
 
 use ptxc_machine::{Arch, Archs};
 
+use super::Op;
 use super::checked::SlotName;
 pub use super::kinds::{Halves, ImmFormat, Kinds, Width};
 pub use super::modifier::{ModKind, Modifier, Stand};
@@ -197,6 +198,66 @@ impl Effects {
     }
 }
 
+/// The memory that instructions reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// Memory of the whole device.
+    Global,
+    /// Memory of the CTA.
+    Shared,
+    /// Memory of the thread.
+    Local,
+    /// Any of the three, as the address says.
+    Generic,
+    /// Constant banks; never written while a kernel runs.
+    Constant,
+}
+
+/// The memory that a row reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Memory {
+    /// None, or that of other instructions (fences), or one that is not known.
+    #[default]
+    None,
+    /// One space. A group of copies is in the space to which they copy: what they leave there comes with the wait.
+    In(Space),
+    /// It reads one space and writes another: an asynchronous copy of elements.
+    Copy {
+        /// The space that it reads.
+        from: Space,
+        /// The space that it writes.
+        to: Space,
+    },
+}
+
+/// What a row has to do with the other lanes of a warp.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lanes {
+    /// Nothing, or no more than its [effects](Effects::convergent) say.
+    #[default]
+    Apart,
+    /// Lanes exchange values: shuffles, votes, matches, reductions.
+    Exchange,
+    /// Lanes part or meet there within a block: the scheduler moves nothing across it.
+    Meet,
+}
+
+/// Which instructions of variable latency return their results in the order of issue: see
+/// [`return_order`](crate::return_order).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Returns {
+    /// In no known order, except that results of the [pipes](Pipe) for transcendentals and double precision are in the
+    /// order of their pipe.
+    #[default]
+    Unordered,
+    /// In order with those that come out of shared memory, or by its way.
+    Shared,
+    /// In order with reads of textures and surfaces and with questions for their kind.
+    Texture,
+    /// In order with the same instruction.
+    Alike,
+}
+
 /// Everything about an instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
@@ -222,6 +283,23 @@ pub struct Row {
     pub min_stalls_on: &'static [(Archs, u8)],
     /// Effects beyond registers.
     pub effects: Effects,
+    /// The memory that it reaches. A row that reads or writes memory and is not a fence must name it.
+    pub memory: Memory,
+    /// What it has to do with the other lanes of the warp.
+    pub lanes: Lanes,
+    /// Which instructions its results return in order with.
+    pub returns: Returns,
+    /// Whether its predicate, which tells whether the address is one of shared memory, is written when the
+    /// instruction has read its operands. NVIDIA's assembler branches on it after a wait for the read scoreboard,
+    /// while the old value is still under way.
+    pub tells_space_early: bool,
+    /// Whether it ends a group of asynchronous copies of elements, or waits for groups.
+    pub of_copy_groups: bool,
+    /// Its counterpart on the uniform datapath, which computes the same from uniform operands.
+    pub uniform: Option<Op>,
+    /// The typical number of cycles until its results are there, for the scheduler; `None` where that of its
+    /// [pipe](Pipe) will do.
+    pub estimate: Option<u16>,
     /// The architectures on which it exists.
     pub archs: Archs,
     /// Its other names and opcodes, with their architectures.
@@ -254,6 +332,13 @@ impl Row {
         min_stall: 1,
         min_stalls_on: &[],
         effects: Effects::NONE,
+        memory: Memory::None,
+        lanes: Lanes::Apart,
+        returns: Returns::Unordered,
+        tells_space_early: false,
+        of_copy_groups: false,
+        uniform: None,
+        estimate: None,
         archs: Archs::TURING_TO_HOPPER,
         spellings: &[],
         opcode: 0,

@@ -11,7 +11,8 @@ use super::image::ImageOperand;
 use super::memory::{CACHE, ORDERS, ORDERS_75, SCOPE, SIZE, STORE_ORDER};
 use super::place::{Form, Place, Shape};
 use super::row::{
-    Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Width,
+    Completion, Effects, Kinds, LatencyClass, Memory, ModKind, Modifier, Pipe, Returns, Row, Scoreboards,
+    Slot, Space, Width,
 };
 use super::texture::{self, BY_UNIFORM, IN_BANK_AT, IN_UNIFORM_AT, WORD, forms};
 
@@ -57,6 +58,8 @@ pub(super) static SULD: Row = Row {
     scoreboards: Scoreboards::BOTH,
     effects: Effects { reads_memory: true, ..Effects::NONE },
     opcode: 0xb99,
+    memory: Memory::In(Space::Global),
+    returns: Returns::Texture,
     ..SURFACE
 };
 
@@ -65,6 +68,8 @@ pub(super) static SULD_R: Row = Row {
     slots: &[PD, D, PLACE, HANDLE],
     forms: &[],
     opcode: 0x99a,
+    memory: Memory::In(Space::Global),
+    returns: Returns::Texture,
     ..SULD
 };
 
@@ -76,6 +81,7 @@ pub(super) static SUST: Row = Row {
     joint: &[ORDERS_75, ORDERS],
     forms: forms!(0xb9d, 0xf9d),
     opcode: 0xb9d,
+    memory: Memory::In(Space::Global),
     ..SURFACE
 };
 
@@ -84,6 +90,7 @@ pub(super) static SUST_R: Row = Row {
     slots: &[PLACE, DATA, HANDLE],
     forms: &[],
     opcode: 0x99e,
+    memory: Memory::In(Space::Global),
     ..SUST
 };
 
@@ -97,6 +104,7 @@ pub(super) static SUST_P: Row = Row {
     mods: &[SHAPE, CACHE, STORE_ORDER, SCOPE, TEXELS, OUTSIDE],
     forms: forms!(0xb9b, 0xf9b),
     opcode: 0xb9b,
+    memory: Memory::In(Space::Global),
     ..SUST
 };
 
@@ -105,6 +113,7 @@ pub(super) static SUST_P_R: Row = Row {
     slots: &[PLACE, TEXEL, HANDLE],
     forms: &[],
     opcode: 0x99c,
+    memory: Memory::In(Space::Global),
     ..SUST_P
 };
 
@@ -128,6 +137,7 @@ pub(super) static SURED: Row = Row {
     forms: forms!(0x59f, 0xf9f),
     effects: Effects { reads_memory: true, writes_memory: true, ..Effects::NONE },
     opcode: 0x59f,
+    memory: Memory::In(Space::Global),
     ..SURFACE
 };
 
@@ -136,5 +146,6 @@ pub(super) static SURED_R: Row = Row {
     slots: &[PLACE, DATA, HANDLE],
     forms: &[],
     opcode: 0x3a0,
+    memory: Memory::In(Space::Global),
     ..SURED
 };

@@ -4,8 +4,8 @@ use ptxc_machine::Archs;
 
 use super::place::{Bits, Fixed, Form, Place, Shape, Signs};
 use super::row::{
-    BarrierResult, Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot,
-    Spelling,
+    BarrierResult, Completion, Effects, Kinds, Lanes, LatencyClass, ModKind, Modifier, Pipe, Returns, Row,
+    Scoreboards, Slot, Spelling,
 };
 
 const SYNC: Row = Row {
@@ -126,6 +126,7 @@ pub(super) static B2R: Row = Row {
     min_stall: 1,
     effects: Effects { convergent: true, barrier_result: BarrierResult::Read, ..Effects::NONE },
     opcode: 0x31c,
+    returns: Returns::Alike,
     ..SYNC
 };
 
@@ -172,6 +173,7 @@ pub(super) static WARPSYNC: Row = Row {
     forms: MASK_FORMS,
     opcode: 0x148,
     min_stalls_on: &[(Archs::TURING, 4), (Archs::AMPERE_TO_ADA, 1)],
+    lanes: Lanes::Meet,
     ..WARP
 };
 
@@ -187,6 +189,7 @@ pub(super) static WARPSYNC_EXCLUSIVE: Row = Row {
     ],
     archs: Archs::AMPERE_TO_HOPPER,
     opcode: 0x148,
+    lanes: Lanes::Meet,
     ..WARP
 };
 
@@ -195,6 +198,7 @@ pub(super) static WARPSYNC_ALL: Row = Row {
     summary: "wait for all lanes of the warp",
     archs: Archs::HOPPER,
     opcode: 0x948,
+    lanes: Lanes::Meet,
     ..WARP
 };
 
@@ -216,6 +220,7 @@ pub(super) static WARPSYNC_COLLECTIVE: Row = Row {
     slots: &[MASK, TARGET],
     forms: MASK_FORMS,
     opcode: 0x148,
+    lanes: Lanes::Meet,
     ..MEETING
 };
 
@@ -224,6 +229,7 @@ pub(super) static WARPSYNC_COLLECTIVE_ALL: Row = Row {
     summary: "the same for all lanes of the warp",
     slots: &[TARGET],
     opcode: 0x948,
+    lanes: Lanes::Meet,
     ..MEETING
 };
 
@@ -233,6 +239,7 @@ pub(super) static ENDCOLLECTIVE: Row = Row {
     fixed: &[NO_CONDITION],
     opcode: 0x91b,
     scoreboards: Scoreboards::BOTH,
+    lanes: Lanes::Meet,
     ..MEETING
 };
 

@@ -12,7 +12,8 @@ use super::image::ImageOperand;
 use super::memory::CACHE;
 use super::place::{Bits, Fixed, Form, Place, Shape, Signs};
 use super::row::{
-    Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Stand, Width,
+    Completion, Effects, ImmFormat, Kinds, LatencyClass, Memory, ModKind, Modifier, Pipe, Returns, Row, Slot,
+    Space, Stand, Width,
 };
 
 const TEXTURE: Row = Row {
@@ -119,6 +120,8 @@ pub(super) static TEX: Row = Row {
     mods: &[EVENLY, HALVES, LEVEL, SOURCES, CACHE, HINTS, SHAPES, COMPONENTS],
     forms: forms!(0xb60, 0xf60),
     opcode: 0xb60,
+    memory: Memory::In(Space::Global),
+    returns: Returns::Texture,
     ..TEXTURE
 };
 
@@ -129,6 +132,8 @@ pub(super) static TEX_B: Row = Row {
     forms: &[],
     fixed: BY_REGISTER,
     opcode: 0x361,
+    memory: Memory::In(Space::Global),
+    returns: Returns::Texture,
     ..TEX
 };
 
@@ -147,6 +152,8 @@ pub(super) static TLD: Row = Row {
     mods: &[EVENLY, HALVES, LEVEL_OF_TEXEL, OFFSET, CACHE, SAMPLE, SHAPES_OF_TEXELS, COMPONENTS],
     forms: forms!(0xb66, 0xf66),
     opcode: 0xb66,
+    memory: Memory::In(Space::Global),
+    returns: Returns::Texture,
     ..TEX
 };
 
@@ -157,6 +164,8 @@ pub(super) static TLD_B: Row = Row {
     forms: &[],
     fixed: BY_REGISTER,
     opcode: 0x367,
+    memory: Memory::In(Space::Global),
+    returns: Returns::Texture,
     ..TLD
 };
 
@@ -169,6 +178,8 @@ pub(super) static TLD4: Row = Row {
     mods: &[EVENLY, COMPONENT, HALVES, SOURCES_OF_FOUR, CACHE, NODEP, SHAPES_OF_FOUR, COMPONENTS],
     forms: forms!(0xb63, 0xf63),
     opcode: 0xb63,
+    memory: Memory::In(Space::Global),
+    returns: Returns::Texture,
     ..TEX
 };
 
@@ -179,6 +190,8 @@ pub(super) static TLD4_B: Row = Row {
     forms: &[],
     fixed: BY_REGISTER,
     opcode: 0x364,
+    memory: Memory::In(Space::Global),
+    returns: Returns::Texture,
     ..TLD4
 };
 
@@ -191,6 +204,8 @@ pub(super) static TXD: Row = Row {
     mods: &[HALVES, LEAST, OFFSET, CACHE, NODEP, SHAPES_WITH_DERIVATIVES, COMPONENTS],
     forms: forms!(0xb6c, 0xf6c),
     opcode: 0xb6c,
+    memory: Memory::In(Space::Global),
+    returns: Returns::Texture,
     ..TEX
 };
 
@@ -201,6 +216,8 @@ pub(super) static TXD_B: Row = Row {
     forms: &[],
     fixed: BY_REGISTER,
     opcode: 0x36d,
+    memory: Memory::In(Space::Global),
+    returns: Returns::Texture,
     ..TXD
 };
 
@@ -227,6 +244,8 @@ pub(super) static TXQ: Row = Row {
     forms: forms!(0xb6f, 0xf6f),
     effects: Effects::NONE,
     opcode: 0xb6f,
+    returns: Returns::Texture,
+    memory: Memory::None,
     ..TEX
 };
 
@@ -237,5 +256,6 @@ pub(super) static TXQ_B: Row = Row {
     forms: &[],
     fixed: BY_REGISTER,
     opcode: 0x370,
+    returns: Returns::Texture,
     ..TXQ
 };

@@ -3,7 +3,9 @@
 use ptxc_machine::Archs;
 
 use super::place::{Fixed, Form, Place, Shape};
-use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
+use super::row::{
+    Completion, Effects, Kinds, Lanes, LatencyClass, ModKind, Modifier, Pipe, Returns, Row, Slot, Width,
+};
 
 const CONVERGENT: Effects = Effects { convergent: true, ..Effects::NONE };
 
@@ -40,6 +42,9 @@ pub(super) static SHFL: Row = Row {
     completion: Completion::Variable,
     effects: CONVERGENT,
     opcode: 0x189,
+    returns: Returns::Shared,
+    estimate: Some(24),
+    lanes: Lanes::Exchange,
     ..Row::BASE
 };
 
@@ -53,6 +58,7 @@ pub(super) static VOTE: Row = Row {
     completion: Completion::Fixed,
     effects: CONVERGENT,
     opcode: 0x806,
+    lanes: Lanes::Exchange,
     ..Row::BASE
 };
 
@@ -63,6 +69,7 @@ pub(super) static VOTEU: Row = Row {
     pipe: Pipe::Udp,
     latency: LatencyClass::Umov,
     opcode: 0x886,
+    lanes: Lanes::Exchange,
     ..VOTE
 };
 
@@ -81,6 +88,7 @@ pub(super) static MATCH_ANY: Row = Row {
     slots: &[D, A],
     fixed: &[Fixed::new(79, 1, 1), Fixed::new(81, 3, 7)],
     opcode: 0x3a1,
+    lanes: Lanes::Exchange,
     ..EXCHANGE
 };
 
@@ -89,6 +97,7 @@ pub(super) static MATCH_ANY_64: Row = Row {
     summary: "d = a bit for each active lane with the same 64-bit a",
     slots: &[D, A.width(Width::Fixed(2))],
     fixed: &[Fixed::new(79, 1, 1), Fixed::new(81, 3, 7), Fixed::new(73, 1, 1)],
+    lanes: Lanes::Exchange,
     ..MATCH_ANY
 };
 
@@ -97,6 +106,7 @@ pub(super) static MATCH_ALL_64: Row = Row {
     summary: "d = the active lanes if all have the same 64-bit a, else 0; pd = whether they have",
     slots: &[PD, D, A.width(Width::Fixed(2))],
     fixed: &[Fixed::new(73, 1, 1)],
+    lanes: Lanes::Exchange,
     ..MATCH_ANY
 };
 
@@ -105,6 +115,7 @@ pub(super) static MATCH_ALL: Row = Row {
     summary: "d = the active lanes if all have the same a, else 0; pd = whether they have",
     slots: &[PD, D, A],
     opcode: 0x3a1,
+    lanes: Lanes::Exchange,
     ..EXCHANGE
 };
 
@@ -119,6 +130,8 @@ pub(super) static REDUX: Row = Row {
     latency: LatencyClass::MioFast,
     archs: Archs::AMPERE_TO_HOPPER,
     opcode: 0x3c4,
+    returns: Returns::Alike,
+    lanes: Lanes::Exchange,
     ..EXCHANGE
 };
 

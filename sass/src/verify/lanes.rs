@@ -32,7 +32,7 @@ use crate::operand::OperandKind;
 use crate::program::Program;
 use crate::register::{PReg, RegFile, Register};
 use crate::slot_name;
-use crate::table::Op;
+use crate::table::{Lanes, Op};
 
 /// The greatest distance, in instructions, from the computation of a test's mask to the test in
 /// NVIDIA's code.
@@ -138,7 +138,7 @@ fn contains(set: &Registers, reg: PReg) -> bool {
 
 /// Checks a program.
 pub(super) fn run(program: &Program, poll: &dyn Fn()) -> Vec<Hazard> {
-    let concerned = |op: Op| needs_lanes(op) || op == Op::BAR_RED;
+    let concerned = |op: Op| exchanges(op) || op == Op::BAR_RED;
     let calls = program.insts.iter().any(|coded| is_call(coded.inst.op));
     if !calls || !program.insts.iter().any(|coded| concerned(coded.inst.op)) {
         return Vec::new();
@@ -183,8 +183,8 @@ fn is_call(op: Op) -> bool {
 }
 
 /// Whether an instruction exchanges something between lanes.
-fn needs_lanes(op: Op) -> bool {
-    matches!(op, Op::SHFL | Op::VOTE | Op::VOTEU | Op::REDUX) || is_match(op)
+fn exchanges(op: Op) -> bool {
+    op.row().lanes == Lanes::Exchange
 }
 
 fn is_match(op: Op) -> bool {
@@ -312,7 +312,7 @@ impl Check<'_> {
             self.changed |= *parts != before;
         }
         let asks =
-            needs_lanes(inst.op) && !is_active_mask(inst) && !self.is_test(index) || inst.op == Op::BAR_RED;
+            exchanges(inst.op) && !is_active_mask(inst) && !self.is_test(index) || inst.op == Op::BAR_RED;
         let after_call = |&cause: &u32| is_call(self.program.insts[cause as usize].inst.op);
         if let Some(cause) = state.parted.filter(after_call)
             && asks

@@ -11,7 +11,7 @@ use crate::memory_order::{Space, space};
 use crate::operand::OperandKind;
 use crate::program::{Coded, Program};
 use crate::register::{PReg, RegFile, Register};
-use crate::return_order::{LEAST_BRANCH, reads_behind, returns_behind, tells_space_early};
+use crate::return_order::{LEAST_BRANCH, reads_behind, returns_behind};
 use crate::table::{BarrierResult, Completion, Op, Pipe, SlotName};
 use crate::{slot_name, value};
 
@@ -435,7 +435,7 @@ impl<'a> Walk<'a> {
 /// Whether the result in a register is there when the operands have been read.
 fn is_told_by_reads(op: Op, reg: u16) -> bool {
     let is_predicate = || PReg::from_dense(reg.into()).is_some_and(|reg| reg.file() == RegFile::Pred);
-    tells_space_early(op) && is_predicate()
+    op.row().tells_space_early && is_predicate()
 }
 
 /// Whether the guards of two instructions exclude each other, in each lane, as long as the

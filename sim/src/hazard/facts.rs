@@ -3,7 +3,7 @@
 use ptxc_machine::Arch;
 use ptxc_sass::issue::DRAIN;
 use ptxc_sass::latency::{Ahead, Dependence, Latency, Side, reads_at_issue, settled};
-use ptxc_sass::return_order::{LEAST_BRANCH, tells_space_early};
+use ptxc_sass::return_order::LEAST_BRANCH;
 use ptxc_sass::verify::{HazardKind, Order};
 use ptxc_sass::{
     Access, AccessRole, Coded, Completion, Inst, Op, OperandKind, PReg, RegFile, Register, SlotName,
@@ -166,7 +166,8 @@ fn counted_down(inst: &Inst<PReg>) -> u8 {
 fn end(arch: Arch, coded: &Coded, access: &Access<PReg>, component: u8, order: Order) -> End {
     let (inst, control) = (&coded.inst, &coded.control);
     let (results, operands) = (bit(control.write_barrier), bit(control.read_barrier));
-    let by_read = order == Order::InOrder && access.reg.file() == RegFile::Pred && tells_space_early(inst.op);
+    let by_read =
+        order == Order::InOrder && access.reg.file() == RegFile::Pred && inst.op.row().tells_space_early;
     match access.role {
         AccessRole::Def if by_read => End::Wait(results | operands),
         AccessRole::Def if inst.completion(arch) == Completion::Variable => End::Wait(results),

@@ -78,22 +78,6 @@ pub fn uniform_datapath(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     any
 }
 
-/// The instruction's counterpart on the uniform datapath.
-fn counterpart(op: Op) -> Option<Op> {
-    Some(match op {
-        Op::IADD3 => Op::UIADD3,
-        Op::IMAD => Op::UIMAD,
-        Op::LEA => Op::ULEA,
-        Op::LOP3 => Op::ULOP3,
-        Op::SHF => Op::USHF,
-        Op::PRMT => Op::UPRMT,
-        Op::MOV => Op::UMOV,
-        Op::LDC => Op::ULDC,
-        Op::S2R => Op::S2UR,
-        _ => return None,
-    })
-}
-
 fn candidates(mir: &Mir<VReg>, cfg: &Cfg) -> (Vec<Candidate>, SecondaryMap<VRegId, Option<Index>>) {
     let mut list: Vec<Candidate> = Vec::new();
     let mut of_reg: SecondaryMap<VRegId, Option<Index>> = SecondaryMap::new();
@@ -139,7 +123,7 @@ fn uniform_form(
     of_reg: &SecondaryMap<VRegId, Option<Index>>,
 ) -> Option<(VReg, Inst<VReg>)> {
     let from = &inst.inst;
-    let op = counterpart(from.op)?;
+    let op = from.op.row().uniform?;
     let to = only_def(from).filter(|to| from.guard.is_none() && mir.vregs[to.id()].width == 1)?;
     let kind = |kind: OperandKind<VReg>| {
         Some(match kind {

@@ -153,7 +153,7 @@ impl<'a> Stream<'a> {
                 let leaves_function = op.row().effects.boundary;
                 block_marks |= marks;
                 block_leaves |= leaves_function;
-                counts_groups |= matches!(op, Op::LDGDEPBAR | Op::DEPBAR_LE);
+                counts_groups |= op.row().of_copy_groups;
                 has_ahead |= Ahead::of(inst).is_some();
                 let touches = first as u32..touches.len() as u32;
                 let kills = inst.guard.is_none();

@@ -12,7 +12,10 @@
 use ptxc_sass::{Inst, Op, Pipe, Register};
 
 /// A load from global memory, in cycles.
-pub const GLOBAL_LOAD: u32 = 360;
+pub const GLOBAL_LOAD: u32 = match Op::LDG.row().estimate {
+    Some(cycles) => cycles as u32,
+    None => 0,
+};
 
 /// Cycles until a queued instruction has read its operands; from the depth of the memory queue at
 /// an issue rate of one in four cycles.
@@ -20,17 +23,10 @@ pub const OPERAND_READ: u32 = 20;
 
 /// Cycles until the results may be read.
 pub fn completion<R: Register>(inst: &Inst<R>) -> u32 {
-    match inst.op {
-        Op::LDG | Op::LD => GLOBAL_LOAD,
-        Op::ATOMG => 500,
-        // Local memory is cached in L1.
-        Op::LDL => 40,
-        Op::ATOMS => 60,
-        Op::LDS => 30,
-        Op::SHFL => 24,
-        Op::S2R | Op::S2UR => 25,
-        Op::LDC => 38,
-        _ => match inst.row().pipe {
+    let row = inst.row();
+    match row.estimate {
+        Some(cycles) => cycles.into(),
+        None => match row.pipe {
             Pipe::Xu => 20,
             Pipe::Lsu | Pipe::Ldc => 30,
             Pipe::Fp64 => 16,

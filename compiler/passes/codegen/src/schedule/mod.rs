@@ -34,6 +34,7 @@ pub mod estimate;
 pub mod random;
 
 use ptxc_machine::Arch;
+use ptxc_sass::table::Lanes;
 use ptxc_sass::{Op, PReg, RegFile, Register};
 
 use crate::layout::Code;
@@ -187,15 +188,7 @@ fn is_boundary<R: Register>(minst: &MInst<R>, has_lanes_values: bool) -> bool {
     if has_lanes_values && !ends_block && minst.gives_turn() {
         return true;
     }
-    let meets = matches!(
-        minst.inst.op,
-        Op::WARPSYNC
-            | Op::WARPSYNC_ALL
-            | Op::WARPSYNC_COLLECTIVE
-            | Op::WARPSYNC_COLLECTIVE_ALL
-            | Op::ENDCOLLECTIVE
-    );
-    meets || matches!(minst.inst.op, Op::BSYNC | Op::BREAK) || minst.call.is_some()
+    minst.inst.row().lanes == Lanes::Meet || minst.call.is_some()
 }
 
 /// Moves to each place the item from the place in `order`; afterwards `order` is the identity.
