@@ -57,6 +57,7 @@ impl Nightly {
         let bits: Vec<&str> = with(&["bits", "--random", "10000000"]);
         let mutate: Vec<&str> = with(&["mutate", "--count", "20000"]);
         steps(&[
+            ("guides", &["cargo", "test", "--workspace", "--test", "guides", "--", "--include-ignored"]),
             ("random programs", &fuzz),
             ("every form of barriers, atomics and warp operations", &families),
             ("every shape of instruction", &shapes),
