@@ -98,6 +98,6 @@ mod tests {
     #[test]
     fn no_named_set_has_the_invented_architecture() {
         assert!(!Archs::TURING_TO_HOPPER.contains(Arch::Invented));
-        assert!(Arch::ALL.into_iter().all(|arch| Archs::TURING_TO_HOPPER.contains(arch)));
+        assert!(Archs::TURING_TO_HOPPER.contains(Arch::Sm90));
     }
 }

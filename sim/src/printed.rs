@@ -16,3 +16,15 @@ pub(crate) fn in_order(mut printed: Vec<Printed>) -> String {
     printed.sort_by_key(|printed| (printed.cta, printed.thread));
     printed.into_iter().map(|printed| printed.text).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_in_the_order_of_threads() {
+        let printed = |cta, thread, text: &str| Printed { cta, thread, text: text.into() };
+        let list = vec![printed(1, 0, "d"), printed(0, 5, "b"), printed(0, 1, "a"), printed(0, 5, "c")];
+        assert_eq!(in_order(list), "abcd");
+    }
+}

@@ -364,11 +364,4 @@ mod tests {
         assert_eq!(print("%c%c", &[b'o', 0, 0, 0, b'k', 0, 0, 0]), "ok");
         assert_eq!(print("%p", &0x7f0u64.to_le_bytes()), "0x7f0");
     }
-
-    #[test]
-    fn threads_come_in_order() {
-        let printed = |cta, thread, text: &str| Printed { cta, thread, text: text.into() };
-        let list = vec![printed(1, 0, "d"), printed(0, 5, "b"), printed(0, 1, "a"), printed(0, 5, "c")];
-        assert_eq!(in_order(list), "abcd");
-    }
 }

@@ -46,7 +46,7 @@ use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::Program;
 use ptxc_sass::text::{Notation, Style, write_program};
 use ptxc_sim::timing::{Latencies, TimingOptions, run_timed};
-use ptxc_sim::{Case, Report, SimError, run_sass, run_ssa};
+use ptxc_sim::{Case, run_sass, run_ssa};
 use rayon::prelude::*;
 use salsa::Setter;
 

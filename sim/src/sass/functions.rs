@@ -1,6 +1,7 @@
 //! The function of each row of the instruction table, and the rows that have none.
 
 use ptxc_sass::Op;
+use ptxc_semantics::{BF16, F16};
 
 use super::fields::{Decoded, Fields};
 use super::{

@@ -87,7 +87,7 @@ pub(super) fn arrive(i: &Fields<'_>) -> Decoded {
     let place = Place::new(i, if remote { Space::Cluster } else { Space::Shared })?;
     let (d, data) = (i.dests("d", 2)?, i.word("data")?);
     let drops = i.is(value!(Variant = ".OPTOUT"));
-    let come = move |barrier: &mut Mbarrier, count: u32| match drops {
+    let count_arrivals = move |barrier: &mut Mbarrier, count: u32| match drops {
         true => barrier.drop_out(count).map(|_| ()),
         false => barrier.arrive(count).map(|_| ()),
     };

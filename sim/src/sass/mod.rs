@@ -54,7 +54,6 @@ use ptxc_sass::{
     Access, AccessRole, Addend, CodeRelocation, Inst, JUMP_TABLE_BANK, Label, Operand, PReg, Program,
     Register, SymbolValue,
 };
-use ptxc_semantics::{BF16, F16};
 use smallvec::SmallVec;
 
 use crate::case::Case;

@@ -43,7 +43,7 @@ use crate::report::Report;
 use crate::shuffle::source_lane;
 use crate::warp::{BIT, Flow, Joining, LANES, Wait, lanes_of};
 use access::{address, load, store};
-use decode::{Action, Code, Edge, Numbers, Place, SlotIndex};
+use decode::{Action, Code, Edge, Numbers, SlotIndex};
 use meeting::gather;
 use special::special;
 
