@@ -3,8 +3,8 @@
 //!
 //! `d = a · b + c`, where a is `rows` × k, b is k × 8, c and d are `rows` × 8, and `rows` is 8 or
 //! 16. In each register of a, lane `4 g + t` has elements of row g; if there are 16 rows, the
-//! registers alternate between row g and row g + 8. These are the elements of columns `n t` to `n t
-//! + n - 1`, where n is the number of elements that fit in a register; each further register, or
+//! registers alternate between row g and row g + 8. These are the elements of columns `n t` to
+//! `n t + n - 1`, where n is the number of elements that fit in a register; each further register, or
 //! pair of registers, is `4 n` columns further on. b has the same layout with rows and columns
 //! exchanged. c has two neighbours of a row in each register or pair of registers. (PTX ISA, `mma`:
 //! this rule sums up the figures of the fragments.)

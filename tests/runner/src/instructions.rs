@@ -34,7 +34,7 @@ pub struct Sample<'a> {
     chosen: Vec<Option<&'static str>>,
     /// Whether modifiers of free order are written in reverse, followed by those that keep their
     /// order.
-    pub backwards: bool,
+    backwards: bool,
 }
 
 impl<'a> Sample<'a> {

@@ -263,7 +263,7 @@ fn modifiers_stand_in_any_order_as_in_ptxas() {
     let Some(ptxas) = ptxas() else { return };
     let mut texts = BTreeSet::new();
     for row in TABLE.rows() {
-        let backwards = samples(row).into_iter().map(|sample| Sample { backwards: true, ..sample });
+        let backwards = samples(row).into_iter().map(Sample::backwards);
         // Products of bits accept `.and.popc` only in this order; the reverse order has no other
         // meaning.
         let is_known = |text: &String| text.contains(".popc.and") || text.contains(".popc.xor");

@@ -152,10 +152,8 @@ fn uniform_form(
     }
     for modifier in from.row().mods {
         let text = from.modifier(modifier.kind);
-        if made.modifier(modifier.kind) != text {
-            if !made.set_kind(modifier.kind, text) {
-                return None;
-            }
+        if made.modifier(modifier.kind) != text && !made.set_kind(modifier.kind, text) {
+            return None;
         }
     }
     // A load with a size would fill neighbouring registers.
