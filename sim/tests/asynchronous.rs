@@ -255,7 +255,7 @@ fn misuse_is_a_fault() {
     for (body, what) in [
         (twice, "2 arrivals at an mbarrier that awaits 1"),
         (completes, ".noComplete"),
-        (gone, "no mbarrier"),
+        (gone, "no initialized mbarrier"),
         (uneven, "multiples of 16"),
     ] {
         match outputs(1, body) {

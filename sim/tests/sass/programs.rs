@@ -441,7 +441,7 @@ fn faults_name_thread_and_instruction() {
     let descriptor = run(&load("desc[UR4][R2.64]", "NOP"), &case(1, 8, out())).unwrap_err();
     assert!(descriptor.to_string().contains("neither the descriptor"), "{descriptor}");
     let reserved = run("MOV R2, 0x10\nLDS R0, [R2]\nEXIT", &case(1, 1, vec![])).unwrap_err();
-    assert!(reserved.to_string().contains("the system keeps"), "{reserved}");
+    assert!(reserved.to_string().contains("the system reserves"), "{reserved}");
     let end = run("NOP", &case(1, 1, vec![])).unwrap_err();
     assert!(end.to_string().contains("past the end"), "{end}");
 }
