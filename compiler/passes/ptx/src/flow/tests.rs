@@ -25,7 +25,7 @@ fn of(body: &str) -> Vec<Diagnostic> {
 /// Their codes and messages.
 fn found(body: &str) -> Vec<String> {
     let short = |finding: &Diagnostic| {
-        let message = finding.message.split(", but").next().unwrap_or_default();
+        let message = finding.message.split(" before ").next().unwrap_or_default();
         format!("{} {message}", finding.code)
     };
     of(body).iter().map(short).collect()
