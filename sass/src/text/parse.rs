@@ -142,8 +142,6 @@ impl Names for Numbered {
         Some(FunctionIndex(name.strip_prefix('$')?.parse().ok()?))
     }
 
-    /// A place in the code that is written as its offset in bytes, `0x130`: by default a label of
-    /// that name.
     fn offset(&mut self, name: &str) -> Option<Place> {
         immediate(name, ImmFormat::Signed).map(|bits| Place::Distance(bits as i32))
     }
