@@ -44,6 +44,11 @@ impl<'a> Sample<'a> {
         Sample { row, chosen: row.groups.iter().map(first).collect(), backwards: false }
     }
 
+    /// The same with the modifiers of free order in reverse, followed by the others.
+    pub fn backwards(self) -> Sample<'a> {
+        Sample { backwards: true, ..self }
+    }
+
     /// The same sample with another modifier in a group.
     fn with(&self, group: usize, text: Option<&'static str>) -> Sample<'a> {
         let mut sample = self.clone();
