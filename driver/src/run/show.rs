@@ -81,7 +81,7 @@ pub(crate) fn changes(case: &Case, report: &Report, shown: usize) -> String {
         let more = if outcome.elements > shown { ", …" } else { "" };
         let _ = writeln!(
             text,
-            "{}: {changed} of {} elements changed: {}{more}",
+            "{}: {changed} of {} elements changed; contents: {}{more}",
             buffer.name,
             outcome.elements,
             values.join(", ")
