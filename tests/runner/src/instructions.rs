@@ -81,8 +81,13 @@ impl<'a> Sample<'a> {
         parts.chain(free.into_iter().map(|(_, text)| text)).collect::<Vec<_>>().join(".")
     }
 
-    /// The instruction; `None` if an operand depends on something that a sample does not know.
+    /// The instruction; `None` if the sample does not know the form of an operand.
     pub fn text(&self) -> Option<String> {
+        self.text_with_texture(None)
+    }
+
+    /// The same, with this text for a texture or a tensor with its coordinates.
+    pub fn text_with_texture(&self, texture: Option<&str>) -> Option<String> {
         let text = self.opcode();
         let mut number = 0;
         let mut next = |ty: Scalar| {
@@ -143,7 +148,8 @@ impl<'a> Sample<'a> {
                 }
                 Kind::Label => "END".to_string(),
                 Kind::Discard => "_".to_string(),
-                Kind::Texture | Kind::TargetList | Kind::Call | Kind::Any => return None,
+                Kind::Texture => texture?.to_string(),
+                Kind::TargetList | Kind::Call | Kind::Any => return None,
             });
         }
         Some(format!("{text} {};", operands.join(", ")))
