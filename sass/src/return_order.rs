@@ -10,7 +10,7 @@ use crate::table::{Op, Pipe, Returns};
 /// Loads from shared memory, atomics in it and shuffles return in order. So do reads of textures,
 /// transposed matrices, loads from constant banks, results of barriers, reductions over the warp,
 /// and results of the units for transcendentals and double precision.
-pub fn returns_behind(earlier: Op, later: Op) -> bool {
+pub fn returns_in_order(earlier: Op, later: Op) -> bool {
     let (row, other) = (earlier.row(), later.row());
     match row.returns {
         Returns::Shared | Returns::Texture => row.returns == other.returns,
@@ -23,7 +23,7 @@ pub fn returns_behind(earlier: Op, later: Op) -> bool {
 /// pipe has one queue, and so have textures, transcendentals and double precision. NVIDIA's code
 /// overwrites addresses after a wait for a later access, and the name and count of a barrier after
 /// a wait for the barrier's result.
-pub fn reads_behind(earlier: Op, later: Op) -> bool {
+pub fn reads_in_order(earlier: Op, later: Op) -> bool {
     if earlier == Op::BAR_RED {
         return later == Op::B2R;
     }

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_come_to_a_wait_and_a_loop_brings_what_is_behind() {
+    fn both_paths_reach_a_wait_and_a_loop_reaches_its_own_start() {
         // 0 sets; 1 jumps over 2, which also sets; 3 waits; 4 sets; 5 jumps back to 3.
         let insts = [sets(1), branch(0x130, true), sets(1), waits_for(2), sets(1), branch(0x130, true)];
         assert_eq!(found(&insts, 0x100), [(3, 1, vec![0, 2, 4])]);

@@ -69,7 +69,7 @@ impl Explanation {
             }
             &Note::Visible { cycles, scoreboard } => Reason::Visible { cycles, scoreboard },
             &Note::Settled { cycles, from } => Reason::Settled { cycles, from },
-            &Note::Behind { cycles, .. } => Reason::Behind { cycles },
+            &Note::Gap { cycles, .. } => Reason::Behind { cycles },
             Note::Padding => Reason::Padding,
         };
         Explanation { reason, text: note.to_string() }

@@ -112,7 +112,7 @@ const FROM: Slot = Slot::read("addr", Kinds::UR).bracketed().at(24, 6);
 const BYTES: Slot = Slot::read("bytes", Kinds::UR).at(64, 6);
 /// The cache policy.
 const CACHE_POLICY: Slot =
-    Slot::read("policy", Kinds::UR).width(PAIR).behind("desc").may_be_empty().at(40, 6);
+    Slot::read("policy", Kinds::UR).width(PAIR).after_prefix("desc").may_be_empty().at(40, 6);
 /// Bits 73 and 74 say that both addresses are in shared memory, or only the source.
 const BETWEEN_SHARED: &[Fixed] = &[Fixed::new(91, 1, 1), Fixed::new(73, 2, 3)];
 const FROM_SHARED: &[Fixed] = &[Fixed::new(91, 1, 1), Fixed::new(73, 2, 2)];

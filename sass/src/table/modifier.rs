@@ -134,7 +134,7 @@ impl Modifier {
     }
 
     /// Whether it follows the operand of that slot.
-    pub fn is_behind(&self, slot: &Slot) -> bool {
+    pub fn follows(&self, slot: &Slot) -> bool {
         matches!(self.stand, Stand::Operand(name) if name == slot.name)
     }
 

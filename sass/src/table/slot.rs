@@ -229,7 +229,7 @@ impl Slot {
     }
 
     /// The same in brackets after that word.
-    pub const fn behind(mut self, prefix: &'static str) -> Slot {
+    pub const fn after_prefix(mut self, prefix: &'static str) -> Slot {
         self.prefix = prefix;
         self.bracketed()
     }

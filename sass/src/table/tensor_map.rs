@@ -39,7 +39,7 @@ const fn place(more: u8) -> Slot {
 const MAP: Slot = Slot::read("map", Kinds::UR).width(Width::Fixed(2)).bracketed().at(24, 6);
 const EXTRA: Slot = Slot::read("extra", Kinds::UR).may_be_empty().at(64, 6);
 const POLICY: Slot =
-    Slot::read("policy", Kinds::UR).width(Width::Fixed(2)).behind("desc").may_be_empty().at(40, 6);
+    Slot::read("policy", Kinds::UR).width(Width::Fixed(2)).after_prefix("desc").may_be_empty().at(40, 6);
 /// Bit 76: there is a cache policy.
 const WITH_POLICY: &[Fixed] = &[Fixed::new(76, 1, 1)];
 const NONE: Shape = Shape::Absent;

@@ -40,9 +40,9 @@ const D: Slot = Slot::def("d", Kinds::R).width(Width::Share(Matrix::Accumulator,
 const C: Slot = Slot::read("c", Kinds::R).width(Width::Share(Matrix::Accumulator, 32)).at(64, 8);
 const ACCUMULATE: Slot = Slot::read("accumulate", Kinds::UP).not().hidden().place(Place::complement(87, 3));
 /// The descriptors of a and b.
-const AB: Slot = Slot::read("ab", Kinds::UR).width(Width::Fixed(4)).behind("gdesc").at(24, 6);
+const AB: Slot = Slot::read("ab", Kinds::UR).width(Width::Fixed(4)).after_prefix("gdesc").at(24, 6);
 /// The descriptor of b.
-const B: Slot = Slot::read("b", Kinds::UR).width(Width::Fixed(2)).behind("gdesc").at(32, 6);
+const B: Slot = Slot::read("b", Kinds::UR).width(Width::Fixed(2)).after_prefix("gdesc").at(32, 6);
 /// The places of the stored elements of a sparse matrix.
 const META: Slot = Slot::read("meta", Kinds::R).at(40, 8);
 /// The lanes that hold these places.

@@ -32,8 +32,8 @@ pub fn form(op: Op, arch: Arch) -> String {
             (0, _) | (_, true) => " ",
             _ => ", ",
         };
-        let behind = row.mods.iter().filter(|modifier| modifier.is_behind(slot));
-        let shown = operand(slot, arch) + &behind.map(|modifier| values(modifier, arch)).collect::<String>();
+        let after = row.mods.iter().filter(|modifier| modifier.follows(slot));
+        let shown = operand(slot, arch) + &after.map(|modifier| values(modifier, arch)).collect::<String>();
         let _ = match slot.hidden || slot.hidden_with.is_some() {
             true => write!(text, "{{{separator}{shown}}}"),
             false => write!(text, "{separator}{shown}"),

@@ -120,7 +120,7 @@ fn add<W: Sink, R: Register>(
             // The end of the line reports a failure.
             let _ = write!(line, "{}", SymbolText(&one.symbol));
             line.str(slot.slot.suffix);
-            self::mods(line, &slot.behind, inst.mods);
+            self::mods(line, &slot.after, inst.mods);
             continue;
         }
         if !slot.is_always_shown && is_hidden(plan, slot, inst, operand) {
@@ -371,7 +371,7 @@ fn operand_text<W: Sink, R: Register>(
     if !slot.suffix.is_empty() {
         line.str(slot.suffix);
     }
-    mods(line, &shown.behind, inst.mods);
+    mods(line, &shown.after, inst.mods);
 }
 
 /// A register by its name. Physical ones are known by their numbers; virtual ones print themselves.

@@ -414,7 +414,7 @@ impl Read {
                 return Ok(waiting(&self.inst, arch));
             }
             let error = wrong(ErrorCode::NoControl, "the instruction has no control field".to_string());
-            let kinds = "a field is `[B------:R-:W-:-:S01]` or `[0x0007f1]` in front, `?trans1` behind, or part of the encoding";
+            let kinds = "a field is `[B------:R-:W-:-:S01]` or `[0x0007f1]` before the instruction, `?trans1` after it, or part of the encoding";
             return Err(Box::new(
                 error.note(kinds).help("`nvdisasm -hex` and `cuobjdump -sass` print encodings"),
             ));

@@ -50,7 +50,7 @@ impl Notation {
     }
 
     /// Whether it is written before the instruction.
-    pub const fn is_in_front(self) -> bool {
+    pub const fn is_prefix(self) -> bool {
         matches!(self, Notation::Bracket | Notation::Hex)
     }
 

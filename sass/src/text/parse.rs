@@ -409,7 +409,7 @@ fn modifiers_after<'a, R: Register>(
     text: &'a str,
 ) -> Option<(&'a str, Mods)> {
     let (mut rest, mut mods) = (text, inst.mods);
-    for (position, modifier) in inst.row().mods.iter().enumerate().rev().filter(|(_, m)| m.is_behind(slot)) {
+    for (position, modifier) in inst.row().mods.iter().enumerate().rev().filter(|(_, m)| m.follows(slot)) {
         let ends =
             |value: &&'static str| modifier.exists(value, arch) && rest.ends_with(modifier.text(value, arch));
         let found = modifier.values.iter().copied().filter(ends).max_by_key(|value| value.len())?;

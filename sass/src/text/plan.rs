@@ -58,7 +58,7 @@ pub(super) struct SlotText {
     /// omitted.
     rivals: Vec<u8>,
     /// The modifiers after the operand.
-    pub(super) behind: Vec<ModText>,
+    pub(super) after: Vec<ModText>,
     /// Whether an offset that is the whole address has no sign.
     is_unsigned_alone: bool,
     /// The number of bits of such an offset, once it has been computed.
@@ -123,7 +123,7 @@ impl SlotText {
                 && modifier.kind == kind
                 && [".U8", ".S8", ".U16", ".S16", ".F16", ".BF16"].contains(&value)
         };
-        let behind = ModText::list(row, arch, |stand| stand == Stand::Operand(slot.name));
+        let after = ModText::list(row, arch, |stand| stand == Stand::Operand(slot.name));
         let addresses = Kinds::MEM.or(Kinds::MEM_AT_UR).or(Kinds::MEM_SCALED);
         let is_unsigned_alone = slot.kinds.meets(addresses) && !slot.signed_alone.contains(arch);
         let is_marked = slot.bracketed || !slot.prefix.is_empty() || !slot.suffix.is_empty();
@@ -131,13 +131,13 @@ impl SlotText {
         SlotText {
             slot,
             is_always_shown: !slot.repeated && !hides_default && slot.hidden_with.is_none(),
-            is_plain: !is_marked && slot.halves == Halves::None && behind.is_empty(),
+            is_plain: !is_marked && slot.halves == Halves::None && after.is_empty(),
             hides_default,
             default: slot.default_operand(),
             hidden_with: Choices::of(row, |_, value| slot.hidden_with == Some(value)),
             has_substitute: slot.hidden_with.is_some(),
             rivals: rivals.map(|(later, _)| later).collect(),
-            behind,
+            after,
             is_unsigned_alone,
             offset_len: OnceLock::new(),
             may_extend: !slot.narrow && row.mods.iter().any(|modifier| modifier.kind == ModKind::Extended),

@@ -85,7 +85,7 @@ pub fn write_program(
                 bracket_tail(&mut line, &coded.control)?;
                 line.str("  ");
             }
-            control if control.is_in_front() => {
+            control if control.is_prefix() => {
                 control.write(&mut line, &coded.control)?;
                 line.str("  ");
             }

@@ -359,7 +359,7 @@ impl Reader<'_> {
             _ => {
                 let error = TextError::new(ErrorCode::Data, line.span(), "this is no part of a jump table");
                 self.fail(error.note(format!(
-                    "a table is a line `/*0000*/ .L_table_0:` and lines `.word .L_x_0{base}`; numbers stand behind a \
+                    "a table is a line `/*0000*/ .L_table_0:` and lines `.word .L_x_0{base}`; numbers follow a \
                      line `/*0000*/ .L_literals_0:`"
                 )));
             }

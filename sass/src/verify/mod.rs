@@ -166,9 +166,9 @@ impl fmt::Display for Hazard {
             }
             HazardKind::LostGroup => "does not wait for the copies",
             HazardKind::UnawaitedFence => "does not wait for the fence",
-            HazardKind::UnfencedExchange => "makes an mbarrier without a fence behind",
-            HazardKind::Parted => "may be executed by lanes that have come apart",
-            HazardKind::LostResult => "reads a barrier result behind",
+            HazardKind::UnfencedExchange => "makes an mbarrier without a fence after",
+            HazardKind::Parted => "may be executed by lanes that have diverged",
+            HazardKind::LostResult => "reads a barrier result after",
             HazardKind::TrapMode => return write!(f, "/*{:04x}*/ is not for this mode", self.consumer * 16),
             HazardKind::FallsOff => return write!(f, "/*{:04x}*/ runs past the end", self.consumer * 16),
         };

@@ -11,7 +11,7 @@ use crate::memory_order::{Space, space};
 use crate::operand::OperandKind;
 use crate::program::{Coded, Program};
 use crate::register::{PReg, RegFile, Register};
-use crate::return_order::{LEAST_BRANCH, reads_behind, returns_behind};
+use crate::return_order::{LEAST_BRANCH, reads_in_order, returns_in_order};
 use crate::table::{BarrierResult, Completion, Op, Pipe, SlotName};
 use crate::{slot_name, value};
 
@@ -165,12 +165,12 @@ impl<'a> Walk<'a> {
             if pending.is_guard_kept && are_complementary(producer, inst) {
                 continue;
             }
-            let is_behind = match kind {
-                HazardKind::War => reads_behind(producer.op, inst.op),
-                HazardKind::Waw => returns_behind(producer.op, inst.op),
+            let in_order = match kind {
+                HazardKind::War => reads_in_order(producer.op, inst.op),
+                HazardKind::Waw => returns_in_order(producer.op, inst.op),
                 _ => false,
             };
-            if self.order == Order::InOrder && is_behind {
+            if self.order == Order::InOrder && in_order {
                 // The result is written even later than the instruction reads its own operands.
                 continue;
             }
@@ -401,8 +401,8 @@ impl<'a> Walk<'a> {
         self.pending.follow(|pending| {
             let earlier = program.insts[pending.producer as usize].inst.op;
             match pending.write {
-                true if returns_behind(earlier, inst.op) => write,
-                false if reads_behind(earlier, inst.op) => write | read,
+                true if returns_in_order(earlier, inst.op) => write,
+                false if reads_in_order(earlier, inst.op) => write | read,
                 _ => 0,
             }
         });

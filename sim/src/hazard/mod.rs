@@ -45,7 +45,7 @@ mod tracks;
 use std::cell::RefCell;
 
 use ptxc_sass::latency::{Dependence, Side, latency};
-use ptxc_sass::return_order::{reads_behind, returns_behind};
+use ptxc_sass::return_order::{reads_in_order, returns_in_order};
 use ptxc_sass::verify::{HazardKind, Lack, Order};
 use ptxc_sass::{PReg, Program};
 use smallvec::SmallVec;
@@ -145,8 +145,8 @@ impl<'a> Hazards<'a> {
             && match touched.dependence {
                 Dependence::Raw => false,
                 // The result arrives even later than the read of the instruction's own operands.
-                Dependence::War => reads_behind(earlier, later),
-                Dependence::Waw => returns_behind(earlier, later),
+                Dependence::War => reads_in_order(earlier, later),
+                Dependence::Waw => returns_in_order(earlier, later),
             }
     }
 

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use ptxc_sass::latency::{Ahead, Dependence, Latency};
-use ptxc_sass::return_order::{reads_behind, returns_behind};
+use ptxc_sass::return_order::{reads_in_order, returns_in_order};
 use ptxc_sass::verify::{HazardKind, Lack, Order};
 use ptxc_sass::{Control, Op, PReg, Pipe, Register};
 
@@ -333,8 +333,8 @@ impl Track {
         if results | operands != 0 {
             for access in &mut self.announced {
                 match access.touch.writes {
-                    true if returns_behind(access.op, facts.op) => access.later.take(results, clock),
-                    false if reads_behind(access.op, facts.op) => {
+                    true if returns_in_order(access.op, facts.op) => access.later.take(results, clock),
+                    false if reads_in_order(access.op, facts.op) => {
                         access.later.take(results | operands, clock)
                     }
                     _ => {}

@@ -133,7 +133,7 @@ pub enum Note {
         from: usize,
     },
     /// Its stall keeps later instructions away from an earlier one, whatever their registers.
-    Behind {
+    Gap {
         /// Cycles from that instruction.
         cycles: u32,
         /// The kind of that instruction.
@@ -190,7 +190,7 @@ impl fmt::Display for Note {
             Note::Settled { cycles, from } => {
                 write!(f, "{cycles} from {:04x} to another function", from * 16)
             }
-            Note::Behind { cycles, ahead } => {
+            Note::Gap { cycles, ahead } => {
                 let name = match ahead {
                     Ahead::Barrier => "BAR",
                     Ahead::BarrierResult | Ahead::UnreadResult => "B2R",

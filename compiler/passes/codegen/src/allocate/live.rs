@@ -481,7 +481,7 @@ pub(super) fn exit_uses(mir: &Mir<VReg>, block: MBlockId) -> SmallVec<[Operand; 
 
 /// Whether the warp may have diverged on an edge of this block: there, or in a target of the same
 /// branch.
-pub(super) fn diverges_behind<R: Copy>(mir: &Mir<R>, block: MBlockId) -> bool {
+pub(super) fn diverges_after<R: Copy>(mir: &Mir<R>, block: MBlockId) -> bool {
     let data = &mir.blocks[block];
     data.divergent || data.term.edges().iter().any(|edge| mir.blocks[edge.block].divergent)
 }

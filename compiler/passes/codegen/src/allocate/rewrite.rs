@@ -16,7 +16,7 @@ use ptxc_sass::{Inst, Op, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
 use super::assign::{Assignment, Budget};
-use super::live::{LiveRanges, diverges_behind};
+use super::live::{LiveRanges, diverges_after};
 use super::parallel_copy::order;
 use super::save::{self, AtCall, Saves};
 use super::work::{Origin, Work};
@@ -131,7 +131,7 @@ pub(super) fn rewrite(
                     term: Term::Jump(jump),
                     term_loc: loc,
                     frequency: source.frequency.min(target.frequency),
-                    divergent: diverges_behind(&work.mir, id),
+                    divergent: diverges_after(&work.mir, id),
                 });
                 origins[split] = vec![Origin::Inserted; count];
                 blocks[id].term.edge_mut(index).block = split;
@@ -254,8 +254,8 @@ impl Rewriter<'_> {
         insts.extend(saves.before.into_iter().map(|inst| MInst::new(inst, loc)));
         insts.push(call);
         origins.push(origin);
-        origins.extend(std::iter::repeat_n(Origin::Inserted, saves.behind.len()));
-        insts.extend(saves.behind.into_iter().map(|inst| MInst::new(inst, loc)));
+        origins.extend(std::iter::repeat_n(Origin::Inserted, saves.after.len()));
+        insts.extend(saves.after.into_iter().map(|inst| MInst::new(inst, loc)));
     }
 
     fn saves(&self, block: MBlockId, index: usize, inst: &MInst<PReg>) -> Saves {

@@ -26,7 +26,7 @@ use super::moves;
 #[derive(Default)]
 pub(super) struct Saves {
     pub before: Vec<Inst<PReg>>,
-    pub behind: Vec<Inst<PReg>>,
+    pub after: Vec<Inst<PReg>>,
     /// Words of the frame.
     pub words: u32,
 }
@@ -63,7 +63,7 @@ pub(super) fn saves(at: &AtCall<'_>) -> Saves {
         match places.next() {
             Some(place) => {
                 saves.before.push(moves::copy(place, reg));
-                saves.behind.push(moves::copy(reg, place));
+                saves.after.push(moves::copy(reg, place));
             }
             None => to_memory.push(reg),
         }
@@ -75,7 +75,7 @@ pub(super) fn saves(at: &AtCall<'_>) -> Saves {
         let offset = at.frame + 4 * saves.words;
         let frame = PReg::r(1);
         saves.before.push(moves::store(first, size, frame, offset));
-        saves.behind.push(moves::load(first, size, frame, offset));
+        saves.after.push(moves::load(first, size, frame, offset));
         saves.words += u32::from(size);
         rest = &rest[usize::from(size)..];
     }
@@ -107,27 +107,27 @@ mod tests {
             frame: 32,
         });
         let text = |list: &[Inst<PReg>]| list.iter().map(Inst::to_string).collect::<Vec<_>>();
-        (text(&saves.before), text(&saves.behind), saves.words)
+        (text(&saves.before), text(&saves.after), saves.words)
     }
 
     #[test]
     fn registers_first_then_words_of_the_frame() {
-        let (before, behind, words) = around(16);
+        let (before, after, words) = around(16);
         assert_eq!(before, ["MOV R0, R3", "STL [R1+0x20], R7", "STL.128 [R1+0x30], R8"]);
-        assert_eq!(behind, ["MOV R3, R0", "LDL R7, [R1+0x20]", "LDL.128 R8, [R1+0x30]"]);
+        assert_eq!(after, ["MOV R3, R0", "LDL R7, [R1+0x20]", "LDL.128 R8, [R1+0x30]"]);
         assert_eq!(words, 8);
     }
 
     #[test]
     fn no_memory_while_the_budget_has_registers() {
-        let (before, behind, words) = around(255);
+        let (before, after, words) = around(255);
         let places = ["R0", "R16", "R17", "R18", "R19", "R20"];
         let lost = ["R3", "R7", "R8", "R9", "R10", "R11"];
         let moves = |to: [&str; 6], from: [&str; 6]| {
             to.iter().zip(from).map(|(to, from)| format!("MOV {to}, {from}")).collect::<Vec<_>>()
         };
         assert_eq!(before, moves(places, lost));
-        assert_eq!(behind, moves(lost, places));
+        assert_eq!(after, moves(lost, places));
         assert_eq!(words, 0);
     }
 }

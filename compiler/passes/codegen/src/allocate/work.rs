@@ -11,7 +11,7 @@ use ptxc_sass::{Inst, Op, PReg, RegFile, Register};
 use ptxc_ssa::runtime;
 use smallvec::SmallVec;
 
-use super::live::diverges_behind;
+use super::live::diverges_after;
 use crate::abi;
 use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, RegSet, Term, VReg, VRegId, for_blocks};
 
@@ -68,7 +68,7 @@ impl<'a> Work<'a> {
             params: Vec::new(),
             insts: code.insts,
             frequency: from.frequency.min(target.frequency),
-            divergent: diverges_behind(&self.mir, block),
+            divergent: diverges_after(&self.mir, block),
             term_loc: from.term_loc,
             term: Term::Jump(Edge { block: edge.block, args }),
         };

@@ -233,7 +233,7 @@ fn stall_note(stream: &Stream<'_>, cause: Cause, index: usize, final_index: &[us
     let cycles = cause.cycles;
     match cause.reason {
         Reason::Scoreboard { scoreboard, .. } => Note::Visible { cycles, scoreboard },
-        Reason::Behind { ahead } => Note::Behind { cycles, ahead },
+        Reason::Gap { ahead } => Note::Gap { cycles, ahead },
         Reason::Boundary { producer } => Note::Settled { cycles, from: final_index[producer] },
         Reason::Dependence { dependence, producer, consumer, slot, reg } => {
             let from = (producer != index).then(|| final_index[producer]);

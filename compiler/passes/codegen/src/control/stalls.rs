@@ -53,7 +53,7 @@ pub(super) enum Reason {
     /// The first waiter must see the scoreboard.
     Scoreboard { setter: usize, scoreboard: u8 },
     /// Others must keep away from an earlier instruction.
-    Behind { ahead: Ahead },
+    Gap { ahead: Ahead },
     /// Another function must begin, or continue, with nothing under way.
     Boundary { producer: usize },
 }
@@ -136,24 +136,24 @@ struct Window {
     waits: [Option<u32>; SCOREBOARDS],
     /// By the number of an [`Ahead`], the instruction that must be the farthest from such an
     /// instruction before the entry.
-    behind: [Option<Behind>; Ahead::ALL.len()],
+    gaps: [Option<Gap>; Ahead::ALL.len()],
     /// The earliest time at which control may be in another function.
     boundary: Option<u32>,
 }
 
 /// An instruction that may not follow an [`Ahead`] at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Behind {
+struct Gap {
     /// The least cycles from the issue of the earlier instruction to this one.
     cycles: u32,
     /// Cycles from the current point to this instruction.
     distance: u32,
 }
 
-impl Behind {
+impl Gap {
     /// The one of two that the earlier instruction must be farther away from.
-    fn farther(self, other: Option<Behind>) -> Behind {
-        let off = |one: Behind| one.cycles.saturating_sub(one.distance);
+    fn farther(self, other: Option<Gap>) -> Gap {
+        let off = |one: Gap| one.cycles.saturating_sub(one.distance);
         other.filter(|&other| off(other) >= off(self)).unwrap_or(self)
     }
 }
@@ -296,10 +296,10 @@ impl Pass<'_> {
                 window.boundary.get_or_insert(time + self.stalls.cycles[index]);
             }
             let aheads = if self.stream.has_ahead { &Ahead::ALL[..] } else { &[] };
-            for (ahead, behind) in aheads.iter().zip(&mut window.behind) {
+            for (ahead, gap) in aheads.iter().zip(&mut window.gaps) {
                 let cycles = u32::from(ahead.distance(self.stream.arch, entry.inst));
                 if cycles > time {
-                    *behind = Some(Behind { cycles, distance: time }.farther(*behind));
+                    *gap = Some(Gap { cycles, distance: time }.farther(*gap));
                 }
             }
             if entry.kills {
@@ -341,12 +341,12 @@ impl Window {
             nearer(mine, theirs);
         }
         nearer(&mut self.boundary, next.boundary);
-        for (mine, next) in self.behind.iter_mut().zip(next.behind) {
+        for (mine, next) in self.gaps.iter_mut().zip(next.gaps) {
             if let Some(next) = next
                 && let distance = next.distance + arrival
                 && next.cycles > distance
             {
-                *mine = Some(Behind { distance, ..next }.farther(*mine));
+                *mine = Some(Gap { distance, ..next }.farther(*mine));
             }
         }
     }
@@ -383,7 +383,7 @@ impl Board {
         let aheads = if stream.has_ahead { &Ahead::ALL[..] } else { &[] };
         for &ahead in aheads.iter().filter(|&&ahead| self.ahead[ahead as usize].is_some()) {
             let cycles = u32::from(ahead.distance(stream.arch, entry.inst));
-            self.demand_behind(ahead, Behind { cycles, distance: 0 }, earliest);
+            self.demand_gap(ahead, Gap { cycles, distance: 0 }, earliest);
         }
         if entry.leaves_function {
             // Padding would be on the way back.
@@ -405,9 +405,9 @@ impl Board {
             self.demand_settled(stream, distance, earliest);
         }
         let aheads = if stream.has_ahead { &Ahead::ALL[..] } else { &[] };
-        for (&ahead, behind) in aheads.iter().zip(&window.behind) {
-            if let Some(behind) = *behind {
-                self.demand_behind(ahead, behind, earliest);
+        for (&ahead, gap) in aheads.iter().zip(&window.gaps) {
+            if let Some(gap) = *gap {
+                self.demand_gap(ahead, gap, earliest);
             }
         }
     }
@@ -467,10 +467,10 @@ impl Board {
         }
     }
 
-    fn demand_behind(&self, ahead: Ahead, behind: Behind, earliest: &mut Earliest) {
+    fn demand_gap(&self, ahead: Ahead, gap: Gap, earliest: &mut Earliest) {
         if let Some(time) = self.ahead[ahead as usize] {
-            let time = (time + behind.cycles).saturating_sub(behind.distance);
-            earliest.demand(time, behind.cycles, Reason::Behind { ahead });
+            let time = (time + gap.cycles).saturating_sub(gap.distance);
+            earliest.demand(time, gap.cycles, Reason::Gap { ahead });
         }
     }
 

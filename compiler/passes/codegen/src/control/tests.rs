@@ -511,9 +511,10 @@ fn no_stall_for_a_fixed_latency_is_longer_than_some_path_needs() {
         let code = Writer(SplitMix::new(seed)).code();
         let (program, explain) = assign(code.clone(), Arch::Sm90, Options::default());
         for index in 0..program.insts.len() {
-            let forced = explain.notes(index).iter().any(|note| {
-                matches!(note, Note::Latency { .. } | Note::Overwrite { .. } | Note::Behind { .. })
-            });
+            let forced = explain
+                .notes(index)
+                .iter()
+                .any(|note| matches!(note, Note::Latency { .. } | Note::Overwrite { .. } | Note::Gap { .. }));
             if !forced {
                 continue;
             }

@@ -51,7 +51,7 @@ pub(super) struct Surroundings<'a> {
     /// The registers that are needed after the region.
     pub(super) live_after: &'a LiveSet,
     /// The arguments of the block's edges, each with a parameter that receives it; in order.
-    pub(super) becomes: &'a [(u32, u32)],
+    pub(super) edge_arguments: &'a [(u32, u32)],
     /// The predicate that the block's branch reads, if the region is the block's last.
     pub(super) branch_guard: Option<u32>,
     pub(super) frequency: u64,
@@ -148,7 +148,7 @@ impl<R: Unit> Tables<R> {
             arch: around.arch,
             insts,
             numbers,
-            becomes: around.becomes,
+            edge_arguments: around.edge_arguments,
             tables: self,
             region,
             memory_before: None,
@@ -165,7 +165,7 @@ struct Builder<'a, R, N> {
     arch: Arch,
     insts: &'a [MInst<R>],
     numbers: &'a N,
-    becomes: &'a [(u32, u32)],
+    edge_arguments: &'a [(u32, u32)],
     tables: &'a mut Tables<R>,
     region: &'a mut Region,
     memory_before: Option<u32>,
@@ -287,8 +287,8 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
     fn write(&mut self, index: u32, reg: u32, file: RegFile, slot: Slot, guarded: bool, old: Option<usize>) {
         let place = self.place_of(reg, file);
         self.overwrite(index, place, slot);
-        let start = self.becomes.partition_point(|&(from, _)| from < reg);
-        for &(_, param) in self.becomes[start..].iter().take_while(|&&(from, _)| from == reg) {
+        let start = self.edge_arguments.partition_point(|&(from, _)| from < reg);
+        for &(_, param) in self.edge_arguments[start..].iter().take_while(|&&(from, _)| from == reg) {
             if let Some(param) = self.known_place(param) {
                 self.overwrite(index, param, slot);
             }
@@ -380,16 +380,16 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
     fn depend(&mut self, dependence: Dependence, from: (u32, Slot), to: (u32, Slot)) {
         if from.0 != to.0 {
             let (kind, latency) = match dependence {
-                Dependence::Raw => (DepKind::Raw, self.behind_definition(dependence, from, to)),
-                Dependence::War => (DepKind::War, self.behind_reader(from, to)),
-                Dependence::Waw => (DepKind::Waw, self.behind_definition(dependence, from, to)),
+                Dependence::Raw => (DepKind::Raw, self.after_definition(dependence, from, to)),
+                Dependence::War => (DepKind::War, self.after_reader(from, to)),
+                Dependence::Waw => (DepKind::Waw, self.after_definition(dependence, from, to)),
             };
             self.region.add_edge(from.0, Dep { kind, latency });
         }
     }
 
     /// Cycles from a definition to an instruction that reads or overwrites its result.
-    fn behind_definition(&self, dependence: Dependence, from: (u32, Slot), to: (u32, Slot)) -> u32 {
+    fn after_definition(&self, dependence: Dependence, from: (u32, Slot), to: (u32, Slot)) -> u32 {
         match self.tables.announced[from.0 as usize] {
             Some(cycles) => cycles,
             None => u32::from(latency(self.arch, dependence, self.side(from), self.side(to)).safe),
@@ -397,7 +397,7 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
     }
 
     /// Cycles from a reader to an instruction that overwrites the operand.
-    fn behind_reader(&self, from: (u32, Slot), to: (u32, Slot)) -> u32 {
+    fn after_reader(&self, from: (u32, Slot), to: (u32, Slot)) -> u32 {
         let reader = self.side(from);
         let found = latency(self.arch, Dependence::War, reader, self.side(to));
         match found.source {

@@ -91,12 +91,12 @@ pub fn pre_ra(
         // A single instruction has only one order.
         if count > 1 {
             live_at_end(mir, block, liveness, &mut scheduler.live);
-            let becomes = edge_arguments(mir, block, components);
+            let edge_arguments = edge_arguments(mir, block, components);
             let data = &mut mir.blocks[block];
             let branch_guard = data.term.selector().map(|(&selector, _)| components.number(selector));
             let frequency = data.frequency;
             let live_in = Some(live_in[number]);
-            let block = Block { number, first, frequency, becomes, branch_guard, live_in };
+            let block = Block { number, first, frequency, edge_arguments, branch_guard, live_in };
             scheduler.schedule(block, &mut data.insts)?;
         }
         first += count;
@@ -126,8 +126,8 @@ pub fn post_ra(code: &mut Code, arch: Arch, heuristic: &mut dyn Heuristic) -> Re
             let guard = branches.first().and_then(|minst| minst.inst.guard);
             let branch_guard = guard.map(|guard| Physical.number(guard.reg));
             let frequency = block.frequency;
-            let becomes = Vec::new();
-            let block = Block { number, first, frequency, becomes, branch_guard, live_in: None };
+            let edge_arguments = Vec::new();
+            let block = Block { number, first, frequency, edge_arguments, branch_guard, live_in: None };
             scheduler.schedule(block, body)?;
         }
         first += count;
@@ -150,18 +150,18 @@ fn live_at_end(mir: &Mir<VReg>, block: MBlockId, liveness: &Liveness, live: &mut
 /// The components of the arguments of a block's edges, each with a parameter's component that
 /// receives it; in order.
 fn edge_arguments(mir: &Mir<VReg>, block: MBlockId, components: &Components) -> Vec<(u32, u32)> {
-    let mut becomes = Vec::new();
+    let mut edge_arguments = Vec::new();
     for edge in mir.blocks[block].term.edges() {
         for (arg, param) in edge.args.iter().zip(&mir.blocks[edge.block].params) {
             if let EdgeArg::Reg(reg) = arg {
                 let to = components.range(param.reg, param.width);
-                becomes
+                edge_arguments
                     .extend(components.range(*reg, param.width).zip(to).map(|(a, b)| (a as u32, b as u32)));
             }
         }
     }
-    becomes.sort_unstable();
-    becomes
+    edge_arguments.sort_unstable();
+    edge_arguments
 }
 
 /// The limit on general registers before allocation, given the number that the source order needs:
@@ -213,7 +213,7 @@ struct Block {
     first: usize,
     frequency: u64,
     /// The arguments of its edges, with the parameters that receive them.
-    becomes: Vec<(u32, u32)>,
+    edge_arguments: Vec<(u32, u32)>,
     branch_guard: Option<u32>,
     /// The number of live registers of each file at its start, if known.
     live_in: Option<ByFile>,
@@ -320,7 +320,7 @@ impl<'a, R: Unit, N: Numbers<R>> Scheduler<'a, R, N> {
             accesses: self.accesses,
             first,
             live_after: &self.live,
-            becomes: &block.becomes,
+            edge_arguments: &block.edge_arguments,
             branch_guard: block.branch_guard,
             frequency: block.frequency,
             pressure_limit: self.pressure_limit,

@@ -203,7 +203,7 @@ fn the_check_and_the_graph_agree_on_neighbours() {
                 accesses: &Accesses::new(insts.iter(), insts.len(), &Physical),
                 first: 0,
                 live_after: &live_after,
-                becomes: &[],
+                edge_arguments: &[],
                 branch_guard: None,
                 frequency: 1024,
                 pressure_limit: 32,
