@@ -38,13 +38,6 @@ impl Lower<'_> {
         if !matches!(access.order, Order::Relaxed | Order::Volatile) {
             return self.unsupported(&data.op, format!("order {}", access.order));
         }
-        // Legalization makes neither of these, but text input may have them.
-        if done.is_some() && access.space == Space::Shared {
-            return self.unsupported(&data.op, "no instruction that may fail in shared memory");
-        }
-        if atomic == AtomicOp::Cast && access.space == Space::Global {
-            return self.unsupported(&data.op, "no instruction for it in global memory");
-        }
         let done = done.map(|done| self.def(done));
         if matches!(atomic, AtomicOp::Cas | AtomicOp::Cast) {
             return self.lower_compare_and_swap(inst, (atomic, access), result, done);
@@ -70,12 +63,7 @@ impl Lower<'_> {
         };
         let mut made = match access.space {
             // An acquire depends on the old value, even if that is not read.
-            Space::Global
-                if result.is_none()
-                    && done.is_none()
-                    && atomic != AtomicOp::Exch
-                    && !self.must_arrive(&data.op) =>
-            {
+            Space::Global if result.is_none() && atomic != AtomicOp::Exch && !self.must_arrive(&data.op) => {
                 Inst::new(Op::REDG).ops([address, content])
             }
             Space::Global => Inst::new(Op::ATOMG).ops([to, address, content]),
