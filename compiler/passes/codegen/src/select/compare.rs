@@ -20,7 +20,7 @@ use super::lower::{Lower, Src};
 use crate::mir::VReg;
 
 /// How a comparison combines its result with its third input.
-macro_rules! combine {
+macro_rules! combination {
     ($text:literal) => {
         ptxc_sass::choice!(
             ISETP | ISETP_EX | FSETP | DSETP | HSETP2 | HSETP2_BF16 | HSET2 | HSET2_BF16,
@@ -28,7 +28,7 @@ macro_rules! combine {
         )
     };
 }
-pub(super) use combine;
+pub(super) use combination;
 
 /// The third input of a comparison and how it is combined.
 #[derive(Clone, Copy)]
@@ -39,7 +39,7 @@ pub(super) struct Combine {
 
 impl Combine {
     pub(super) fn none() -> Combine {
-        Combine { mode: combine!(".AND"), ps: Operand::pt() }
+        Combine { mode: combination!(".AND"), ps: Operand::pt() }
     }
 }
 
@@ -166,9 +166,9 @@ impl<'a> Lower<'a> {
         let to = self.def(self.func.result(inst));
         let Some(reg) = to.as_reg() else { return };
         let (mode, table) = match data.op {
-            IrOp::And => (combine!(".AND"), 0xc0),
-            IrOp::Or => (combine!(".OR"), 0xfc),
-            IrOp::Xor => (combine!(".XOR"), 0x3c),
+            IrOp::And => (combination!(".AND"), 0xc0),
+            IrOp::Or => (combination!(".OR"), 0xfc),
+            IrOp::Xor => (combination!(".XOR"), 0x3c),
             // `not` is a flag of its reader.
             _ => return,
         };

@@ -456,7 +456,7 @@ fn pair_of(bits: u32) -> Src {
 
 /// The format of halves.
 pub(super) fn format_choice(ty: Type) -> Choices {
-    macro_rules! format {
+    macro_rules! half_format {
         ($text:literal) => {
             choice!(
                 MUFU_HALF
@@ -472,7 +472,7 @@ pub(super) fn format_choice(ty: Type) -> Choices {
             )
         };
     }
-    if matches!(ty, Type::BF16 | Type::BF16x2) { format!(".BF16") } else { format!(".F16") }
+    if matches!(ty, Type::BF16 | Type::BF16x2) { half_format!(".BF16") } else { half_format!(".F16") }
 }
 
 /// A conversion to a format of halves, from the other one or from single precision.

@@ -24,7 +24,7 @@ use ptxc_ir::{Inst as IrInst, IntCond, MatchMode, Op as IrOp, ReduxOp, Type, Val
 use ptxc_machine::Feature;
 use ptxc_sass::{Inst, Op, Operand, RegFile, SpecialReg, choice, slot};
 
-use super::compare::{Combine, combine, isetp};
+use super::compare::{Combine, combination, isetp};
 use super::lower::{Lower, Src};
 use crate::mir::VReg;
 
@@ -132,7 +132,7 @@ impl Lower<'_> {
                 if mode == VoteMode::Uni {
                     let some = Operand::reg(self.mir.new_vreg(RegFile::Pred, 1));
                     self.emit(logic(zero, all, mask, BOTH).slot(slot!(LOP3, "pd"), some));
-                    combine = Combine { mode: combine!(".OR"), ps: some.not() };
+                    combine = Combine { mode: combination!(".OR"), ps: some.not() };
                 }
                 let missing = self.fresh();
                 self.emit(logic(missing, all, mask, SECOND_ONLY));
