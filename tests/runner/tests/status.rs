@@ -56,6 +56,7 @@ fn forms() -> Vec<(&'static str, String)> {
     let mut wrong = String::new();
     let mut found = Vec::new();
     for row in TABLE.rows() {
+        assert!(FAMILIES.iter().any(|family| family.0 == row.family), "`FAMILIES` lacks {}", row.family);
         match Sample::least(row).text_with_texture(Some(TEXTURE)).or_else(|| by_hand(row).map(str::to_string))
         {
             Some(text) => found.push((row.family, text)),
@@ -68,9 +69,6 @@ fn forms() -> Vec<(&'static str, String)> {
 
 /// The forms of which a command reports an error, for a module with a kernel of each.
 fn rejected(command: &str, target: &str, forms: &[(usize, &str)]) -> BTreeSet<usize> {
-    if forms.is_empty() {
-        return BTreeSet::new();
-    }
     let mut text = format!(".version 9.0\n.target {target}\n.address_size 64\n.func f() {{ ret; }}\n");
     let head = text.lines().count();
     for (number, form) in forms {
@@ -99,29 +97,27 @@ fn rejected(command: &str, target: &str, forms: &[(usize, &str)]) -> BTreeSet<us
     found
 }
 
+/// A cell: the forms of a family that ptxc compiles for a target, of the forms that the target has.
+fn cell(target: &str, forms: &[(usize, &str)]) -> String {
+    let unknown = rejected("check", target, forms);
+    let known: Vec<(usize, &str)> =
+        forms.iter().filter(|(number, _)| !unknown.contains(number)).copied().collect();
+    match known.len() {
+        0 => "–".to_string(),
+        all => format!("{}/{all}", all - rejected("lower", target, &known).len()),
+    }
+}
+
 /// The table as Markdown.
 fn table() -> String {
     let forms = forms();
-    let families: Vec<&str> = FAMILIES.iter().map(|family| family.0).collect();
-    let mut counts = vec![[(0, 0); TARGETS.len()]; families.len()];
-    for (column, target) in TARGETS.iter().enumerate() {
-        // A module for each family: a file has a limit of messages.
-        for (family, counts) in families.iter().zip(&mut counts) {
-            let own = forms.iter().filter(|form| form.0 == *family);
-            let mut left: Vec<(usize, &str)> = own.map(|form| &*form.1).enumerate().collect();
-            let unknown = rejected("check", target, &left);
-            left.retain(|(number, _)| !unknown.contains(number));
-            let all = left.len();
-            counts[column] = (all - rejected("lower", target, &left).len(), all);
-        }
-    }
     let columns = TARGETS.map(|target| target.trim_end_matches('a')).join(" | ");
     let mut text = format!("| family | {columns} |\n|---|{}\n", "---|".repeat(TARGETS.len()));
-    for ((_, name), counts) in FAMILIES.iter().zip(counts) {
-        let cells = counts.map(|(compiled, all)| match all {
-            0 => "–".to_string(),
-            _ => format!("{compiled}/{all}"),
-        });
+    for (family, name) in FAMILIES {
+        // A module for each family: a file has a limit of messages.
+        let own = forms.iter().filter(|form| form.0 == family);
+        let own: Vec<(usize, &str)> = own.map(|form| &*form.1).enumerate().collect();
+        let cells = TARGETS.map(|target| cell(target, &own));
         writeln!(text, "| {name} | {} |", cells.join(" | ")).expect("it is memory");
     }
     text
