@@ -16,7 +16,7 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// Parses a command line, of which the first word is the name of the program.
+    /// Parses a command line; its first word is the name of the program.
     ///
     /// # Errors
     /// The command line is not valid, or asks for help. The text of the error has colours, which

@@ -30,7 +30,7 @@ use cli::{Cli, Command, WhenProgress};
 use streams::{Outcome, Streams};
 use surroundings::Surroundings;
 
-/// Runs a command line, of which the first word is the name of the program. The exit code is 0 for
+/// Runs a command line; its first word is the name of the program. The exit code is 0 for
 /// success, 1 for errors in the input and 2 for wrong usage.
 pub fn run(args: &[String], stdin: &mut dyn Read, out: &mut dyn Write, err: &mut dyn Write) -> i32 {
     run_in(&Surroundings::default(), args, stdin, out, err)

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 const GOOD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
-/// A file with `count` kernels, each of which differs from the others.
+/// A file with `count` different kernels.
 fn kernels(count: usize, seed: usize) -> String {
     let kernel = |index: usize| {
         format!(

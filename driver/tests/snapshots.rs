@@ -25,7 +25,7 @@ fn printed(command: &str, path: &Path, options: &[&str]) -> String {
     text.replace(&*file, &name.to_string_lossy())
 }
 
-/// The files of a folder with one of these extensions, in order.
+/// The PTX files of a folder, in order.
 fn files(folder: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(lit(folder)).expect("the folder can be read");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();

@@ -84,7 +84,7 @@ fn texts(values: Range<u128>, place: impl Fn(u128) -> u128, text: impl Fn(Fields
     values.map(|value| text(Fields::of_word(place(value) << Control::LOWEST_BIT))).collect()
 }
 
-/// All combinations of two parts, of which `low` has the lower bits.
+/// All combinations of two parts; `low` has the lower bits.
 fn products(low: &[String], high: &[String]) -> Vec<Box<[u8]>> {
     let pairs = high.iter().flat_map(|high| low.iter().map(move |low| (low, high)));
     pairs.map(|(low, high)| [low.as_bytes(), high.as_bytes()].concat().into()).collect()

@@ -296,7 +296,7 @@ impl<R> Term<R> {
 pub struct MBlock<R: Copy> {
     /// The parameters; empty after allocation.
     pub params: Vec<Tuple<R>>,
-    /// The instructions, none of which branches or exits. `BSSY` names the block where its lanes
+    /// The instructions. They neither branch nor exit. `BSSY` names the block where its lanes
     /// continue after `BSYNC`, by a [`Label`](ptxc_sass::Label) with the number of that block.
     pub insts: Vec<MInst<R>>,
     /// The end.

@@ -56,7 +56,7 @@ pub(super) struct Accesses {
 }
 
 impl Accesses {
-    /// The accesses of the instructions, of which there are about `count`.
+    /// The accesses of about `count` instructions.
     pub(super) fn new<'a, R: Unit + 'a, N: Numbers<R>>(
         insts: impl Iterator<Item = &'a MInst<R>>,
         count: usize,

@@ -69,8 +69,7 @@ impl Outcomes {
             .map(Outcomes)
     }
 
-    /// The numbers of two threads of one warp, of which the first takes the branch and the second
-    /// does not.
+    /// The numbers of two threads of one warp: the first takes the branch, and the second does not.
     pub(super) fn apart_in_warp(&self) -> Option<(usize, usize)> {
         self.0.chunks(WARP).enumerate().find_map(|(warp, lanes)| {
             let place = |taken: bool| lanes.iter().position(|&lane| lane == taken);

@@ -1,7 +1,7 @@
 //! A cache of instructions without findings.
 //!
 //! For most instructions the findings depend only on the opcode and on the *shape* of the operands:
-//! which of them are registers of which type, in vectors or in brackets. A function repeats a few
+//! whether they are registers, of what type, in vectors or in brackets. A function repeats a few
 //! hundred pairs of opcode and shape thousands of times. So the check remembers the pairs without
 //! findings and skips instructions that match one. Names of variables, parameters, special
 //! registers and functions have no shape, because the check needs to know more about them.

@@ -74,7 +74,7 @@ fn is_low_by_low(func: &Function, inst: Inst) -> bool {
     }
 }
 
-/// The results of which only the low word is wanted, by value number; empty if there are none.
+/// Whether only the low word of a result is used, by value number; empty if there is no such result.
 fn narrow_values(func: &Function) -> Vec<bool> {
     let mut narrow = vec![false; func.num_values()];
     let mut any = false;

@@ -105,20 +105,21 @@ pub use window_addresses::window_addresses;
 pub struct Rule {
     /// The name, as `ptxc opt --passes` spells it.
     pub name: &'static str,
-    /// Rewrites what it knows, and tells whether there was anything.
+    /// Rewrites the operations that it handles, and returns whether there were any.
     pub apply: fn(&mut Function, Arch) -> bool,
-    /// What the rule looks for: a function that lacks a kind of one of these sets has nothing for it, and [`legalize`] skips
-    /// the rule. The list must be complete. [`Rule::apply_alone`] reports a rule whose list is not.
+    /// The kinds that the rule starts from: a function that lacks all kinds of one of these sets
+    /// has nothing for the rule, and [`legalize`] skips the rule. The list must be complete;
+    /// [`Rule::apply_alone`] reports an incomplete one.
     pub starts_from: &'static [Kinds],
 }
 
-/// The rules in the order in which [`legalize`] applies them. [`fuse_multiply_add`] is not among them: it changes results
-/// within what PTX permits, so it is a pass of its own with a switch. [`aggregate_atomics`] is a pass of its own too, because
-/// only the user knows whether threads meet.
+/// The rules in the order in which [`legalize`] applies them. [`fuse_multiply_add`] is not among
+/// them: it changes results within the limits of PTX, so it is a separate pass with an option.
+/// [`aggregate_atomics`] is also separate, because only its users know whether threads update the
+/// same address.
 ///
 /// The order matters if one rule feeds the next: conversions to global addresses hide additions
 /// from `address-offsets`; `address-offsets` and `wide-multiply-add` need whole 64-bit additions.
-/// `address-offsets`; that, and `wide-multiply-add`, want 64-bit additions whole.
 pub const RULES: &[Rule] = &[
     Rule { name: "bar-to-barrier", apply: bar_to_barrier, starts_from: &[Kinds::BAR] },
     Rule { name: "named-barrier-packing", apply: named_barrier_packing, starts_from: &[Kinds::BARRIER] },

@@ -36,8 +36,8 @@
 //!
 //! (After Coutinho et al., *Divergence Analysis and Optimizations*, PACT 2011, and Rosemann et al.,
 //! POPL 2021.) Values and blocks become divergent once. The propagation is linear in uses, except
-//! for the regions, see [`influence`], and for loops that threads leave in different iterations,
-//! each of which costs its size once.
+//! for the regions, see [`influence`], and for loops that threads leave in different iterations:
+//! each such loop costs its size once.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod exits;

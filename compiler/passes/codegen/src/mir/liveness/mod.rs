@@ -69,7 +69,7 @@ impl Components {
         self.regs.len()
     }
 
-    /// Whether there are no regions.
+    /// Whether there are no components.
     pub fn is_empty(&self) -> bool {
         self.regs.is_empty()
     }
