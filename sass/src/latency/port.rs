@@ -6,13 +6,24 @@ use crate::register::Register;
 use crate::slot_name;
 use crate::table::{LatencyClass, Op, SlotName};
 
-/// Whether two texts are the same; `==` on slices cannot be used in constants.
-const fn equal(a: &[u8], b: &[u8]) -> bool {
-    let mut at = 0;
-    while at < a.len() && at < b.len() && a[at] == b[at] {
-        at += 1;
+/// A word of a data file, packed into an integer, which constants compare in one step.
+///
+/// # Panics
+///
+/// A word of more than 16 bytes does not compile.
+pub(super) const fn packed(text: &str) -> u128 {
+    let (mut word, mut rest) = (0, text.as_bytes());
+    while let [byte, tail @ ..] = rest {
+        word = append(word, *byte);
+        rest = tail;
     }
-    at == a.len() && at == b.len()
+    word
+}
+
+/// A packed word with one more byte.
+pub(super) const fn append(word: u128, byte: u8) -> u128 {
+    assert!(word >> 120 == 0, "a word of more than 16 bytes");
+    word << 8 | byte as u128
 }
 
 macro_rules! ports {
@@ -30,9 +41,9 @@ macro_rules! ports {
                 match self { $(Port::$name => $text,)* }
             }
 
-            /// The port with a name.
-            pub(super) const fn of_name(name: &[u8]) -> Option<Port> {
-                $(if equal(name, $text.as_bytes()) {
+            /// The port with a packed name.
+            pub(super) const fn of_name(name: u128) -> Option<Port> {
+                $(if name == const { packed($text) } {
                     return Some(Port::$name);
                 })*
                 None

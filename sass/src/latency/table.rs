@@ -2,6 +2,7 @@
 
 use ptxc_machine::{Arch, PerArch, per_arch};
 
+use super::port::{append, packed};
 use super::{Dependence, Latency, Port, Source};
 use crate::register::RegFile;
 
@@ -190,6 +191,9 @@ const fn merge_halves(port: Port) -> Port {
 }
 
 /// The unread rest of a file. A malformed line does not compile.
+///
+/// The compiler interprets this, so each step takes its time: slices are taken apart by patterns,
+/// because a call of `split_at` takes as long as hundreds of other steps.
 struct Reader {
     text: &'static [u8],
 }
@@ -199,21 +203,46 @@ impl Reader {
     const fn new(text: &'static [u8]) -> Reader {
         let mut reader = Reader { text };
         while let [b'#', ..] = reader.text {
-            reader.field(b'\n');
+            reader.skip_line();
         }
-        reader.field(b'\n');
+        reader.skip_line();
         reader
     }
 
-    /// The text before the next `end`; skips both.
-    const fn field(&mut self, end: u8) -> &'static [u8] {
-        let mut length = 0;
-        while self.text[length] != end {
-            length += 1;
+    const fn skip_line(&mut self) {
+        while let [byte, rest @ ..] = self.text {
+            self.text = rest;
+            if *byte == b'\n' {
+                return;
+            }
         }
-        let (field, rest) = self.text.split_at(length);
-        self.text = rest.split_at(1).1;
-        field
+    }
+
+    /// The word before the next comma, packed; skips both.
+    const fn word(&mut self) -> u128 {
+        let mut word = 0;
+        while let [byte, rest @ ..] = self.text {
+            self.text = rest;
+            if *byte == b',' {
+                return word;
+            }
+            word = append(word, *byte);
+        }
+        panic!("the file ends within a line")
+    }
+
+    /// The number before the next `end`; skips both.
+    const fn number(&mut self, end: u8) -> u32 {
+        let mut value = 0;
+        while let [byte, rest @ ..] = self.text {
+            self.text = rest;
+            match *byte {
+                digit @ b'0'..=b'9' => value = value * 10 + (digit - b'0') as u32,
+                other if other == end => return value,
+                _ => panic!("no number"),
+            }
+        }
+        panic!("the file ends within a line")
     }
 
     /// The next line; `None` at the end.
@@ -221,42 +250,45 @@ impl Reader {
         if self.text.is_empty() {
             return None;
         }
-        let (dependence, guard) = match self.field(b',') {
-            b"raw" => (Dependence::Raw, false),
-            b"raw-guard" => (Dependence::Raw, true),
-            b"war" => (Dependence::War, false),
-            b"waw" => (Dependence::Waw, false),
+        let (dependence, guard) = match self.word() {
+            RAW => (Dependence::Raw, false),
+            RAW_GUARD => (Dependence::Raw, true),
+            WAR => (Dependence::War, false),
+            WAW => (Dependence::Waw, false),
             _ => panic!("no dependence"),
         };
-        let file = match self.field(b',') {
-            b"R" => RegFile::Gpr,
-            b"P" => RegFile::Pred,
-            b"UR" => RegFile::Ugpr,
-            b"UP" => RegFile::Upred,
+        let file = match self.word() {
+            R => RegFile::Gpr,
+            P => RegFile::Pred,
+            UR => RegFile::Ugpr,
+            UP => RegFile::Upred,
             _ => panic!("no register file"),
         };
-        let (producer, consumer) = (Port::of_name(self.field(b',')), Port::of_name(self.field(b',')));
+        let (producer, consumer) = (Port::of_name(self.word()), Port::of_name(self.word()));
         let (Some(producer), Some(consumer)) = (producer, consumer) else { panic!("no port") };
-        let (safe, legal) = (number(self.field(b',')), number(self.field(b',')));
+        let (safe, legal) = (self.number(b','), self.number(b','));
         assert!(safe < 256 && legal <= safe);
-        let source = match self.field(b',') {
-            b"mined" => Source::Mined,
-            b"table" => Source::Table,
-            b"bound" => Source::Bound,
+        let source = match self.word() {
+            MINED => Source::Mined,
+            TABLE => Source::Table,
+            BOUND => Source::Bound,
             _ => panic!("no source"),
         };
         let latency = Latency { safe: safe as u8, legal: legal as u8, source };
-        let (observations, at_minimum) = (number(self.field(b',')), number(self.field(b'\n')));
+        let (observations, at_minimum) = (self.number(b','), self.number(b'\n'));
         Some(Entry { dependence, guard, file, producer, consumer, latency, observations, at_minimum })
     }
 }
 
-const fn number(digits: &[u8]) -> u32 {
-    let (mut value, mut at) = (0, 0);
-    while at < digits.len() {
-        assert!(digits[at].is_ascii_digit(), "no number");
-        value = value * 10 + (digits[at] - b'0') as u32;
-        at += 1;
-    }
-    value
-}
+/// The words of the files.
+const RAW: u128 = packed("raw");
+const RAW_GUARD: u128 = packed("raw-guard");
+const WAR: u128 = packed("war");
+const WAW: u128 = packed("waw");
+const R: u128 = packed("R");
+const P: u128 = packed("P");
+const UR: u128 = packed("UR");
+const UP: u128 = packed("UP");
+const MINED: u128 = packed("mined");
+const TABLE: u128 = packed("table");
+const BOUND: u128 = packed("bound");
