@@ -49,6 +49,15 @@ pub(super) struct Chooser {
     first: usize,
 }
 
+/// The scoreboard for an operation that makes a group of copies.
+pub(super) fn of_group(stream: &Stream<'_>, op: Op) -> Sets {
+    match op {
+        Op::LDGDEPBAR => Sets { write: Some(COPY_GROUPS), read: None },
+        Op::UTMACMDFLUSH if stream.counts_groups => Sets { write: None, read: Some(COPY_GROUPS) },
+        _ => Sets::default(),
+    }
+}
+
 impl Chooser {
     /// A chooser at the start of a block, with the scoreboards that are in use there.
     pub(super) fn new(busy: u8, counts_groups: bool) -> Chooser {
@@ -69,12 +78,7 @@ impl Chooser {
 
     /// The scoreboards for an instruction of the block.
     pub(super) fn choose(&mut self, stream: &Stream<'_>, block: usize, index: usize, need: &Need) -> Sets {
-        let mut sets = Sets::default();
-        match stream.entries[index].op {
-            Op::LDGDEPBAR => sets.write = Some(COPY_GROUPS),
-            Op::UTMACMDFLUSH if stream.counts_groups => sets.read = Some(COPY_GROUPS),
-            _ => {}
-        }
+        let mut sets = of_group(stream, stream.entries[index].op);
         if !need.result && !need.operands {
             return sets;
         }

@@ -34,11 +34,10 @@ mod pending;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use choose::Chooser;
+use choose::{Chooser, of_group};
 use need::Need;
 use pending::Pending;
 pub(super) use pending::{Sets, bits};
-use ptxc_sass::Op;
 
 use super::stream::Stream;
 
@@ -149,8 +148,8 @@ pub(super) fn serial(stream: &Stream<'_>) -> Scoreboards {
     let sets = stream.entries.iter().enumerate().map(|(index, entry)| {
         let touches = stream.touches(index);
         let late = |write: bool| touches.iter().any(|touch| touch.late && touch.write == write);
-        let is_group = entry.op == Op::LDGDEPBAR;
-        Sets { write: (is_group || late(true)).then_some(0), read: late(false).then_some(1) }
+        let group = of_group(stream, entry.op);
+        Sets { write: group.write.or(late(true).then_some(0)), read: group.read.or(late(false).then_some(1)) }
     });
     Scoreboards { sets: sets.collect(), waits: Waits { masks: vec![0b11; count], ..Waits::default() } }
 }
