@@ -20,9 +20,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use rayon::prelude::*;
+
 use crate::cpu_time;
 use crate::listing::Listing;
-use crate::lowering::{Measures, Reason, lower};
+use crate::lowering::{Kernel, Measures, Reason, lower};
 use crate::means::{Summary, ratio};
 use crate::oracle::{Oracle, Theirs};
 use crate::settings::Settings;
@@ -42,8 +44,27 @@ pub(crate) struct Comparison<'a> {
     pub(crate) oracle: Option<&'a Path>,
     /// The compiler's program.
     pub(crate) ptxc: &'a Path,
-    /// How often each file is compiled for its CPU time; the least time counts.
+    /// How often each file is compiled for its CPU time; the least time counts. With 0, times are
+    /// not measured.
     pub(crate) runs: u32,
+}
+
+/// The kernels of a file by both compilers.
+struct Compiled {
+    path: PathBuf,
+    /// ptxas's target.
+    arch: String,
+    ours: Vec<Kernel>,
+    /// By name; otherwise ptxas's first message.
+    theirs: Result<HashMap<String, Theirs>, String>,
+}
+
+impl Compiled {
+    fn new(oracle: &Oracle, settings: &Settings, path: PathBuf) -> Compiled {
+        let arch = settings.arch.map_or_else(|| their_arch(&path), |arch| arch.to_string());
+        let (ours, theirs) = (lower(&path, settings), oracle.compile(&path, &arch));
+        Compiled { path, arch, ours, theirs }
+    }
 }
 
 /// A kernel that both compilers compile.
@@ -89,22 +110,21 @@ pub(crate) fn run(root: &Path, settings: &Settings, how: &Comparison<'_>) -> Res
         println!("SKIPPED: the comparison with ptxas; neither --oracle nor ORACLE names a folder with ptxas");
         return Ok(());
     };
+    let files: Vec<Compiled> =
+        ptx_files(root)?.into_par_iter().map(|path| Compiled::new(&oracle, settings, path)).collect();
     let (mut pairs, mut times) = (Vec::new(), Vec::new());
     let mut without: BTreeMap<String, usize> = BTreeMap::new();
-    for path in ptx_files(root)? {
+    for Compiled { path, arch, ours, theirs } in files {
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let kernels = lower(&path, settings);
-        let arch = settings.arch.map_or_else(|| their_arch(&path), |arch| arch.to_string());
-        let (theirs, their_time): (HashMap<String, Theirs>, Option<Duration>) =
-            match oracle.compile(&path, &arch, how.runs) {
-                Ok(found) => found,
-                Err(why) => {
-                    *without.entry(format!("ptxas refuses {file}: {why}")).or_default() += 1;
-                    continue;
-                }
-            };
-        let whole = kernels.iter().all(|kernel| kernel.result.is_ok());
-        for kernel in kernels {
+        let theirs = match theirs {
+            Ok(found) => found,
+            Err(why) => {
+                *without.entry(format!("ptxas refuses {file}: {why}")).or_default() += 1;
+                continue;
+            }
+        };
+        let whole = ours.iter().all(|kernel| kernel.result.is_ok());
+        for kernel in ours {
             match (kernel.result, theirs.get(&kernel.entry)) {
                 (Ok(ours), Some(theirs)) => {
                     pairs.push(Pair { file: file.clone(), entry: kernel.entry, ours, theirs: theirs.clone() })
@@ -118,8 +138,8 @@ pub(crate) fn run(root: &Path, settings: &Settings, how: &Comparison<'_>) -> Res
                 }
             }
         }
-        if whole {
-            times.push((file, our_time(how, settings, &path)?, their_time));
+        if whole && how.runs > 0 {
+            times.push((file, our_time(how, settings, &path)?, oracle.time(&path, &arch, how.runs)?));
         }
     }
     if pairs.is_empty() {
@@ -135,7 +155,9 @@ pub(crate) fn run(root: &Path, settings: &Settings, how: &Comparison<'_>) -> Res
     let spilled: Vec<&str> = alone.map(|pair| pair.entry.as_str()).collect();
     let names = if spilled.is_empty() { "none".to_string() } else { spilled.join(", ") };
     println!("Kernels that spill where ptxas has no spills: {names}");
-    print_times(&times);
+    if how.runs > 0 {
+        print_times(&times);
+    }
     if !without.is_empty() {
         println!("\nnot compared:");
         without.iter().for_each(|(why, count)| println!("{count:6}  {why}"));

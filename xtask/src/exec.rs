@@ -10,6 +10,10 @@
 //! architecture that has code generation, and the others get the default setting. A kernel that
 //! needs a newer architecture (E0111) is skipped there.
 //!
+//! The sample is for every change: the thin product, at each level one of the other heuristics or
+//! serial waits, a different one for each case, and the default setting for every other
+//! architecture.
+//!
 //! A kernel that is not supported yet is listed and counted, but an unsupported kernel of tier 1 or
 //! of this repository is a failure. A kernel that cannot be lowered yet runs only on the SSA
 //! engine.
@@ -64,6 +68,9 @@ const HEURISTICS: [&str; 6] =
 pub(crate) enum Product {
     /// All settings on tier 1, few on the rest.
     Tiered,
+    /// Few settings on every case, a different one of the rest for each case, and every
+    /// architecture.
+    Sample,
     /// All settings on every case.
     Full,
     /// Few settings on every case.
@@ -81,6 +88,11 @@ enum Breadth {
     Full,
 }
 
+/// Every heuristic, with exact and with serial waits; the default setting is the first.
+fn code_settings() -> impl Iterator<Item = (&'static str, bool)> + Clone {
+    HEURISTICS.into_iter().flat_map(|heuristic| [(heuristic, false), (heuristic, true)])
+}
+
 /// The error for an instruction that needs a newer architecture.
 pub(crate) const TOO_OLD: &str = "E0111";
 /// A case at one level: the unit of parallel work.
@@ -90,6 +102,8 @@ struct Job<'a> {
     arch: Option<Arch>,
     opt: u8,
     breadth: Breadth,
+    /// A heuristic, and whether waits are serial, in addition to those of the breadth.
+    also: Option<(&'static str, bool)>,
     /// Whether the kernel is of tier 1 or of this repository; all of these must be supported.
     required: bool,
 }
@@ -121,19 +135,23 @@ pub(crate) fn run(corpus: &Path, product: Product, only: &[String]) -> Result<()
         return Err("no case has that name".to_string());
     }
     let mut jobs = Vec::new();
+    let mut others = code_settings().skip(1).cycle();
     for path in &paths {
         let required = is_first_tier(path);
         let full = match product {
             Product::Full => true,
-            Product::Thin => false,
+            Product::Thin | Product::Sample => false,
             Product::Tiered => required,
         };
         let levels: &[u8] = if full { &[0, 1, 2, 3] } else { &[0, 3] };
         let breadth = if full { Breadth::Full } else { Breadth::Thin };
-        jobs.extend(levels.iter().map(|&opt| Job { path, arch: None, opt, breadth, required }));
-        let others = TARGETS.iter().filter(|_| product != Product::Thin);
-        let breadth = if required { Breadth::Thin } else { Breadth::Default };
-        jobs.extend(others.map(|&arch| Job { path, arch: Some(arch), opt: 3, breadth, required }));
+        jobs.extend(levels.iter().map(|&opt| {
+            let also = if product == Product::Sample { others.next() } else { None };
+            Job { path, arch: None, opt, breadth, also, required }
+        }));
+        let archs = TARGETS.iter().filter(|_| product != Product::Thin);
+        let breadth = if required && product != Product::Sample { Breadth::Thin } else { Breadth::Default };
+        jobs.extend(archs.map(|&arch| Job { path, arch: Some(arch), opt: 3, breadth, also: None, required }));
     }
     let verdicts: Vec<Verdict> = jobs.par_iter().map(check).collect();
     let wrong_of_ptxas = match Oracle::find(None) {
@@ -313,18 +331,13 @@ fn check_case(job: &Job<'_>, verdict: &mut Verdict) -> Result<(), Trouble> {
 
     let mut seen = HashSet::new();
     let full = job.breadth == Breadth::Full;
-    let heuristics = if full { &HEURISTICS[..] } else { &HEURISTICS[..1] };
-    for heuristic in heuristics {
-        for serial in [false, true] {
-            if serial && !full {
-                continue;
-            }
-            bench.set(heuristic.to_string(), serial, 255);
-            verdict.settings += 2;
-            let how = if serial { "serial" } else { "exact" };
-            if let Err(why) = check_setting(&bench, full, &mut seen, verdict) {
-                verdict.failures.push(format!("{heuristic} {how}: {}", unexpected(why)));
-            }
+    let settings = code_settings().take(if full { usize::MAX } else { 1 });
+    for (heuristic, serial) in settings.chain(job.also) {
+        bench.set(heuristic.to_string(), serial, 255);
+        verdict.settings += 2;
+        let how = if serial { "serial" } else { "exact" };
+        if let Err(why) = check_setting(&bench, full, &mut seen, verdict) {
+            verdict.failures.push(format!("{heuristic} {how}: {}", unexpected(why)));
         }
     }
     if full || (job.breadth == Breadth::Thin && job.opt == 3) {

@@ -127,6 +127,9 @@ enum Command {
         corpus: PathBuf,
         #[command(flatten)]
         beside: Beside,
+        /// The settings that `exec` tries.
+        #[arg(long, value_enum, default_value = "tiered")]
+        product: Product,
         /// Also `compare --cycles --limits`.
         #[arg(long)]
         limits: bool,
@@ -181,8 +184,9 @@ struct Beside {
     /// The compiler's program for the comparison of CPU time (default: built in release mode).
     #[arg(long, value_name = "FILE")]
     ptxc: Option<PathBuf>,
-    /// How often each file is compiled for its CPU time; the least time counts.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    /// How often each file is compiled for its CPU time; the least time counts. With 0, times are
+    /// not measured.
+    #[arg(long, default_value_t = 3)]
     runs: u32,
 }
 
@@ -190,6 +194,7 @@ impl Beside {
     fn compare(&self, path: &Path, settings: &Settings) -> Result<(), String> {
         let ptxc = match &self.ptxc {
             Some(program) => program.clone(),
+            None if self.runs == 0 => PathBuf::new(),
             None => release_build()?,
         };
         let how = Comparison { oracle: self.oracle.as_deref(), ptxc: &ptxc, runs: self.runs };
@@ -197,12 +202,12 @@ impl Beside {
     }
 }
 
-fn verify(corpus: &Path, beside: &Beside, limits: bool) -> Result<(), String> {
+fn verify(corpus: &Path, product: Product, beside: &Beside, limits: bool) -> Result<(), String> {
     let settings = Settings::default();
     if corpus.join("ptx").is_dir() {
         corpus::run(&corpus.join("ptx"), &settings, false)?;
     }
-    exec::run(corpus, Product::Tiered, &[])?;
+    exec::run(corpus, product, &[])?;
     Shapes::sample().run()?;
     if corpus.join("ptx/t1").is_dir() {
         beside.compare(&corpus.join("ptx/t1"), &settings)?;
@@ -236,7 +241,7 @@ fn main() -> ExitCode {
         },
         Command::Shapes(shapes) => shapes.run(),
         Command::Bits(bits) => bits.run(),
-        Command::Verify { corpus, beside, limits } => verify(&corpus, &beside, limits),
+        Command::Verify { corpus, product, beside, limits } => verify(&corpus, product, &beside, limits),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

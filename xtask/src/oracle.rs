@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use ptxc_object::cubin;
@@ -36,38 +36,45 @@ impl Oracle {
         folder.join("ptxas").is_file().then_some(Oracle(folder))
     }
 
-    /// The kernels of a PTX file by name, and the CPU time of the assembler's whole process: the least of
-    /// several runs.
-    pub(crate) fn compile(
-        &self,
-        ptx: &Path,
-        arch: &str,
-        runs: u32,
-    ) -> Result<(HashMap<String, Theirs>, Option<Duration>), String> {
+    /// The kernels of a PTX file by name.
+    pub(crate) fn compile(&self, ptx: &Path, arch: &str) -> Result<HashMap<String, Theirs>, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let cubin = folder.path().join("k.cubin");
+        let report = output(self.ptxas(ptx, arch, &cubin).arg("-v"))?;
+        let text = output(Command::new(self.0.join("nvdisasm")).arg("-c").arg(&cubin))?;
+        let mut kernels = kernels_of(&String::from_utf8_lossy(&text.stdout));
+        let report = [report.stdout, report.stderr].concat();
+        read_report(&String::from_utf8_lossy(&report), &mut kernels);
+        Ok(kernels)
+    }
+
+    /// The CPU time of the assembler's whole process: the least of several runs. No other process may
+    /// be waited for at the same time.
+    pub(crate) fn time(&self, ptx: &Path, arch: &str, runs: u32) -> Result<Option<Duration>, String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let mut least: Option<Duration> = None;
         for _ in 0..runs {
-            let mut ptxas = Command::new(self.0.join("ptxas"));
-            let (output, time) =
-                cpu_time::run(ptxas.arg(format!("-arch={arch}")).arg(ptx).arg("-o").arg(&cubin))?;
+            let (output, time) = cpu_time::run(&mut self.ptxas(ptx, arch, &folder.path().join("k.cubin")))?;
             if !output.status.success() {
                 return Err(first_line(&output.stderr));
             }
             least = [least, time].into_iter().flatten().min();
         }
-        let mut ptxas = Command::new(self.0.join("ptxas"));
-        ptxas.arg(format!("-arch={arch}")).arg("-v").arg(ptx).arg("-o").arg(&cubin);
-        let (report, _) = cpu_time::run(&mut ptxas)?;
-        let (text, _) = cpu_time::run(Command::new(self.0.join("nvdisasm")).arg("-c").arg(&cubin))?;
-        if !text.status.success() {
-            return Err(first_line(&text.stderr));
-        }
-        let mut kernels = kernels_of(&String::from_utf8_lossy(&text.stdout));
-        let report = [report.stdout, report.stderr].concat();
-        read_report(&String::from_utf8_lossy(&report), &mut kernels);
-        Ok((kernels, least))
+        Ok(least)
     }
+
+    fn ptxas(&self, ptx: &Path, arch: &str, cubin: &Path) -> Command {
+        let mut ptxas = Command::new(self.0.join("ptxas"));
+        ptxas.arg(format!("-arch={arch}")).arg(ptx).arg("-o").arg(cubin);
+        ptxas
+    }
+}
+
+/// The output of a command that must succeed.
+fn output(command: &mut Command) -> Result<Output, String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() { Ok(output) } else { Err(first_line(&output.stderr)) }
 }
 
 /// The reason why there is no program of ptxas.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use fastrand::Rng;
 use ptxc_machine::Arch;
 use ptxc_sass::{Coded, Op, bits};
+use rayon::prelude::*;
 
 use crate::generate::{edges, random};
 use crate::oracle::{Oracle, Words};
@@ -76,21 +77,20 @@ impl Bits {
             return std::fs::write(PAGE, page::text()).map_err(|error| format!("{PAGE}: {error}"));
         }
         let oracle = Oracle::find();
+        let archs: Vec<Arch> = Arch::ALL
+            .into_iter()
+            .filter(|arch| self.arch.as_ref().is_none_or(|only| *only == arch.to_string()))
+            .collect();
+        let counts: Result<Vec<Option<Counts>>, String> = archs
+            .par_iter()
+            .map(|&arch| Ok(self.all_words(arch, oracle.as_ref())?.map(|words| self.check(arch, &words))))
+            .collect();
         let mut failed = 0;
-        for arch in Arch::ALL {
-            if self.arch.as_ref().is_some_and(|only| *only != arch.to_string()) {
-                continue;
-            }
-            let words = match (self.random, self.edges, oracle.as_ref()) {
-                (Some(count), _, oracle) => Some(self.random_words(arch, count / Arch::ALL.len(), oracle)?),
-                (None, true, oracle) => Some(self.edge_words(arch, oracle)?),
-                (None, false, oracle) => self.words(arch, oracle)?.map(beside),
-            };
-            let Some(words) = words else {
+        for (arch, counts) in archs.into_iter().zip(counts?) {
+            let Some(counts) = counts else {
                 println!("SKIPPED: {arch}: ORACLE names no folder with ptxas and nvdisasm");
                 continue;
             };
-            let counts = self.check(arch, &words);
             println!(
                 "{arch}: {} instructions read, {} round-tripped ({:.2} %), {} agreed ({:.2} %), {} forms fail",
                 counts.read,
@@ -111,6 +111,15 @@ impl Bits {
             failed += counts.read - counts.survived.min(counts.agreed);
         }
         if failed == 0 { Ok(()) } else { Err(format!("{failed} instructions fail")) }
+    }
+
+    /// The requested words of an architecture.
+    fn all_words(&self, arch: Arch, oracle: Option<&Oracle>) -> Result<Option<Made>, String> {
+        Ok(match (self.random, self.edges) {
+            (Some(count), _) => Some(self.random_words(arch, count / Arch::ALL.len(), oracle)?),
+            (None, true) => Some(self.edge_words(arch, oracle)?),
+            (None, false) => self.words(arch, oracle)?.map(beside),
+        })
     }
 
     /// The distinct words of an architecture with nvdisasm's texts: stored ones, or new ones.
