@@ -9,6 +9,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use rayon::prelude::*;
+
 /// Bytes of shared memory that the system reserves on sm_90 in a kernel that uses any.
 const RESERVED_SHARED: u64 = 1024;
 /// The start of the parameters in constant bank 0 of sm_90.
@@ -124,53 +126,41 @@ fn tools_take_our_cubins() {
         );
         return;
     };
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tools");
-    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
     // Each file must still contain the text that it is meant to test.
-    for (name, arch, must, kernels) in [
+    let files = [
         ("accelerated", "sm_90a", ".target sm_90a", 1),
         ("switch", "sm_90", "BRANCH_TARGETS", 1),
         ("calls", "sm_90", "CALL.REL.NOINC", 2),
         ("data", "sm_90", ".dword generic(counter)", 1),
         ("lines", "sm_90", "MUFU.RSQ", 1),
         ("cluster", "sm_90", "cluster-x=2", 1),
-    ] {
-        let source = sources.join(name).with_extension("ptx");
-        let source_name = source.to_str().expect("the path is text");
-        let text = ptxc(&["lower", source_name, "-o", "-"]);
+    ];
+    // NVIDIA's tools take half a second to start, and one of them runs on one processor.
+    files.into_par_iter().for_each(|(name, arch, must, kernels)| {
+        let source =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tools").join(name).with_extension("ptx");
+        let text = ptxc(&["lower", path_text(&source), "-o", "-"]);
         assert!(text.contains(must), "{name}: {must}");
-        for (kind, options) in [("plain", &[][..]), ("lines", &["--lineinfo"])] {
-            let ours = scratch.join(format!("{name}.{kind}.ours.cubin"));
-            let mut words = vec!["lower", source_name, "-o", ours.to_str().expect("the path is text")];
-            words.extend(options);
-            ptxc(&words);
-            for (tool, option) in
-                [("nvdisasm", "-c"), ("nvdisasm", "-plr"), ("nvdisasm", "-cfg"), ("cuobjdump", "-elf")]
-            {
-                let printed = printed(&oracle.join(tool), &[option], &ours);
-                assert!(!printed.trim().is_empty(), "{name}: {tool} {option}");
-            }
-            let listed = printed(&oracle.join("cuobjdump"), &["-sass"], &ours);
-            assert_eq!(listed.matches("Function :").count(), kernels, "{name}");
+        let kinds: &[(&str, &[&str])] = match name {
+            "lines" | "calls" => &[("plain", &[]), ("lines", &["--lineinfo"])],
+            _ => &[("plain", &[])],
+        };
+        kinds.into_par_iter().for_each(|&(kind, options)| {
+            let ours = scratch(name, kind, "ours");
+            ptxc(&[&["lower", path_text(&source), "-o", path_text(&ours)], options].concat());
+            tools_accept(&oracle, &ours, name, kernels);
             let needs = found(&printed(&oracle.join("cuobjdump"), &["-res-usage"], &ours));
             assert_eq!(needs.len(), kernels, "{name}");
             assert_eq!(needs, said(&text), "{name}: registers, stack, shared, constant bank 0");
-
             if name == "lines" {
                 let listed = printed(&oracle.join("nvdisasm"), &["-c", "-g"], &ours);
                 let line = listed.contains("lines.cu\", line 4");
                 assert_eq!(line, kind == "lines", "{name} {kind}");
             }
-
-            let theirs = scratch.join(format!("{name}.{kind}.theirs.cubin"));
-            let ptxas = Command::new(oracle.join("ptxas"))
-                .args(["-w", "-arch", arch])
-                .args(if options.is_empty() { &[][..] } else { &["-lineinfo"] })
-                .arg(&source)
-                .arg("-o")
-                .arg(&theirs)
-                .output()
-                .expect("ptxas runs");
+            let theirs = scratch(name, kind, "theirs");
+            let lines = if options.is_empty() { &[][..] } else { &["-lineinfo"] };
+            let words = [&["-w", "-arch", arch, "-o", path_text(&theirs)], lines].concat();
+            let ptxas = ran(&oracle.join("ptxas"), &words, &source);
             assert!(ptxas.status.success(), "ptxas refuses {name}");
             if Command::new("readelf").arg("--version").output().is_ok() {
                 let (own, other) = (warnings(&ours), warnings(&theirs));
@@ -182,6 +172,27 @@ fn tools_take_our_cubins() {
             for file in [ours, theirs] {
                 std::fs::remove_file(file).expect("the file is there");
             }
-        }
+        });
+    });
+}
+
+/// Each tool prints something for a cubin, without complaint, and cuobjdump lists its functions.
+fn tools_accept(oracle: &Path, cubin: &Path, name: &str, functions: usize) {
+    for (tool, option) in
+        [("nvdisasm", "-c"), ("nvdisasm", "-plr"), ("nvdisasm", "-cfg"), ("cuobjdump", "-elf")]
+    {
+        let printed = printed(&oracle.join(tool), &[option], cubin);
+        assert!(!printed.trim().is_empty(), "{name}: {tool} {option}");
     }
+    let listed = printed(&oracle.join("cuobjdump"), &["-sass"], cubin);
+    assert_eq!(listed.matches("Function :").count(), functions, "{name}");
+}
+
+/// A file of the test's own folder.
+fn scratch(name: &str, kind: &str, whose: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.{kind}.{whose}.cubin"))
+}
+
+fn path_text(path: &Path) -> &str {
+    path.to_str().expect("the path is text")
 }

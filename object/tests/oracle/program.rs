@@ -20,7 +20,7 @@ fn each(oracle: &Oracle, arch: Arch, mut look: impl FnMut(&str, &Kernel)) -> usi
     let options = ReadOptions { arch: Some(arch), ..ReadOptions::default() };
     let mut missing: BTreeMap<String, usize> = BTreeMap::new();
     let (mut files, mut unread, mut kernels) = (0, 0, 0);
-    for path in oracle.sample(FOLDERS, arch) {
+    for path in oracle.listed_sample(FOLDERS, arch) {
         files += 1;
         match parse_programs(&oracle.listing(&path, arch), &options) {
             Ok(read) => {

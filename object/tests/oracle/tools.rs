@@ -152,6 +152,23 @@ impl Oracle {
         self.kernels(folders, arch).into_iter().skip(first % stride).step_by(stride).collect()
     }
 
+    /// The same sample, with its listings, which all processors make beforehand: each start of
+    /// nvdisasm takes half a second.
+    pub fn listed_sample(&self, folders: &[&str], arch: Arch) -> Vec<PathBuf> {
+        let sample = self.sample(folders, arch);
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+                scope.spawn(|| {
+                    while let Some(ptx) = sample.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        self.listing(ptx, arch);
+                    }
+                });
+            }
+        });
+        sample
+    }
+
     /// The kernels in folders of the corpus for an architecture, or for the closest earlier one
     /// that the corpus has, sorted.
     pub fn kernels(&self, folders: &[&str], arch: Arch) -> Vec<PathBuf> {

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use ptxc_families::{Campaign, Judge, Oracle, enumerate};
 
 /// One out of this many forms is compared here.
-const STRIDE: usize = 40;
+const STRIDE: usize = 64;
 
 #[test]
 fn every_entry_is_about_some_form() {
