@@ -56,9 +56,19 @@ impl Nightly {
         let shapes: Vec<&str> = with(&["shapes"]);
         let bits: Vec<&str> = with(&["bits", "--random", "10000000"]);
         let mutate: Vec<&str> = with(&["mutate", "--count", "20000"]);
+        let exec: Vec<&str> = with(&["exec"]);
         steps(&[
             ("guides", &["cargo", "test", "--workspace", "--test", "guides", "--", "--include-ignored"]),
+            (
+                "documentation",
+                &["env", "RUSTDOCFLAGS=-D warnings", "cargo", "doc", "--workspace", "--no-deps", "--quiet"],
+            ),
             ("random programs", &fuzz),
+            ("execution cases with all settings", &exec),
+            (
+                "every kernel and form of which `.ci/run` tries a sample",
+                &["env", "PTXC_ORACLE_STRIDE=1", "PTXC_FAMILIES_STRIDE=1", "cargo", "test", "--workspace"],
+            ),
             ("every form of barriers, atomics and warp operations", &families),
             ("every shape of instruction", &shapes),
             ("random machine words", &bits),
