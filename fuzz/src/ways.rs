@@ -3,12 +3,12 @@
 //! Shared by the targets of the fuzzer and by `cargo xtask mutate`, so that both ask the same of an input: no panic, and 0
 //! or 1 as exit code.
 
-/// A command line: the name of the way, and the words behind `ptxc`.
+/// A command line: the name of the way, and the words after `ptxc`.
 #[derive(Debug)]
 pub struct Way {
     /// What it is called in reports.
     pub name: &'static str,
-    /// The words behind the name of the program.
+    /// The words after the name of the program.
     pub words: &'static [&'static str],
 }
 

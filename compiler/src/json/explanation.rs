@@ -46,7 +46,7 @@ enum Reason {
         cycles: u32,
         from: usize,
     },
-    Behind {
+    Gap {
         cycles: u32,
     },
     Padding,
@@ -69,7 +69,7 @@ impl Explanation {
             }
             &Note::Visible { cycles, scoreboard } => Reason::Visible { cycles, scoreboard },
             &Note::Settled { cycles, from } => Reason::Settled { cycles, from },
-            &Note::Gap { cycles, .. } => Reason::Behind { cycles },
+            &Note::Gap { cycles, .. } => Reason::Gap { cycles },
             Note::Padding => Reason::Padding,
         };
         Explanation { reason, text: note.to_string() }

@@ -419,7 +419,7 @@ mod tests {
             "{ a: { b; } // }\n }",
             "{ ld.v2.u32 {%r1, %r2}, [%rd1]; }",
             "{ .pragma \"}{\\\"\"; /* } */ ret; }",
-            "{ call (r), f, ({%r1}); } // , not behind it",
+            "{ call (r), f, ({%r1}); } // , not after it",
             "{ .reg .b32 x; // a comment, and a block\n { mov.b64 {%r1, %r2}, %rd1; } }",
         ] {
             assert_eq!(

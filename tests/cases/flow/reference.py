@@ -53,7 +53,7 @@ def lexer_goto(rng):
         digest, rest = 2166136261, deque(text)
 
         def string():
-            """Reads the rest of a string. Whether the text goes on behind it."""
+            """Reads the rest of a string. Whether the text goes on after it."""
             nonlocal digest
             while rest:
                 c = rest.popleft()
@@ -239,7 +239,7 @@ def tree_ballot(rng):
         large = sum((second[warp + other] > 100) << other for other in range(32))
         out += [second[thread], odd ^ large, bin(odd & (1 << lane) - 1).count("1")]
     return dict(
-        about="A recursive walk of a search tree, whose depth differs by lane, and votes of the warp behind it.",
+        about="A recursive walk of a search tree, whose depth differs by lane, and votes of the warp after it.",
         block=threads,
         args=[
             given("nodes", "s32", words(word for node in nodes for word in node)),
@@ -773,7 +773,7 @@ def regex_match(rng):
             ballot = sum((found[warp + lane] >= 0) << lane for lane in range(32))
             out[thread] = (out[thread] * 7 + found[thread] + ballot) & MASK
     return dict(
-        about="Regular expressions: functions that call each other, return from everywhere, and a vote behind them.",
+        about="Regular expressions: functions that call each other, return from everywhere, and a vote after them.",
         block=threads,
         args=[
             given("patterns", "u8", b"".join(pattern.encode().ljust(size, b"\0") for pattern in patterns)),
