@@ -141,11 +141,8 @@ fn tools_take_our_cubins() {
             Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tools").join(name).with_extension("ptx");
         let text = ptxc(&["lower", path_text(&source), "-o", "-"]);
         assert!(text.contains(must), "{name}: {must}");
-        let kinds: &[(&str, &[&str])] = match name {
-            "lines" | "calls" => &[("plain", &[]), ("lines", &["--lineinfo"])],
-            _ => &[("plain", &[])],
-        };
-        kinds.into_par_iter().for_each(|&(kind, options)| {
+        let kinds = [("plain", &[][..]), ("lines", &["--lineinfo"])];
+        kinds.into_par_iter().for_each(|(kind, options)| {
             let ours = scratch(name, kind, "ours");
             ptxc(&[&["lower", path_text(&source), "-o", path_text(&ours)], options].concat());
             tools_accept(&oracle, &ours, name, kernels);

@@ -67,7 +67,11 @@ impl Nightly {
             ("execution cases with all settings", &exec),
             (
                 "every kernel and form of which `.ci/run` tries a sample",
-                &["env", "PTXC_ORACLE_STRIDE=1", "PTXC_FAMILIES_STRIDE=1", "cargo", "test", "--workspace"],
+                &[
+                    &["env", "PTXC_ORACLE_STRIDE=1", "PTXC_FAMILIES_STRIDE=1", "cargo", "test"][..],
+                    &["--workspace", "--test", "oracle", "--test", "page", "--test", "run"],
+                ]
+                .concat(),
             ),
             ("every form of barriers, atomics and warp operations", &families),
             ("every shape of instruction", &shapes),

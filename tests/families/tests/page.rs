@@ -60,8 +60,9 @@ fn observations_agree_with_ptxas() {
     let stride = stride.unwrap_or(STRIDE);
     let forms: Vec<Form> = observed::candidates().into_iter().step_by(stride).collect();
     let names: HashSet<String> = forms.iter().map(Form::to_string).collect();
-    let (version, mut stored) =
-        file(observed::FILE).and_then(|text| observed::read(&text)).expect("the file can be read");
+    let observations = file(observed::FILE).expect("the file can be read");
+    let (version, mut stored) = observed::read(&observations).expect("the file is in order");
+    assert!(observed::write(&version, &stored) == observations, "run `cargo xtask families --observe`");
     let all = stored.len();
     stored.retain(|seen| names.contains(&seen.form));
     assert!(stored.len() * stride * 2 > all, "{} of {all} observations", stored.len());
