@@ -42,10 +42,15 @@ const KEPT_REGISTERS: u32 = 2;
 pub(crate) struct Comparison<'a> {
     /// The folder of ptxas and nvdisasm, if not `ORACLE`.
     pub(crate) oracle: Option<&'a Path>,
+    /// How to measure CPU times, if they are wanted.
+    pub(crate) times: Option<Times>,
+}
+
+/// How to measure CPU times.
+pub(crate) struct Times {
     /// The compiler's program.
-    pub(crate) ptxc: &'a Path,
-    /// How often each file is compiled for its CPU time; the least time counts. With 0, times are
-    /// not measured.
+    pub(crate) ptxc: PathBuf,
+    /// How often each file is compiled; the least time counts.
     pub(crate) runs: u32,
 }
 
@@ -138,7 +143,7 @@ pub(crate) fn run(root: &Path, settings: &Settings, how: &Comparison<'_>) -> Res
                 }
             }
         }
-        if whole && how.runs > 0 {
+        if let Some(how) = how.times.as_ref().filter(|_| whole) {
             times.push((file, our_time(how, settings, &path)?, oracle.time(&path, &arch, how.runs)?));
         }
     }
@@ -155,7 +160,7 @@ pub(crate) fn run(root: &Path, settings: &Settings, how: &Comparison<'_>) -> Res
     let spilled: Vec<&str> = alone.map(|pair| pair.entry.as_str()).collect();
     let names = if spilled.is_empty() { "none".to_string() } else { spilled.join(", ") };
     println!("Kernels that spill where ptxas has no spills: {names}");
-    if how.runs > 0 {
+    if how.times.is_some() {
         print_times(&times);
     }
     if !without.is_empty() {
@@ -260,10 +265,10 @@ impl std::fmt::Display for Means<'_> {
 }
 
 /// The CPU time of `ptxc lower`: the least of several runs.
-fn our_time(how: &Comparison<'_>, settings: &Settings, path: &PathBuf) -> Result<Option<Duration>, String> {
+fn our_time(how: &Times, settings: &Settings, path: &PathBuf) -> Result<Option<Duration>, String> {
     let mut least: Option<Duration> = None;
     for _ in 0..how.runs {
-        let mut ptxc = Command::new(how.ptxc);
+        let mut ptxc = Command::new(&how.ptxc);
         ptxc.arg("lower").arg(path).args(["-o", "-"]).arg(format!("-O{}", settings.opt));
         ptxc.args(["--heuristic", &settings.heuristic, "--max-regs", &settings.max_regs.to_string()]);
         if let Some(arch) = settings.arch {

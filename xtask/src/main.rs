@@ -38,7 +38,7 @@ use crate::bench::{Bench, Measure};
 use crate::beside::BrokenKernels;
 use crate::build::release_build;
 use crate::ci::{Ci, Nightly};
-use crate::compare::Comparison;
+use crate::compare::{Comparison, Times};
 use crate::cycles::Cycles;
 use crate::dist::Dist;
 use crate::exec::Product;
@@ -192,12 +192,12 @@ struct Beside {
 
 impl Beside {
     fn compare(&self, path: &Path, settings: &Settings) -> Result<(), String> {
-        let ptxc = match &self.ptxc {
-            Some(program) => program.clone(),
-            None if self.runs == 0 => PathBuf::new(),
-            None => release_build()?,
+        let times = match (self.runs, &self.ptxc) {
+            (0, _) => None,
+            (runs, Some(program)) => Some(Times { ptxc: program.clone(), runs }),
+            (runs, None) => Some(Times { ptxc: release_build()?, runs }),
         };
-        let how = Comparison { oracle: self.oracle.as_deref(), ptxc: &ptxc, runs: self.runs };
+        let how = Comparison { oracle: self.oracle.as_deref(), times };
         compare::run(path, settings, &how)
     }
 }

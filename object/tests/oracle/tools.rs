@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use ptxc_machine::Arch;
+use rayon::prelude::*;
 
 /// The places of the tools and the corpus.
 pub struct Oracle {
@@ -156,15 +157,8 @@ impl Oracle {
     /// nvdisasm takes half a second.
     pub fn listed_sample(&self, folders: &[&str], arch: Arch) -> Vec<PathBuf> {
         let sample = self.sample(folders, arch);
-        let next = AtomicUsize::new(0);
-        std::thread::scope(|scope| {
-            for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-                scope.spawn(|| {
-                    while let Some(ptx) = sample.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        self.listing(ptx, arch);
-                    }
-                });
-            }
+        sample.par_iter().for_each(|ptx| {
+            self.listing(ptx, arch);
         });
         sample
     }
