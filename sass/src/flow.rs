@@ -3,7 +3,7 @@
 use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::register::Register;
-use crate::table::Op;
+use crate::table::{Op, Transfer};
 
 impl<R: Register> Inst<R> {
     /// Whether control may go elsewhere than to the next instruction, or the thread ends. For other
@@ -17,21 +17,21 @@ impl<R: Register> Inst<R> {
 
     /// Whether control may go to the places that the instruction names.
     pub fn jumps(&self) -> bool {
-        self.op == Op::BRA || self.op.tests_lanes() || self.is_indexed_branch()
+        self.op == Op::BRA || self.row().transfer == Transfer::ByLanes || self.is_indexed_branch()
     }
 
     /// Whether control may go to the next instruction. A call returns; a collective ends where its
     /// program says.
     pub fn falls_through(&self) -> bool {
         let guarded = self.guard.is_some() || matches!(self.op, Op::EXIT_IF | Op::RET_IF);
-        if self.op.returns() || self.row().effects.exit || self.is_indexed_branch() {
+        if self.row().transfer == Transfer::Return || self.row().effects.exit || self.is_indexed_branch() {
             return guarded;
         }
         if !self.jumps() {
             return true;
         }
         guarded
-            || self.op.tests_lanes()
+            || self.row().transfer == Transfer::ByLanes
             || self.operands.iter().any(|operand| match operand.kind {
                 OperandKind::Reg(_) => true,
                 OperandKind::Zero(file) => file.is_predicate() && operand.flags.not,

@@ -387,9 +387,7 @@ impl<R: Register> Inst<R> {
             }
         }
         match self.guard {
-            Some(_) if self.op.is_never_executed() => {
-                Err(format!("{}: it has a guard already", row.mnemonic))
-            }
+            Some(_) if self.op.row().never => Err(format!("{}: it has a guard already", row.mnemonic)),
             Some(guard) if guard.reg.file() == RegFile::Gpr || guard.reg.file() == RegFile::Ugpr => {
                 Err(format!("{}: a guard is a predicate", row.mnemonic))
             }

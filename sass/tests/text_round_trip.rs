@@ -44,7 +44,7 @@ fn operand(op: Op, slot: usize, choice: u32, labels: u32) -> Operand<PReg> {
         (
             Kinds::IMM,
             Operand::imm(match op {
-                _ if op.is_cta_barrier() => choice % 16,
+                _ if op.row().cta_barrier => choice % 16,
                 // A set of scoreboards.
                 Op::DEPBAR_ALL => 1 + choice % 63,
                 Op::DEPBAR_LE => choice % 6,
@@ -126,7 +126,7 @@ fn inst(labels: u32) -> impl Strategy<Value = Coded> {
                     inst.operands[index] = operand(op, index, choice, labels);
                 }
             }
-            if let Some((index, negated)) = guard.filter(|_| !op.is_never_executed()) {
+            if let Some((index, negated)) = guard.filter(|_| !op.row().never) {
                 inst = inst.guarded(PReg::p(index), negated);
             }
             // A flag for the first operand that can have one.

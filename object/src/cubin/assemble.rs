@@ -26,7 +26,7 @@ use ptxc_sass::operand::{FunctionIndex, Label, Operand, OperandKind};
 use ptxc_sass::program::{CONSTANT_BANK_BYTES, Coded, JUMP_TABLE_BANK, Program};
 use ptxc_sass::register::PReg;
 use ptxc_sass::symbol::Addend;
-use ptxc_sass::table::Op;
+use ptxc_sass::table::{Op, Transfer};
 use ptxc_sass::variable::{Pointer, Section, Variable, union};
 use rustc_hash::FxHashMap;
 
@@ -240,9 +240,7 @@ fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
         banks.push(Bank { number: JUMP_TABLE_BANK, bytes: tables, relocations: Vec::new() });
     }
     let insts = || program.insts.iter().zip((0u32..).step_by(Program::INST_BYTES as usize));
-    let calls = insts().any(|(coded, _)| {
-        matches!(coded.inst.op, Op::CALL | Op::CALL_INDIRECT | Op::CALL_ABSOLUTE | Op::CALL_LOADED)
-    });
+    let calls = insts().any(|(coded, _)| coded.inst.row().transfer == Transfer::Call);
     let call_stack = calls.then_some(match abi {
         // The older layout cannot state that the depth is unknown.
         Abi::V8 if needs.open_stack != 0 => u32::MAX,

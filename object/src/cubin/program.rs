@@ -15,7 +15,7 @@ use ptxc_sass::program::{
     Resources,
 };
 use ptxc_sass::symbol::{Addend, CodeRelocation, Symbol};
-use ptxc_sass::table::Op;
+use ptxc_sass::table::Transfer;
 use ptxc_sass::text::{counted_resources, is_name};
 use ptxc_sass::variable::{Pointer, Section, Variable};
 use rustc_hash::FxHashMap;
@@ -144,7 +144,7 @@ impl<'a> Targets<'a> {
     /// Replaces places by functions (for calls) or labels; until `finish`, the number of a label is
     /// the index of its instruction.
     fn name(&mut self, coded: &mut Coded, index: u32) -> Result<(), CubinError> {
-        let names_function = matches!(coded.inst.op, Op::CALL | Op::CALL_INDIRECT | Op::RET | Op::RET_IF);
+        let names_function = matches!(coded.inst.row().transfer, Transfer::Call | Transfer::Return);
         for operand in &mut coded.inst.operands {
             let OperandKind::Code(offset) = operand.kind else { continue };
             let place = self.place(i64::from(offset), index)?;

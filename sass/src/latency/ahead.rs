@@ -64,7 +64,7 @@ impl Ahead {
     pub fn of<R: Register>(inst: &Inst<R>) -> Option<Ahead> {
         match inst.op {
             Op::CGAERRBAR => Some(Ahead::ClusterErrors),
-            op if op.is_cta_barrier() => Some(Ahead::Barrier),
+            op if op.row().cta_barrier => Some(Ahead::Barrier),
             op if op.row().effects.barrier_result == BarrierResult::Read => match inst.defs().next() {
                 Some(_) => Some(Ahead::BarrierResult),
                 None => Some(Ahead::UnreadResult),
@@ -79,7 +79,7 @@ impl Ahead {
     pub fn least<R: Register>(self, arch: Arch, later: &Inst<R>) -> u8 {
         let distance = self.distance(arch, later);
         match self {
-            Ahead::Barrier if later.op.is_cta_barrier() => {
+            Ahead::Barrier if later.op.row().cta_barrier => {
                 distance.min(arch.facts().distances.after_barrier.barrier_at_start)
             }
             Ahead::UnreadResult => distance.min(arch.facts().distances.after_unread_result),
@@ -97,7 +97,7 @@ impl Ahead {
                 BarrierResult::Set | BarrierResult::Lost => arch.facts().distances.after_barrier_result,
                 BarrierResult::Read | BarrierResult::Untouched => 0,
             },
-            Ahead::ClusterErrors if later.op.is_cta_barrier() || later.op == Op::UCGABAR_ARV => 8,
+            Ahead::ClusterErrors if later.op.row().cta_barrier || later.op == Op::UCGABAR_ARV => 8,
             Ahead::ClusterErrors => 0,
         }
     }
@@ -108,7 +108,7 @@ fn after_barrier<R: Register>(arch: Arch, inst: &Inst<R>) -> u8 {
     let row = inst.row();
     match inst.op {
         Op::NOP => after.nothing,
-        op if op.is_cta_barrier() => after.barrier,
+        op if op.row().cta_barrier => after.barrier,
         Op::CS2R | Op::CS2R_32 if !reads_zero(inst) => after.clock,
         _ if row.pipe == Pipe::Control || row.latency == LatencyClass::Umov => after.announced,
         _ if inst.completion(arch) != Completion::Fixed => after.announced,

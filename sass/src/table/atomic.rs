@@ -269,6 +269,7 @@ pub(super) static ATOMG_CAS: Row = Row {
     fixed: &[EVICT_NORMAL],
     opcode: 0x3a9,
     memory: Memory::In(Space::Global),
+    takes_descriptor: false,
     ..ATOMIC
 };
 
@@ -299,6 +300,7 @@ pub(super) static ATOM_CAS: Row = Row {
     opcode: 0x38b,
     memory: Memory::In(Space::Generic),
     tells_space_early: true,
+    takes_descriptor: false,
     ..ATOMIC
 };
 
@@ -320,6 +322,7 @@ pub(super) static QSPC: Row = Row {
     forms: &[PLAIN, UNIFORM.opcode(0x9aa)],
     effects: Effects::NONE,
     opcode: 0x3aa,
+    takes_descriptor: false,
     ..ATOMIC
 };
 

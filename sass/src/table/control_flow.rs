@@ -5,7 +5,7 @@ use ptxc_machine::Archs;
 use super::place::{Bits, Fixed, Form, Place, Shape};
 use super::row::{
     Completion, Effects, ImmFormat, Kinds, Lanes, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards,
-    Slot, Width,
+    Slot, Transfer, Width,
 };
 
 const FLOW: Row = Row {
@@ -82,6 +82,7 @@ pub(super) static BRA_NEVER: Row = Row {
     forms: REACHES,
     fixed: &[Fixed::new(12, 4, 0xf), NO_CONDITION],
     opcode: 0x947,
+    never: true,
     ..FLOW
 };
 
@@ -102,6 +103,7 @@ const TOGETHER: Row = Row {
     archs: Archs::AMPERE_TO_HOPPER,
     forms: REACHES,
     opcode: 0x947,
+    transfer: Transfer::ByLanes,
     ..FLOW
 };
 
@@ -192,6 +194,7 @@ pub(super) static CALL: Row = Row {
     forms: REACHES,
     fixed: UNCOUNTED,
     opcode: 0x944,
+    transfer: Transfer::Call,
     ..FLOW
 };
 
@@ -203,6 +206,7 @@ pub(super) static CALL_INDIRECT: Row = Row {
     forms: REACHES,
     fixed: UNCOUNTED,
     opcode: 0x344,
+    transfer: Transfer::Call,
     ..FLOW
 };
 
@@ -214,6 +218,7 @@ pub(super) static CALL_ABSOLUTE: Row = Row {
     forms: REACHES,
     fixed: UNCOUNTED,
     opcode: 0x343,
+    transfer: Transfer::Call,
     ..FLOW
 };
 
@@ -267,6 +272,7 @@ pub(super) static RET: Row = Row {
     forms: REACHES,
     fixed: UNCOUNTED,
     opcode: 0x950,
+    transfer: Transfer::Return,
     ..FLOW
 };
 
@@ -391,6 +397,7 @@ pub(super) static BREAK_NEVER: Row = Row {
     effects: Effects::NONE,
     fixed: &[Fixed::new(12, 4, 0xf), NO_CONDITION],
     min_stalls_on: &[],
+    never: true,
     ..BREAK
 };
 

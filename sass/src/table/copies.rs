@@ -64,6 +64,7 @@ pub(super) static LDGDEPBAR: Row = Row {
     opcode: 0x9af,
     memory: Memory::In(Space::Shared),
     of_copy_groups: true,
+    commits_copies: true,
     ..COPY
 };
 
@@ -99,6 +100,7 @@ const BULK: Row = Row {
         Form::same(&[("policy", Shape::Register)]).fixed(&[Fixed::new(76, 1, 1)]),
     ],
     guard: RegFile::Upred,
+    awaits_view: true,
     ..COPY
 };
 
@@ -153,6 +155,7 @@ pub(super) static UBLKPF_L2: Row = Row {
     summary: "prefetch 16 times `bytes` bytes of global memory at addr into the second-level cache",
     slots: &[FROM.width(PAIR), BYTES, CACHE_POLICY],
     opcode: 0x3bc,
+    awaits_view: false,
     ..BULK
 };
 
@@ -200,5 +203,6 @@ pub(super) static LDS_NEVER: Row = Row {
     completion: Completion::Fixed,
     effects: Effects::NONE,
     opcode: 0x984,
+    never: true,
     ..COPY
 };

@@ -80,6 +80,7 @@ pub(super) static CCTL: Row = Row {
     min_stall: 1,
     opcode: 0x98f,
     scoreboards: Scoreboards::READ,
+    takes_descriptor: false,
     ..FENCE
 };
 const UNIFORM_ALONE: AddressPlace =
@@ -157,5 +158,6 @@ pub(super) static UTMACMDFLUSH: Row = Row {
     archs: Archs::HOPPER,
     guard: RegFile::Upred,
     opcode: 0x9b7,
+    commits_copies: true,
     ..FENCE
 };

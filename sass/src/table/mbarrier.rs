@@ -19,6 +19,7 @@ const SYNCS: Row = Row {
     completion: Completion::Variable,
     effects: Effects { reads_memory: true, writes_memory: true, fence: true, ..Effects::NONE },
     archs: Archs::HOPPER,
+    awaits_view: true,
     ..Row::BASE
 };
 
@@ -115,6 +116,7 @@ pub(super) static ATOMS_ARRIVE: Row = Row {
     fixed: &[BY_UNIFORM, Fixed::new(87, 4, 9), Fixed::new(74, 1, 1)],
     archs: Archs::AMPERE_TO_ADA,
     opcode: 0xf8c,
+    awaits_view: false,
     ..SYNCS
 };
 
@@ -123,6 +125,7 @@ const CLUSTER: Row = Row {
     latency: LatencyClass::Barrier,
     completion: Completion::Fixed,
     effects: Effects { convergent: true, ..SYNCS.effects },
+    awaits_view: false,
     ..SYNCS
 };
 
@@ -133,6 +136,7 @@ pub(super) static UCGABAR_ARV: Row = Row {
     guard: RegFile::Upred,
     fixed: &[BY_UNIFORM],
     opcode: 0x9c7,
+    awaits_view: true,
     ..CLUSTER
 };
 

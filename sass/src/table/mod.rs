@@ -48,7 +48,7 @@ pub use image::ImageOperand;
 pub use place::{AddressPlace, Bits, Fixed, Form, FormCode, Joint, Place, Shape, Signs};
 pub use row::{
     BarrierResult, Completion, Effects, Halves, ImmFormat, Kinds, Lanes, LatencyClass, Memory, ModKind,
-    Modifier, Pipe, Returns, Role, Row, Scoreboards, Slot, Space, Spelling, Stand, Width,
+    Modifier, Pipe, Returns, Role, Row, Scoreboards, Slot, Space, Spelling, Stand, Transfer, Width,
 };
 pub use share::Matrix;
 pub use special::SpecialReg;
@@ -94,14 +94,6 @@ macro_rules! opcodes {
     };
 }
 
-impl Op {
-    /// Whether it is a branch that tests which lanes run together: it may be taken or not, without
-    /// guard or predicate.
-    pub const fn tests_lanes(self) -> bool {
-        matches!(self, Op::BRA_DIV | Op::BRA_CONV | Op::BRA_DIV_WARP | Op::BRA_CONV_WARP)
-    }
-}
-
 opcodes! {
     alu {
         IADD3 IADD3_X LOP3 ISETP ISETP_EX SHF LEA LEA_HI LEA_HI_X MOV SEL PRMT IABS IMNMX VIMNMX_16X2 VIMNMX3
@@ -144,49 +136,6 @@ opcodes! {
         UBMSK USGXT UBREV UPLOP3 UPLOP3_SIGN
     }
     move_uniform { P2R R2P S2R S2UR R2UR R2UR_OR UP2UR UR2UP CS2R CS2R_32 }
-}
-
-impl Op {
-    /// Whether threads arrive at a CTA barrier, of any kind.
-    pub const fn is_cta_barrier(self) -> bool {
-        matches!(self, Op::BAR_SYNC | Op::BAR_ARV | Op::BAR_RED | Op::BAR_SCAN | Op::BAR_SYNCALL)
-    }
-
-    /// Whether it returns from a function to the caller.
-    pub const fn returns(self) -> bool {
-        matches!(self, Op::RET | Op::RET_IF | Op::RET_ABSOLUTE)
-    }
-
-    /// Whether its guard is `!PT` or `!UPT`, so that it issues and does nothing.
-    pub const fn is_never_executed(self) -> bool {
-        matches!(self, Op::LDS_NEVER | Op::UIADD3_NEVER | Op::BRA_NEVER | Op::BREAK_NEVER)
-    }
-
-    /// Whether it makes a group of asynchronous copies, which a scoreboard counts until they are
-    /// done.
-    pub const fn commits_copies(self) -> bool {
-        matches!(self, Op::LDGDEPBAR | Op::UTMACMDFLUSH)
-    }
-
-    /// Whether it relies on a `FENCE.VIEW.ASYNC` before it to make accesses visible: true for units
-    /// that access shared memory by another path, and for barriers, after which other threads use
-    /// such units.
-    pub const fn awaits_view(self) -> bool {
-        self.is_cta_barrier()
-            || matches!(self, Op::SYNCS_EXCH | Op::SYNCS_ARRIVE | Op::SYNCS_PHASECHK | Op::SYNCS_CCTL_IV)
-            || matches!(self, Op::ARRIVES | Op::UCGABAR_ARV)
-            || matches!(
-                self,
-                Op::UBLKCP_S_G | Op::UBLKCP_G_S | Op::UBLKCP_S_S | Op::UBLKRED_G_S | Op::UBLKRED_S_S
-            )
-            || matches!(self, Op::UTMALDG | Op::UTMASTG | Op::UTMAREDG)
-    }
-
-    /// Whether a 64-bit address may have a descriptor. It may not if the instruction compares and
-    /// swaps, queries the memory that an address lies in, or works on a line of a cache.
-    pub const fn takes_descriptor(self) -> bool {
-        !matches!(self, Op::ATOMG_CAS | Op::ATOM_CAS | Op::QSPC | Op::CCTL)
-    }
 }
 
 #[cfg(test)]

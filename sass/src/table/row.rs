@@ -242,6 +242,21 @@ pub enum Lanes {
     Meet,
 }
 
+/// Where control goes after a row, if its [branch effect](Effects::branch) does not tell enough.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transfer {
+    /// To the next instruction, or where its operands say.
+    #[default]
+    Plain,
+    /// To the target or the next instruction, as the branch finds which lanes run together: it needs neither guard nor
+    /// predicate for that.
+    ByLanes,
+    /// To a function, which returns to the next instruction.
+    Call,
+    /// From a function to its caller.
+    Return,
+}
+
 /// Which instructions of variable latency return their results in the order of issue: see
 /// [`return_order`](crate::return_order).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -287,6 +302,10 @@ pub struct Row {
     pub memory: Memory,
     /// What it has to do with the other lanes of the warp.
     pub lanes: Lanes,
+    /// Where control goes.
+    pub transfer: Transfer,
+    /// Whether its guard is `!PT` or `!UPT`, so that it issues and does nothing.
+    pub never: bool,
     /// Which instructions its results return in order with.
     pub returns: Returns,
     /// Whether its predicate, which tells whether the address is one of shared memory, is written when the
@@ -295,6 +314,16 @@ pub struct Row {
     pub tells_space_early: bool,
     /// Whether it ends a group of asynchronous copies of elements, or waits for groups.
     pub of_copy_groups: bool,
+    /// Whether it makes a group of asynchronous copies, of any kind, which a scoreboard counts until they are done.
+    pub commits_copies: bool,
+    /// Whether threads arrive at a CTA barrier, of any kind.
+    pub cta_barrier: bool,
+    /// Whether it relies on a `FENCE.VIEW.ASYNC` before it to make accesses visible: true for units that access shared
+    /// memory by another path, and for barriers, after which other threads use such units.
+    pub awaits_view: bool,
+    /// Whether a 64-bit address may have a descriptor. It may not if the instruction compares and swaps, queries the
+    /// memory that an address lies in, or works on a line of a cache.
+    pub takes_descriptor: bool,
     /// Its counterpart on the uniform datapath, which computes the same from uniform operands.
     pub uniform: Option<Op>,
     /// The typical number of cycles until its results are there, for the scheduler; `None` where that of its
@@ -334,9 +363,15 @@ impl Row {
         effects: Effects::NONE,
         memory: Memory::None,
         lanes: Lanes::Apart,
+        transfer: Transfer::Plain,
+        never: false,
         returns: Returns::Unordered,
         tells_space_early: false,
         of_copy_groups: false,
+        commits_copies: false,
+        cta_barrier: false,
+        awaits_view: false,
+        takes_descriptor: true,
         uniform: None,
         estimate: None,
         archs: Archs::TURING_TO_HOPPER,

@@ -30,6 +30,8 @@ const BARRIER: Row = Row {
     forms: BARRIER_FORMS,
     opcode: 0x11d,
     scoreboards: Scoreboards::READ,
+    cta_barrier: true,
+    awaits_view: true,
     ..SYNC
 };
 

@@ -27,6 +27,7 @@ const TMA: Row = Row {
     archs: Archs::HOPPER,
     fixed: &[Fixed::new(91, 1, 1)],
     guard: RegFile::Upred,
+    awaits_view: true,
     ..Row::BASE
 };
 
@@ -106,5 +107,6 @@ pub(super) static UTMAPF: Row = Row {
         Form::same(&[("extra", SOME), ("policy", SOME)]).opcode(0x3b8).with(BY_PIXELS).fixed(WITH_POLICY),
     ],
     opcode: 0x5b8,
+    awaits_view: false,
     ..TMA
 };

@@ -85,6 +85,7 @@ pub(super) static UIADD3_NEVER: Row = Row {
     archs: Archs::AMPERE_TO_HOPPER,
     fixed: &[NEVER, NO_CARRIES[0], NO_CARRIES[1], Fixed::new(81, 6, 0x3f), UNIFORM],
     opcode: 0x290,
+    never: true,
     ..UDP
 };
 

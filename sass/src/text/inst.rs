@@ -100,7 +100,7 @@ fn add<W: Sink, R: Register>(
     loaded: Option<&CodeRelocation>,
 ) {
     let plan = Plan::of(inst.op, arch);
-    if inst.op.is_never_executed() {
+    if inst.op.row().never {
         line.str(never(plan.row.guard));
     } else if let Some(guard) = inst.guard {
         line.str(if guard.negated { "@!" } else { "@" });

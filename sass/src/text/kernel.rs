@@ -447,7 +447,7 @@ fn waiting(inst: &Inst<PReg>, arch: Arch) -> Control {
 pub fn counted_resources(insts: &[Coded], arch: Arch) -> Resources {
     let all_barriers = arch.facts().limits.cta_barriers;
     let mut resources = Resources::default();
-    for coded in insts.iter().filter(|coded| coded.inst.op.is_cta_barrier()) {
+    for coded in insts.iter().filter(|coded| coded.inst.op.row().cta_barrier) {
         resources.barriers = match coded.inst.get(slot_name!("name")).map(|name| name.kind) {
             Some(OperandKind::Imm(name)) => resources.barriers.max(name.saturating_add(1).min(all_barriers)),
             Some(_) => all_barriers,

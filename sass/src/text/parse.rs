@@ -227,7 +227,7 @@ pub(super) fn parse_named<R: Register>(
     };
     let rows = rows(arch).get(first_word(&mnemonic)).ok_or_else(|| ParseError::Mnemonic(mnemonic.clone()))?;
     let mut error = ParseError::Modifiers(mnemonic.clone());
-    let has_guard = |op: &&Op| never == op.is_never_executed().then(|| op.row().guard);
+    let has_guard = |op: &&Op| never == op.row().never.then(|| op.row().guard);
     for &op in rows.iter().filter(has_guard) {
         let rest = mnemonic.strip_prefix(op.row().mnemonic_on(arch));
         let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('.')) else { continue };
@@ -441,7 +441,7 @@ fn complete_address<R: Register>(
         && !slot.wide
     {
         let is_alone = address.descriptor.is_none() && address.uniform.is_none() && !slot.names_uniform;
-        let may_hide = arch.has(Feature::HiddenDescriptors) && inst.op.takes_descriptor();
+        let may_hide = arch.has(Feature::HiddenDescriptors) && inst.op.row().takes_descriptor;
         if is_alone && address.wide && !may_hide || address.descriptor.is_some() && !address.wide {
             return None;
         }

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn control_behind_or_nowhere() {
+    fn control_after_the_instruction_or_nowhere() {
         let nv = text(Style { control: Notation::Nv, header: false, offsets: true }, None);
         assert!(nv.contains("        /*0010*/  IMAD R5, R0.reuse, R2, R5 &req={0} ?trans5 ;\n"), "{nv}");
         let none = text(Style { control: Notation::None, header: false, offsets: false }, None);

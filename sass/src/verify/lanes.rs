@@ -32,7 +32,7 @@ use crate::operand::OperandKind;
 use crate::program::Program;
 use crate::register::{PReg, RegFile, Register};
 use crate::slot_name;
-use crate::table::{Lanes, Op};
+use crate::table::{Lanes, Op, Transfer};
 
 /// The greatest distance, in instructions, from the computation of a test's mask to the test in
 /// NVIDIA's code.
@@ -179,7 +179,7 @@ fn barrier(inst: &Inst<PReg>) -> Option<u8> {
 }
 
 fn is_call(op: Op) -> bool {
-    matches!(op, Op::CALL | Op::CALL_INDIRECT)
+    op.row().transfer == Transfer::Call
 }
 
 /// Whether an instruction exchanges something between lanes.
@@ -273,7 +273,7 @@ impl Check<'_> {
                 state.part_by(inst.uses().map(|access| access.reg), index);
                 state.met = true;
             }
-            op if op.tests_lanes() => state.met = true,
+            op if op.row().transfer == Transfer::ByLanes => state.met = true,
             Op::CALL => {
                 let parts = match Callee::of(self.program, inst) {
                     Callee::At(start) => self.parts.get(&start),
@@ -304,7 +304,7 @@ impl Check<'_> {
             _ => {}
         }
         let is_apart = state.parted.is_some() || state.apart_by != Registers::default();
-        if inst.op.returns() && is_apart {
+        if inst.op.row().transfer == Transfer::Return && is_apart {
             let parts = self.parts.entry(self.blocks[entry as usize].insts.start).or_default();
             let before = parts.clone();
             parts.always |= state.parted.is_some();
@@ -342,7 +342,8 @@ impl Check<'_> {
     fn is_test(&self, index: u32) -> bool {
         let op = self.program.insts[index as usize].inst.op;
         let later = self.program.insts.iter().skip(index as usize + 1).take(TEST_LENGTH);
-        (op == Op::REDUX || is_match(op)) && later.into_iter().any(|coded| coded.inst.op.tests_lanes())
+        (op == Op::REDUX || is_match(op))
+            && later.into_iter().any(|coded| coded.inst.op.row().transfer == Transfer::ByLanes)
     }
 
     fn define(&self, state: &mut State, inst: &Inst<PReg>, uneven: bool, guard_is_uneven: bool) {
@@ -378,7 +379,11 @@ fn forget_results(state: &mut State, written: &Registers) {
 
 /// Whether some lanes may take another way than the others at an instruction, other than by ending.
 fn goes_elsewhere(inst: &Inst<PReg>) -> bool {
-    inst.jumps() && !inst.op.tests_lanes() || inst.op.returns()
+    match inst.row().transfer {
+        Transfer::ByLanes => false,
+        Transfer::Return => true,
+        Transfer::Plain | Transfer::Call => inst.jumps(),
+    }
 }
 
 /// Whether a vote only asks for the active lanes.

@@ -27,7 +27,7 @@
 //! - **Groups of copies.** A wait for groups of asynchronous copies (`DEPBAR.LE`) names the
 //!   scoreboard that each of them sets.
 //! - **Fences of views.** An instruction that relies on a `FENCE.VIEW.ASYNC`
-//!   ([`Op::awaits_view`](crate::Op::awaits_view)), or leaves the function, comes after a wait for
+//!   ([`Row::awaits_view`](crate::Row::awaits_view)), or leaves the function, comes after a wait for
 //!   the scoreboard of the fence. Between an access to shared memory and a `SYNCS.EXCH`, which
 //!   makes an mbarrier, there is a fence for shared memory. NVIDIA's assembler may omit it if it
 //!   proves the places distinct, so this is not checked under [`Order::InOrder`].

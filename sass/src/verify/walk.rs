@@ -234,7 +234,7 @@ impl<'a> Walk<'a> {
     /// must be there, and must be over.
     fn check_views(&mut self, inst: &Inst<PReg>, index: u32, report: &mut Vec<Hazard>) {
         let effects = inst.row().effects;
-        if inst.op.awaits_view() || effects.boundary {
+        if inst.op.row().awaits_view || effects.boundary {
             for view in &self.others.views {
                 let (kind, lack) = (HazardKind::UnawaitedFence, Lack::Wait(view.scoreboards));
                 report.push(Hazard { consumer: index, producer: view.producer, kind, reg: None, lack });
@@ -368,14 +368,14 @@ impl<'a> Walk<'a> {
             let program = self.program;
             self.pending.retain(|p| {
                 let op = program.insts[p.producer as usize].inst.op;
-                let is_earlier = op.row().pipe == Pipe::Lsu || (op.is_cta_barrier() && p.producer != index);
+                let is_earlier = op.row().pipe == Pipe::Lsu || (op.row().cta_barrier && p.producer != index);
                 p.write || !is_earlier
             });
         }
         let others = &mut self.others;
         // After `UTMACCTL`, ptxas gives `UTMACMDFLUSH` any scoreboard, and it makes no group.
         let is_counted = inst.op == Op::UTMACMDFLUSH && write | read != 0;
-        if inst.op.commits_copies() && !is_counted {
+        if inst.op.row().commits_copies && !is_counted {
             let new = Groups { scoreboards: write | read, producer: index };
             others.groups.retain(|groups| groups.scoreboards != new.scoreboards);
             others.groups.push(new);
@@ -447,7 +447,7 @@ fn are_complementary(a: &Inst<PReg>, b: &Inst<PReg>) -> bool {
 /// Trap handlers have a barrier of their own and no other.
 fn check_mode(program: &Program, index: u32, report: &mut Vec<Hazard>) {
     let op = program.insts[index as usize].inst.op;
-    if op.is_cta_barrier() && (op == Op::BAR_SYNCALL) != program.trap_handler {
+    if op.row().cta_barrier && (op == Op::BAR_SYNCALL) != program.trap_handler {
         let (kind, lack) = (HazardKind::TrapMode, Lack::Rule);
         report.push(Hazard { consumer: index, producer: index, kind, reg: None, lack });
     }

@@ -343,7 +343,7 @@ impl Track {
         }
         if facts.awaits_cta {
             self.announced.retain(|access| {
-                let is_other = access.op.is_cta_barrier() && access.producer != producer;
+                let is_other = access.op.row().cta_barrier && access.producer != producer;
                 access.touch.writes || !(access.op.row().pipe == Pipe::Lsu || is_other)
             });
         }

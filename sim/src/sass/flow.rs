@@ -1,5 +1,6 @@
 //! Branches, calls, exits and convergence barriers.
 
+use ptxc_sass::table::Transfer;
 use ptxc_sass::{Inst, ModKind, Op, PReg, Program, slot_name};
 
 use super::fields::{Decoded, Fields};
@@ -34,7 +35,7 @@ const ALL: &str = ".U";
 pub(super) fn decides_for_all(inst: &Inst<PReg>) -> bool {
     match inst.op {
         Op::BRA => matches!(inst.modifier(ModKind::Variant), ANY | ALL),
-        op => matches!(op, Op::BRA_DIV | Op::BRA_DIV_WARP | Op::BRA_CONV | Op::BRA_CONV_WARP),
+        op => op.row().transfer == Transfer::ByLanes,
     }
 }
 

@@ -121,7 +121,7 @@ fn operand_read(coded: &Coded, params: &Params) -> u64 {
 fn kind(coded: &Coded, params: &Params) -> Kind {
     let inst = &coded.inst;
     match inst.op {
-        op if op.is_cta_barrier() => Kind::Barrier,
+        op if op.row().cta_barrier => Kind::Barrier,
         Op::MEMBAR if inst.is(value!(Scope = ".CTA")) => Kind::FenceCta,
         Op::MEMBAR => Kind::FenceGpu,
         Op::CCTL_IVALL => Kind::Invalidate,

@@ -10,6 +10,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use ptxc_sass::latency::{Ahead, Dependence, Side, latency, reads_at_issue, settled};
 use ptxc_sass::memory_order::{Space, space};
+use ptxc_sass::table::Transfer;
 use ptxc_sass::{AccessRole, Completion, Op, OperandKind, PReg, Program, Register, value};
 
 /// The instruction that is too early, the earlier instruction, and the register. The register is
@@ -132,7 +133,7 @@ fn views(ways: Ways<'_>, producer: usize, found: &mut BTreeSet<Culprit>) {
             if there.control.wait_mask & released_by != 0 && cycles >= 2 {
                 return false;
             }
-            if there.inst.op.awaits_view() || there.inst.row().effects.boundary {
+            if there.inst.row().awaits_view || there.inst.row().effects.boundary {
                 found.insert((index, producer, None));
             }
             !leaves_for_certain(program, index)
@@ -272,7 +273,7 @@ fn successors(program: &Program, index: usize) -> Vec<usize> {
     let mut always = inst.guard.is_none();
     match inst.op {
         Op::RET_IF => always = false,
-        op if op == Op::EXIT || op.returns() => {}
+        op if op == Op::EXIT || op.row().transfer == Transfer::Return => {}
         Op::BRA => {
             for operand in &inst.operands {
                 match operand.kind {

@@ -58,7 +58,7 @@ pub(super) fn observe(line: &[Issued], found: &mut BTreeMap<Op, Spacing>) {
         {
             *count += 1;
         }
-        if op.is_cta_barrier() {
+        if op.row().cta_barrier {
             barrier = Some(here.time);
         }
     }

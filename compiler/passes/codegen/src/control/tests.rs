@@ -131,7 +131,7 @@ fn an_unused_result_waits_for_nothing_but_is_not_overwritten_early() {
 }
 
 #[test]
-fn what_is_awaited_together_shares_and_an_early_load_is_not_behind_a_slow_one() {
+fn what_is_awaited_together_shares_and_an_early_load_does_not_wait_for_a_slow_one() {
     let shared = |d: u8| Inst::new(Op::LDS).ops([r(d), Operand::mem(Address::narrow(Some(PReg::r(20)), 0))]);
     let got = controls(vec![vec![load(0, 2), load(1, 4), iadd(6, 0, 1), exit()]]);
     assert_eq!(got[0].write_barrier, got[1].write_barrier);

@@ -14,6 +14,7 @@
 //! block 2:  EXIT
 //! ```
 
+use ptxc_sass::table::Transfer;
 use ptxc_sass::{Inst, PReg, slot_name};
 use smallvec::SmallVec;
 
@@ -146,6 +147,6 @@ impl Graph {
 /// Whether a branch may also continue with the next instruction.
 pub(super) fn is_conditional(inst: &Inst<PReg>) -> bool {
     inst.guard.is_some()
-        || inst.op.tests_lanes()
+        || inst.row().transfer == Transfer::ByLanes
         || inst.get(slot_name!("ps")).is_some_and(|ps| ps.as_reg().is_some())
 }

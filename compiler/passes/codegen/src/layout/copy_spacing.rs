@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn room_is_made_behind_accesses_of_shared_memory() {
+    fn room_is_made_after_accesses_of_shared_memory() {
         let load = Inst::new(Op::LDS).ops([Operand::reg(PReg::r(0)), near()]);
         let commit = Inst::new(Op::LDGDEPBAR);
         let exit = Inst::new(Op::EXIT);

@@ -225,7 +225,7 @@ mod tests {
     /// A move or another `BSYNC` after a `BSYNC` in its block begins a new block, which the `BSSY`
     /// names.
     #[test]
-    fn a_block_is_split_behind_each_bsync() {
+    fn a_block_is_split_after_each_bsync() {
         let mut blocks = vec![
             block(&[], cond(1, 2)),
             block(&["a"], Term::Jump(edge(3))),

@@ -18,6 +18,7 @@ use std::fmt;
 
 use ptxc_ir::text::ParseError;
 use ptxc_sass::Op;
+use ptxc_sass::table::Transfer;
 
 use super::{Code, CodeBlock};
 use crate::mir::text::{Lines, read_header, read_inst, write_header, write_inst};
@@ -124,6 +125,5 @@ fn head(text: &str) -> Option<(usize, CodeBlock)> {
 
 /// Whether layout puts the instruction after the body of a block.
 fn ends_block(op: Op) -> bool {
-    let tests = [Op::BRA_DIV, Op::BRA_DIV_WARP, Op::BRA_CONV, Op::BRA_CONV_WARP];
-    matches!(op, Op::BRA | Op::BRX | Op::EXIT | Op::RET) || tests.contains(&op)
+    matches!(op, Op::BRA | Op::BRX | Op::EXIT | Op::RET) || op.row().transfer == Transfer::ByLanes
 }

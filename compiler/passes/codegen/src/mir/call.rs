@@ -13,6 +13,7 @@
 //! results of the site are reads and writes of the instruction like those of its operands. The
 //! registers of results always count as clobbered; those of arguments only if the set has them.
 
+use ptxc_sass::table::Transfer;
 use ptxc_sass::{Op, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
@@ -20,7 +21,7 @@ use super::Tuple;
 
 /// Whether the instruction calls a function.
 pub(crate) fn is_call(op: Op) -> bool {
-    matches!(op, Op::CALL | Op::CALL_INDIRECT)
+    op.row().transfer == Transfer::Call
 }
 
 /// A value that must be in a fixed register.

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_behind_waits_for_the_next_sweep() {
+    fn what_was_passed_waits_for_the_next_sweep() {
         let mut pending = Pending::new(130);
         pending.add(0);
         assert_eq!(pending.next(), Some(0));
