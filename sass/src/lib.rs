@@ -43,6 +43,7 @@ pub mod operand;
 pub mod program;
 pub mod register;
 pub mod return_order;
+pub mod special;
 pub mod symbol;
 pub mod table;
 pub mod text;
@@ -59,8 +60,9 @@ pub use program::{
     Resources,
 };
 pub use register::{PReg, RegFile, Register};
+pub use special::SpecialReg;
 pub use symbol::{Addend, CodeRelocation, Symbol, SymbolBits, SymbolValue};
 pub use table::{
     BarrierResult, Choice, Choices, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind,
-    ModValue, Modifier, Op, OpSlot, OpSlots, Pipe, Role, Row, Slot, SlotName, SpecialReg, Spelling, Width,
+    ModValue, Modifier, Op, OpSlot, OpSlots, Pipe, Role, Row, Slot, SlotName, Spelling, Width,
 };

@@ -1,7 +1,7 @@
 //! Operands: what fills a slot of an instruction.
 
 use crate::register::{RegFile, Register};
-use crate::table::SpecialReg;
+use crate::special::SpecialReg;
 
 /// A place in a program or function that branches name. In a [`Program`](crate::Program) it is an
 /// index into the list of labels; in machine IR it is the number of a block.

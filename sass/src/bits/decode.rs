@@ -9,11 +9,13 @@ use super::error::DecodeError;
 use super::field::SlotField;
 use super::pattern::{ByCode, Pattern};
 use crate::control::{Control, Illegal};
-use crate::inst::{Guard, Inst, Mods};
+use crate::inst::{Guard, Inst};
 use crate::operand::{Address, HalfSelect, Operand, OperandFlags, OperandKind};
 use crate::program::{Coded, Program};
 use crate::register::{PReg, RegFile};
-use crate::table::{AddressPlace, Bits, ImmFormat, Op, Place, Shape, Slot, SpecialReg};
+use crate::special::SpecialReg;
+use crate::table::Mods;
+use crate::table::{AddressPlace, Bits, ImmFormat, Op, Place, Shape, Slot};
 
 /// Decodes a word. `offset` is the place of the word in its section, in bytes: branch targets are
 /// relative to it and are decoded to [places in the code](OperandKind::Code).

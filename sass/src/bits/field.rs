@@ -5,9 +5,9 @@ use ptxc_machine::Arch;
 use smallvec::SmallVec;
 
 use super::pattern::main_file;
-use crate::inst::Mods;
 use crate::operand::{Operand, OperandKind};
 use crate::register::{PReg, RegFile};
+use crate::table::Mods;
 use crate::table::{AddressPlace, Bits, Kinds, Place, Row, Shape, Signs, Slot};
 
 /// One field for one or several modifiers.

@@ -8,9 +8,9 @@ use smallvec::SmallVec;
 use super::field::{ModField, SlotField};
 use super::{GUARD, OPERATION};
 use crate::control::{Control, Illegal};
-use crate::inst::Mods;
 use crate::operand::{Operand, OperandKind};
 use crate::register::{PReg, RegFile, Register};
+use crate::table::Mods;
 use crate::table::{
     Bits, Fixed, Form, FormCode, Joint, Kinds, ModKind, Modifier, Op, Place, Row, Shape, Slot,
 };

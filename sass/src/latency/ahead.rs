@@ -23,7 +23,8 @@ use ptxc_machine::Arch;
 use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::register::Register;
-use crate::table::{BarrierResult, Completion, LatencyClass, Op, Pipe, SpecialReg};
+use crate::special::SpecialReg;
+use crate::table::{BarrierResult, Completion, LatencyClass, Op, Pipe};
 
 /// The kind of an instruction that later ones must keep away from, whatever registers they touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use ptxc_sass::latency::{Dependence, Side, latency};
-//! use ptxc_machine::{Arch, Feature};
+//! use ptxc_machine::Arch;
 //! use ptxc_sass::{Inst, Op, Operand, PReg, slot_name};
 //!
 //! let [r0, r1] = [0, 1].map(|n| Operand::reg(PReg::r(n)));
@@ -36,13 +36,14 @@
 mod ahead;
 mod port;
 mod table;
+mod timing;
 
-use ptxc_machine::{Arch, Feature};
+use ptxc_machine::Arch;
 
 use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::register::{RegFile, Register};
-use crate::table::{Completion, LatencyClass, Op, Role, Row};
+use crate::table::{Completion, Op, Role};
 pub use ahead::Ahead;
 pub use port::Port;
 pub use table::{Entry, entries};
@@ -174,28 +175,6 @@ pub fn reads_at_issue<R: Register>(arch: Arch, inst: &Inst<R>, file: RegFile) ->
         Completion::Fixed => true,
         Completion::LateUniformRead => file.is_predicate(),
         Completion::Variable | Completion::LateRead => file != RegFile::Gpr,
-    }
-}
-
-/// The [completion](Inst::completion) of a row's instructions.
-pub(crate) const fn completion_on(row: &Row, arch: Arch) -> Completion {
-    let is_fixed = match row.latency {
-        LatencyClass::Fp64 => arch.has(Feature::FixedDoubles),
-        LatencyClass::R2ur => arch.has(Feature::FixedMovesToUniform),
-        LatencyClass::Mma => arch.has(Feature::FixedMatrixProducts),
-        _ => true,
-    };
-    if is_fixed { row.completion } else { Completion::Variable }
-}
-
-impl<R: Register> Inst<R> {
-    /// How the machine announces that the instruction is done, as the row says. Double precision,
-    /// moves from general to uniform registers and products of matrices announce their results by
-    /// scoreboards where their latency is not fixed ([`FixedDoubles`](Feature::FixedDoubles) and
-    /// the two features after it).
-    #[inline]
-    pub fn completion(&self, arch: Arch) -> Completion {
-        self.op.facts().completion(arch)
     }
 }
 

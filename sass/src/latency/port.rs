@@ -2,6 +2,7 @@
 //! the sizes of matrices apart.
 
 use super::Side;
+use super::timing::timing;
 use crate::register::Register;
 use crate::slot_name;
 use crate::table::{LatencyClass, Op, SlotName};
@@ -123,11 +124,11 @@ impl Port {
     /// whatever its elements are.
     #[inline]
     pub fn of_producer<R: Register>(side: Side<'_, R>) -> Port {
-        let facts = side.inst.op.facts();
-        if !facts.has_other_ports || !is_named(side, slot_name!("d")) {
-            return facts.port;
+        let timing = timing(side.inst.op);
+        if !timing.has_other_ports || !is_named(side, slot_name!("d")) {
+            return timing.port;
         }
-        match facts.port {
+        match timing.port {
             Port::ImadWide => {
                 let is_high = side.component == 1 || side.inst.slot_width(usize::from(side.slot)) == 1;
                 if is_high { Port::ImadWideHigh } else { Port::ImadWide }
@@ -145,11 +146,11 @@ impl Port {
     /// another instruction reads or writes.
     #[inline]
     pub fn of_consumer<R: Register>(side: Side<'_, R>) -> Port {
-        let facts = side.inst.op.facts();
-        if !facts.has_other_ports {
-            return facts.port;
+        let timing = timing(side.inst.op);
+        if !timing.has_other_ports {
+            return timing.port;
         }
-        match facts.port {
+        match timing.port {
             Port::ImadWide if side.component == 1 && is_named(side, slot_name!("c")) => Port::ImadWideHigh,
             _ => of_other(side),
         }
@@ -167,6 +168,6 @@ fn of_other<R: Register>(side: Side<'_, R>) -> Port {
     if side.inst.op == Op::ELECT && is_named(side, slot_name!("d")) {
         Port::Umov
     } else {
-        side.inst.op.facts().port
+        timing(side.inst.op).port
     }
 }

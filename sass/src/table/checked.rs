@@ -11,8 +11,8 @@
 //! | [`slot_name!`](crate::slot_name) | some row | the same: [`Inst::get`](crate::Inst::get) |
 
 use super::modifier::ModKind;
+use super::modifier::Mods;
 use super::{Op, Row};
-use crate::inst::Mods;
 
 /// A modifier value of a row, made by [`choice!`](crate::choice).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

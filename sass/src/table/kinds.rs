@@ -1,9 +1,5 @@
 //! The properties of operands: kinds, widths, formats of constants, and the halves that are read.
 
-use super::image::ImageOperand;
-use super::modifier::ModKind;
-use super::share::{Matrix, dimensions};
-use crate::inst::Inst;
 use crate::operand::{HalfSelect, Operand, OperandKind};
 use crate::register::{RegFile, Register};
 
@@ -47,7 +43,7 @@ impl Kinds {
     pub const PREDICATES: Kinds = Kinds(32768);
 
     /// Operands whose registers are read, whether the slot is read or written.
-    pub(super) const ADDRESSES: Kinds =
+    pub(crate) const ADDRESSES: Kinds =
         Kinds::MEM.or(Kinds::MEM_AT_UR).or(Kinds::MEM_SCALED).or(Kinds::CONST_AT_R).or(Kinds::CONST_AT_UR);
 
     /// The union.
@@ -101,6 +97,36 @@ impl Kinds {
     }
 }
 
+/// An operand of an access to a texture or a surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ImageOperand {
+    /// The first two components of the result of a texture access.
+    Low,
+    /// The other components of the result of a texture access.
+    High,
+    /// The first source: coordinates.
+    First,
+    /// The second source.
+    Second,
+    /// The coordinates in a surface.
+    Place,
+    /// The components of a formatted store to a surface.
+    Texel,
+}
+
+/// A matrix of a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Matrix {
+    /// The result, and the matrix that is added.
+    Accumulator,
+    /// The first factor.
+    First,
+    /// The first factor, with only every second element stored.
+    SparseFirst,
+    /// The second factor.
+    Second,
+}
+
 /// The number of 32-bit registers that an operand covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Width {
@@ -115,27 +141,6 @@ pub enum Width {
     Dimensions(u8),
     /// The width of this operand of a texture or surface access.
     Image(ImageOperand),
-}
-
-impl Width {
-    /// The width in this instruction.
-    pub fn resolve<R: Register>(self, inst: &Inst<R>) -> u8 {
-        match self {
-            Width::Fixed(width) => width,
-            other => other.of_modifiers(inst),
-        }
-    }
-
-    /// The width of an operand whose width modifiers decide.
-    pub(super) fn of_modifiers<R: Register>(self, inst: &Inst<R>) -> u8 {
-        match self {
-            Width::Fixed(width) => width,
-            Width::Share(matrix, bits) => matrix.share(inst, bits),
-            Width::Image(operand) => operand.registers(inst),
-            Width::Dimensions(more) => more + dimensions(inst.modifier(ModKind::Shape)),
-            Width::Size => inst.op.facts().sized_width(inst.mods),
-        }
-    }
 }
 
 /// How an immediate is printed.
@@ -181,32 +186,6 @@ pub enum ImmFormat {
     Brain,
     /// `TEX_HEADER_DIMENSION`: the name with this number.
     Named(&'static [&'static str]),
-}
-
-impl ImmFormat {
-    /// How an immediate is printed in an instruction.
-    pub fn resolve<R: Register>(self, inst: &Inst<R>) -> ImmFormat {
-        match self {
-            ImmFormat::OfFunction => match (inst.modifier(ModKind::Mode), inst.modifier(ModKind::DataType)) {
-                (".RCP64H" | ".RSQ64H", _) => ImmFormat::DoubleHigh,
-                (_, ".F16") => ImmFormat::Half,
-                (_, ".BF16") => ImmFormat::Brain,
-                _ => ImmFormat::Float,
-            },
-            ImmFormat::OfSource => {
-                match (inst.modifier(ModKind::SourceType), inst.modifier(ModKind::DataType)) {
-                    (".F16", _) | ("", ".F16") => ImmFormat::Half,
-                    (".BF16", _) | ("", ".BF16") => ImmFormat::Brain,
-                    _ => ImmFormat::Float,
-                }
-            }
-            ImmFormat::OfInteger => match inst.modifier(ModKind::SourceType) {
-                ".U32" | ".U64" => ImmFormat::Hex,
-                _ => ImmFormat::Signed,
-            },
-            format => format,
-        }
-    }
 }
 
 /// The halves of a register that a slot takes, and their text.

@@ -11,11 +11,9 @@ mod control_flow;
 mod convert;
 mod copies;
 mod double;
-mod facts;
 mod fence;
 mod float;
 mod half;
-mod image;
 mod kinds;
 mod matrix;
 mod mbarrier;
@@ -27,9 +25,7 @@ mod pack;
 mod place;
 mod remote;
 mod row;
-mod share;
 mod slot;
-mod special;
 mod surface;
 mod sync;
 mod tensor;
@@ -43,15 +39,13 @@ use ptxc_machine::Archs;
 
 pub(crate) use alu::SIGN;
 pub use checked::{Choice, Choices, ModValue, OpSlot, OpSlots, SlotName};
-pub(crate) use facts::Facts;
-pub use image::ImageOperand;
+pub use kinds::{ImageOperand, Matrix};
+pub use modifier::Mods;
 pub use place::{AddressPlace, Bits, Fixed, Form, FormCode, Joint, Place, Shape, Signs};
 pub use row::{
     BarrierResult, Completion, Effects, Halves, ImmFormat, Kinds, Lanes, LatencyClass, Memory, ModKind,
     Modifier, Pipe, Returns, Role, Row, Scoreboards, Slot, Space, Spelling, Stand, Transfer, Width,
 };
-pub use share::Matrix;
-pub use special::SpecialReg;
 
 /// The architectures on which a row has the modifier values and operand kinds without a limit:
 /// those of the row's own architectures that are in this set. A new architecture joins the set
@@ -77,13 +71,6 @@ macro_rules! opcodes {
             pub const fn row(self) -> &'static Row {
                 static ROWS: [&Row; Op::ALL.len()] = [$($(&$family::$name,)*)*];
                 ROWS[self as usize]
-            }
-
-            /// The facts that follow from the row.
-            #[inline]
-            pub(crate) fn facts(self) -> &'static Facts {
-                static FACTS: [Facts; Op::ALL.len()] = [$($(Facts::of(Op::$name, &$family::$name),)*)*];
-                &FACTS[self as usize]
             }
 
             /// The family, after which the file of its row is named.

@@ -5,6 +5,30 @@ use ptxc_machine::{Arch, Archs};
 use super::place::Bits;
 use super::slot::Slot;
 
+/// The chosen value of each of a row's modifiers, in the row's order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Mods([u8; 8]);
+
+impl Mods {
+    /// The first value of each.
+    pub(crate) const FIRST: Mods = Mods([0; 8]);
+
+    /// The choice for the modifier at a position of the row.
+    pub const fn get(&self, position: usize) -> u8 {
+        self.0[position]
+    }
+
+    /// The choices for all modifiers, and zeros after them.
+    pub(crate) const fn all(self) -> [u8; 8] {
+        self.0
+    }
+
+    /// Makes the choice for the modifier at a position of the row.
+    pub const fn set(&mut self, position: usize, value: u8) {
+        self.0[position] = value;
+    }
+}
+
 /// The kind of a modifier. Rows name their modifiers by kind, so that a program can ask for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ModKind {

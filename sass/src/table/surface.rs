@@ -7,7 +7,7 @@
 
 use ptxc_machine::Archs;
 
-use super::image::ImageOperand;
+use super::kinds::ImageOperand;
 use super::memory::{CACHE, ORDERS, ORDERS_75, SCOPE, SIZE, STORE_ORDER};
 use super::place::{Form, Place, Shape};
 use super::row::{

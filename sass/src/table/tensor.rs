@@ -7,11 +7,11 @@
 
 use ptxc_machine::Archs;
 
+use super::kinds::Matrix;
 use super::place::{Fixed, Form, Place};
 use super::row::{
     Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Stand, Width,
 };
-use super::share::Matrix;
 
 /// The common part of the rows of this family. On sm_75 a scoreboard announces their results, see
 /// [`completion`](crate::Inst::completion).

@@ -89,32 +89,6 @@ fn reuse_flags_and_definitions_are_where_they_can_be() {
     });
 }
 
-/// The facts computed at compile time are those that a walk over the row finds.
-#[test]
-fn facts_are_those_of_the_row() {
-    for_each(|op, row| {
-        let (facts, inst) = (op.facts(), Inst::<PReg>::new(op));
-        let slots = row.slots.iter().filter(|slot| !slot.repeated);
-        assert!(slots.map(|slot| slot.default_operand()).eq(inst.operands.iter().copied()), "{op:?}");
-        for (position, modifier) in row.mods.iter().enumerate() {
-            assert_eq!(facts.position(modifier.kind), Some(position), "{op:?}");
-            assert_eq!(
-                inst.modifier(modifier.kind),
-                modifier.values[usize::from(modifier.default)],
-                "{op:?}"
-            );
-        }
-        for (index, slot) in row.slots.iter().enumerate() {
-            assert_eq!(facts.width(index, &inst), slot.width.resolve(&inst), "{op:?} {}", slot.name);
-        }
-        for arch in Arch::ALL.into_iter().filter(|&arch| facts.complete.contains(arch)) {
-            let has_values = row.mods.iter().all(|m| m.values.iter().all(|value| m.exists(value, arch)));
-            let has_kinds = row.slots.iter().all(|slot| !slot.lacks(slot.kinds, arch));
-            assert!(row.archs.contains(arch) && has_values && has_kinds, "{op:?} on {arch}");
-        }
-    });
-}
-
 /// A sample of a row with a fitting operand in every slot, on the architecture if it has the row.
 /// The text shows all operands.
 fn sample(op: Op, arch: Arch) -> Inst<PReg> {

@@ -8,7 +8,7 @@
 
 use ptxc_machine::Archs;
 
-use super::image::ImageOperand;
+use super::kinds::ImageOperand;
 use super::memory::CACHE;
 use super::place::{Bits, Fixed, Form, Place, Shape, Signs};
 use super::row::{

@@ -11,12 +11,12 @@
 
 use ptxc_machine::Archs;
 
+use super::kinds::Matrix;
 use super::place::{Bits, Fixed, Place, Signs};
 use super::row::{
     Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot,
     Stand, Width,
 };
-use super::share::Matrix;
 use crate::register::RegFile;
 
 /// The common part of the rows of this family.

@@ -13,11 +13,12 @@ use super::line::{Line, Sink, Writer};
 use super::plan::{ModText, Plan, SlotText};
 use super::symbol::SymbolText;
 use super::{alias, float};
-use crate::inst::{Inst, Mods};
+use crate::inst::Inst;
 use crate::operand::{Address, FunctionIndex, Operand, OperandFlags, OperandKind};
 use crate::program::{Coded, Program, ProgramFunction};
 use crate::register::{RegFile, Register};
 use crate::symbol::CodeRelocation;
+use crate::table::Mods;
 use crate::table::{Halves, ImmFormat, Op};
 
 impl<R: Register> fmt::Display for Inst<R> {

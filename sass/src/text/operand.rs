@@ -10,7 +10,8 @@ use super::parse::{Names, Place};
 use super::{float, inst};
 use crate::operand::{Address, Operand, OperandFlags, OperandKind};
 use crate::register::{RegFile, Register};
-use crate::table::{ImmFormat, Kinds, Op, Slot, SpecialReg};
+use crate::special::SpecialReg;
+use crate::table::{ImmFormat, Kinds, Op, Slot};
 
 /// Reads an operand for a slot; also returns whether it is marked `.reuse`.
 pub(super) fn operand<R: Register>(

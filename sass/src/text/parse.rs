@@ -15,10 +15,11 @@ use rustc_hash::FxHashMap;
 
 use super::operand::{half_constant, hexadecimal, immediate, operand, register, unlinked};
 use super::{alias, inst, symbol};
-use crate::inst::{Inst, Mods};
+use crate::inst::Inst;
 use crate::operand::{FunctionIndex, Label, Operand, OperandFlags, OperandKind};
 use crate::register::{PReg, RegFile, Register};
 use crate::symbol::Symbol;
+use crate::table::Mods;
 use crate::table::{ImmFormat, Kinds, Op, Row, Slot, Stand};
 use crate::{bits, value};
 

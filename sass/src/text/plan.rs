@@ -10,9 +10,9 @@ use ptxc_machine::{Arch, PerArch, per_arch};
 
 use super::line::Text;
 use crate::bits;
-use crate::inst::Mods;
 use crate::operand::{Operand, OperandKind};
 use crate::register::{PReg, Register};
+use crate::table::Mods;
 use crate::table::{Halves, Kinds, ModKind, Modifier, Op, Pipe, Row, SIGN, Slot, Stand};
 
 /// How a row is written on an architecture.

@@ -4,18 +4,12 @@
 //! In: a row. Out: its [`Facts`]: the position of the modifier of each kind, the default choices
 //! and operands, and the number of registers that each operand covers.
 
-use ptxc_machine::{Arch, Archs, PerArch, per_arch};
+use ptxc_machine::Archs;
 
-use super::Op;
-use super::kinds::{Kinds, Width};
-use super::modifier::{ModKind, Modifier};
-use super::row::{LatencyClass, Role, Row};
-use super::slot::Slot;
-use crate::inst::{Inst, Mods};
-use crate::latency::{self, Port};
+use super::Inst;
 use crate::operand::{Operand, OperandFlags, OperandKind};
 use crate::register::{PReg, RegFile, Register};
-use crate::table::Completion;
+use crate::table::{Kinds, ModKind, Modifier, Mods, Op, Role, Row, Slot, Width};
 
 /// The number of kinds of modifiers.
 const KINDS: usize = ModKind::Hint as usize + 1;
@@ -77,7 +71,7 @@ impl OrderChoice {
 }
 
 /// The facts that follow from a row.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
     /// The default choices of the modifiers.
     pub(crate) defaults: Mods,
@@ -89,12 +83,6 @@ pub(crate) struct Facts {
     pub(crate) names_code: bool,
     /// The architectures where the row exists with every modifier value and every kind of operand.
     pub(crate) complete: Archs,
-    /// How its completion is tracked, by architecture.
-    completions: PerArch<Completion>,
-    /// The port where its results leave and its operands enter.
-    pub(crate) port: Port,
-    /// Whether some of its results or operands have other ports.
-    pub(crate) has_other_ports: bool,
     /// Strong memory order.
     strong: OrderChoice,
     /// The modifier value for memory that nothing writes.
@@ -117,9 +105,30 @@ pub(crate) struct Facts {
     of_type: [u8; VALUES],
 }
 
+/// The facts of all operations, in the order of the table.
+const fn all() -> [Facts; Op::ALL.len()] {
+    let mut all = [Facts::of(Op::ALL[0]); Op::ALL.len()];
+    let mut index = 1;
+    while index < all.len() {
+        all[index] = Facts::of(Op::ALL[index]);
+        index += 1;
+    }
+    all
+}
+
+impl Op {
+    /// The facts that follow from the row.
+    #[inline]
+    pub(crate) fn facts(self) -> &'static Facts {
+        static FACTS: [Facts; Op::ALL.len()] = all();
+        &FACTS[self as usize]
+    }
+}
+
 impl Facts {
     /// The facts of the row of an operation.
-    pub(super) const fn of(op: Op, row: &Row) -> Facts {
+    const fn of(op: Op) -> Facts {
+        let row = op.row();
         let mut facts = Facts {
             defaults: Mods::FIRST,
             results: 0,
@@ -128,10 +137,6 @@ impl Facts {
             // labels.
             names_code: matches!(op, Op::MOV),
             complete: row.archs,
-            completions: per_arch!(ARCH => latency::completion_on(row, ARCH)),
-            port: Port::of_class(row.latency),
-            has_other_ports: matches!(row.latency, LatencyClass::ImadWide | LatencyClass::Mma)
-                || matches!(op, Op::ELECT),
             strong: OrderChoice::NONE,
             constant: OrderChoice::NONE,
             fillers: [Filler { kind: FillerKind::Imm, flags: OperandFlags::NONE }; SLOTS],
@@ -237,12 +242,6 @@ impl Facts {
         })
     }
 
-    /// How the completion of an instruction is tracked.
-    #[inline]
-    pub(crate) fn completion(&self, arch: Arch) -> Completion {
-        *self.completions.get(arch)
-    }
-
     /// Whether an access is strong by its modifiers.
     #[inline]
     pub(crate) fn is_strong(&self, mods: Mods) -> bool {
@@ -302,5 +301,39 @@ const fn add_widths(modifier: &Modifier, widths: &mut [u8; VALUES]) {
             _ => 0,
         };
         value += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ptxc_machine::Arch;
+
+    use super::*;
+
+    /// The facts computed at compile time are those that a walk over the row finds.
+    #[test]
+    fn facts_are_those_of_the_row() {
+        for &op in Op::ALL {
+            let row = op.row();
+            let (facts, inst) = (op.facts(), Inst::<PReg>::new(op));
+            let slots = row.slots.iter().filter(|slot| !slot.repeated);
+            assert!(slots.map(|slot| slot.default_operand()).eq(inst.operands.iter().copied()), "{op:?}");
+            for (position, modifier) in row.mods.iter().enumerate() {
+                assert_eq!(facts.position(modifier.kind), Some(position), "{op:?}");
+                assert_eq!(
+                    inst.modifier(modifier.kind),
+                    modifier.values[usize::from(modifier.default)],
+                    "{op:?}"
+                );
+            }
+            for (index, slot) in row.slots.iter().enumerate() {
+                assert_eq!(facts.width(index, &inst), slot.width.resolve(&inst), "{op:?} {}", slot.name);
+            }
+            for arch in Arch::ALL.into_iter().filter(|&arch| facts.complete.contains(arch)) {
+                let has_values = row.mods.iter().all(|m| m.values.iter().all(|value| m.exists(value, arch)));
+                let has_kinds = row.slots.iter().all(|slot| !slot.lacks(slot.kinds, arch));
+                assert!(row.archs.contains(arch) && has_values && has_kinds, "{op:?} on {arch}");
+            }
+        }
     }
 }

@@ -1,12 +1,17 @@
 //! An instruction: a row of the table with its slots filled.
 
+mod facts;
+mod image;
+mod share;
+mod width;
+
 use ptxc_machine::Arch;
 use smallvec::SmallVec;
 
 use crate::operand::{Label, Operand, OperandKind};
 use crate::register::{RegFile, Register};
 use crate::slot_name;
-use crate::table::{Choice, Choices, Kinds, ModKind, ModValue, Op, OpSlot, OpSlots, Row, SlotName};
+use crate::table::{Choice, Choices, Kinds, ModKind, ModValue, Mods, Op, OpSlot, OpSlots, Row, SlotName};
 
 /// The predicate that decides whether an instruction has an effect: `@P0`, `@!UP1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,25 +20,6 @@ pub struct Guard<R> {
     pub reg: R,
     /// Whether the predicate must be false.
     pub negated: bool,
-}
-
-/// The chosen value of each of a row's modifiers, in the row's order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Mods([u8; 8]);
-
-impl Mods {
-    /// The first value of each.
-    pub(crate) const FIRST: Mods = Mods([0; 8]);
-
-    /// The choice for the modifier at a position of the row.
-    pub const fn get(&self, position: usize) -> u8 {
-        self.0[position]
-    }
-
-    /// Makes the choice for the modifier at a position of the row.
-    pub const fn set(&mut self, position: usize, value: u8) {
-        self.0[position] = value;
-    }
 }
 
 /// How an instruction touches a register.
@@ -197,7 +183,7 @@ impl<R: Register> Inst<R> {
         let mods = self.op.row().mods;
         let Some(position) = mods.iter().position(|modifier| modifier.kind == kind) else { return false };
         let Some(value) = mods[position].values.iter().position(|&value| value == text) else { return false };
-        self.mods.0[position] = value as u8;
+        self.mods.set(position, value as u8);
         true
     }
 
@@ -205,7 +191,7 @@ impl<R: Register> Inst<R> {
     /// nothing.
     pub fn modifier(&self, kind: ModKind) -> &'static str {
         match self.op.facts().position(kind) {
-            Some(position) => self.row().mods[position].values[usize::from(self.mods.0[position])],
+            Some(position) => self.row().mods[position].values[usize::from(self.mods.get(position))],
             None => "",
         }
     }
@@ -218,7 +204,10 @@ impl<R: Register> Inst<R> {
     /// Whether a modifier has that text, which a row gives.
     pub fn has(&self, text: &str) -> bool {
         let row = self.op.row();
-        row.mods.iter().enumerate().any(|(position, m)| m.values[self.mods.0[position] as usize] == text)
+        row.mods
+            .iter()
+            .enumerate()
+            .any(|(position, m)| m.values[usize::from(self.mods.get(position))] == text)
     }
 
     /// Adds a guard.
@@ -405,7 +394,8 @@ impl<R: Register> Inst<R> {
 
     fn is_within_limits(&self, arch: Arch) -> bool {
         let row = self.op.row();
-        let mut mods = row.mods.iter().zip(self.mods.0).filter(|(modifier, _)| !modifier.limits.is_empty());
+        let mut mods =
+            row.mods.iter().zip(self.mods.all()).filter(|(modifier, _)| !modifier.limits.is_empty());
         let mut slots = row.slots.iter().zip(&self.operands).filter(|(slot, _)| !slot.limits.is_empty());
         row.archs.contains(arch)
             && mods.all(|(modifier, chosen)| modifier.exists(modifier.values[usize::from(chosen)], arch))
@@ -426,7 +416,7 @@ impl<R: Register> Inst<R> {
             return Err(format!("{arch} has no {}", row.mnemonic));
         }
         for (position, modifier) in row.mods.iter().enumerate() {
-            let value = modifier.values[usize::from(self.mods.0[position])];
+            let value = modifier.values[usize::from(self.mods.get(position))];
             if !modifier.limits.is_empty() && !modifier.exists(value, arch) {
                 return Err(format!("{arch} has no {value} of {}", row.mnemonic_on(arch)));
             }

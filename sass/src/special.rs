@@ -176,6 +176,10 @@ const OTHERS: &[(u8, Archs, &str)] = &[
     (139, Archs::HOPPER, "SR_CTARegPoolSz"),
 ];
 
+/// The architectures on which the registers above have these names. A new architecture joins the set after its names have been
+/// compared.
+const NAMED: Archs = Archs::TURING_TO_HOPPER;
+
 impl SpecialReg {
     /// Its name on the architecture, including `SR_` if the name has it; empty for a register
     /// without a name.
@@ -186,7 +190,7 @@ impl SpecialReg {
                 let other = OTHERS.iter().find(|&&(number, archs, _)| number == code && archs.contains(arch));
                 other.map_or("", |&(_, _, name)| name)
             }
-            named if super::UNLIMITED.contains(arch) => named.text(),
+            named if NAMED.contains(arch) => named.text(),
             _ => "",
         }
     }

@@ -9,22 +9,9 @@
 //! that of the PTX ISA, section "Matrix multiply-accumulate operation". The loads and stores that
 //! ptxas puts around the instruction show that its operands have exactly these registers.
 
-use super::row::ModKind;
-use crate::inst::Inst;
+use super::Inst;
 use crate::register::Register;
-
-/// A matrix of a product.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Matrix {
-    /// The result, and the matrix that is added.
-    Accumulator,
-    /// The first factor.
-    First,
-    /// The first factor, with only every second element stored.
-    SparseFirst,
-    /// The second factor.
-    Second,
-}
+use crate::table::{Matrix, ModKind};
 
 impl Matrix {
     /// The registers of a lane's share; `bits` is the size of an element whose type no modifier

@@ -21,29 +21,11 @@
 //! registers that an instruction reads and writes, for every combination of modifiers
 //! (`docs/facts/textures.md`).
 
-use super::Op;
-use super::row::ModKind;
-use crate::inst::Inst;
+use super::Inst;
 use crate::operand::OperandKind;
 use crate::register::Register;
 use crate::slot_name;
-
-/// An operand of an access to a texture or a surface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ImageOperand {
-    /// The first two components of the result of a texture access.
-    Low,
-    /// The other components of the result of a texture access.
-    High,
-    /// The first source: coordinates.
-    First,
-    /// The second source.
-    Second,
-    /// The coordinates in a surface.
-    Place,
-    /// The components of a formatted store to a surface.
-    Texel,
-}
+use crate::table::{ImageOperand, ModKind, Op};
 
 impl ImageOperand {
     /// The number of registers.
