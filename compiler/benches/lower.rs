@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ptxc_codegen::mir::{Mir, VReg};
+use ptxc_compiler::input::items;
 use ptxc_compiler::output::program_text;
-use ptxc_compiler::{Database, Options, SourceFile, items, lower, module, stages};
+use ptxc_compiler::{Database, Options, SourceFile, lower, module, stages};
 use ptxc_ir::Function;
 use ptxc_passes::{CodeSettings, Context, Form, Observer, Silent, Span, run};
 use ptxc_sass::text::Style;

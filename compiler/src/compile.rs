@@ -11,16 +11,16 @@ use ptxc_passes::{CodeSettings, Context, Form, Module, Silent, Span, run};
 use ptxc_ptx::diagnostic::{Diagnostic, Severity};
 use ptxc_sass::text::Style;
 
-use crate::callees::callees;
 use crate::cubin::cubin_of;
 use crate::db::Database;
+use crate::input::items::Func;
 use crate::input::{Options, SourceFile};
-use crate::items::Func;
 use crate::output::{
     defined_kernels, diagnostics, kernels, locate, program_text, ssa_diagnostics, variables_text,
 };
 use crate::render::Located;
 use crate::settings::Settings;
+use crate::stages::callees::callees;
 use crate::stages::{code_settings, mir};
 
 /// The result of compiling a PTX text. It prints as SASS.

@@ -18,14 +18,14 @@ use ptxc_syntax::items::ItemKind;
 use ptxc_syntax::{NodeId, parse_item};
 use rustc_hash::FxHashMap;
 
-use crate::callees::{device_callees, named_callee};
 use crate::db::Db;
+use crate::input::items::{Func, items};
 use crate::input::{Options, SourceFile};
-use crate::items::{Func, items};
 use crate::module::ast;
 use crate::output::{kernels, locate};
 use crate::render::Located;
 use crate::stages::arch;
+use crate::stages::callees::{device_callees, named_callee};
 use crate::variables::{bindings, unnamed};
 
 /// The bytes of a file's cubin, with all its kernels. Kernels with errors are missing from it, so

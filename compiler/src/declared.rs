@@ -12,7 +12,7 @@ use ptxc_syntax::{Name, Span};
 
 use crate::db::Db;
 use crate::input::SourceFile;
-use crate::items::{Func, items};
+use crate::input::items::{Func, items};
 use crate::module::{is_damaged, parsed};
 use crate::render::Located;
 

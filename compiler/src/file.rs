@@ -11,7 +11,7 @@ use salsa::Setter;
 
 use crate::db::Database;
 use crate::input::SourceFile;
-use crate::items::{Func, Places, PlainItem, items};
+use crate::input::items::{Func, Places, PlainItem, items};
 
 /// A PTX file and the items of its text. An edit changes as few items as possible.
 ///

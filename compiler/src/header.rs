@@ -19,7 +19,7 @@ use ptxc_syntax::{Name, Parsed, Span, parse_item};
 
 use crate::db::Db;
 use crate::input::SourceFile;
-use crate::items::{items, places};
+use crate::input::items::{items, places};
 use crate::locate::{MOST_FINDINGS, locate_in, syntax_error};
 use crate::module::header;
 use crate::render::Located;

@@ -118,7 +118,6 @@
 //! A [`Database`] holds files, options and all results that were computed from them; [`lower`] and
 //! [`diagnostics`] query it. See [`items`], [`module`] and [`stages`] for the query graph.
 
-pub mod callees;
 pub mod compile;
 pub mod cubin;
 pub mod db;
@@ -127,10 +126,8 @@ pub mod dot;
 pub mod file;
 mod header;
 pub mod input;
-pub mod items;
 pub mod json;
 mod locate;
-mod meetings;
 pub mod module;
 pub mod output;
 pub mod render;

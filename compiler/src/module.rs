@@ -19,7 +19,7 @@ use rustc_hash::FxHashSet;
 
 use crate::db::Db;
 use crate::input::SourceFile;
-use crate::items::{Func, items};
+use crate::input::items::{Func, items};
 
 /// The header of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,13 +13,13 @@ use ptxc_syntax::{NodeId, Span, codes, item_errors};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
-use crate::callees::{device_callees, device_code};
 use crate::db::{Database, Db};
+use crate::input::items::{Func, items, places};
 use crate::input::{Options, SourceFile};
-use crate::items::{Func, items, places};
 use crate::locate::{MOST_FINDINGS, locate_in, syntax_error};
 use crate::module::{ast, header, is_damaged, parsed};
 use crate::render::Located;
+use crate::stages::callees::{device_callees, device_code};
 use crate::stages::{
     arch, arch_of_target, barrier_warnings, beyond, built, checked, code, flow_warnings, mir, splits, ssa,
     unsuited,

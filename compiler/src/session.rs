@@ -14,8 +14,8 @@ use rustc_hash::FxHashMap;
 
 use crate::db::Database;
 use crate::file::{Change, File};
+use crate::input::items::{Func, items};
 use crate::input::{Options, SourceFile};
-use crate::items::{Func, items};
 use crate::output::{function_findings, module_findings, program_text, sort, variables_text};
 use crate::render::Located;
 use crate::settings::Settings;

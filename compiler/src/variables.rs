@@ -20,7 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::db::Db;
 use crate::input::SourceFile;
-use crate::items::{items, places};
+use crate::input::items::{items, places};
 use crate::locate::{MOST_FINDINGS, locate_in};
 use crate::module::{ModuleName, definition, module_variables, signature};
 use crate::render::Located;

@@ -1,7 +1,7 @@
 //! To the queries, an edited file equals a file that has had the same text from the start.
 
 use proptest::prelude::*;
-use ptxc_compiler::items::{Func, items};
+use ptxc_compiler::input::items::{Func, items};
 use ptxc_compiler::{Database, File, SourceFile};
 
 /// The state of a function as queries see it.

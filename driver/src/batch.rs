@@ -7,7 +7,8 @@
 
 use std::sync::OnceLock;
 
-use ptxc_compiler::{Database, Options, SourceFile, compile_function, items};
+use ptxc_compiler::input::items;
+use ptxc_compiler::{Database, Options, SourceFile, compile_function};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 

@@ -40,8 +40,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::time::Instant;
 
-use ptxc_compiler::callees::ssa_callees;
 use ptxc_compiler::output::kernels;
+use ptxc_compiler::stages::callees::ssa_callees;
 use ptxc_compiler::stages::ssa;
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics, ssa_diagnostics};
 use ptxc_machine::Arch;

@@ -114,7 +114,7 @@ fn lower_text(path: &Path, text: String, settings: &Settings) -> Vec<Kernel> {
     let options = settings.options(&db);
     let mut list = Vec::new();
     let mut ranges = Vec::new();
-    for &func in &ptxc_compiler::items::items(&db, file).functions {
+    for &func in &ptxc_compiler::input::items::items(&db, file).functions {
         if func.kind(&db) != ptxc_syntax::items::ItemKind::Entry || !func.has_body(&db) {
             continue;
         }

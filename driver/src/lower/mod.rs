@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use ptxc_codegen::func_code::FuncCode;
 use ptxc_codegen::schedule::{HEURISTICS, heuristic_by_name};
-use ptxc_compiler::callees::{callees, device_callees, fill_lanes};
 use ptxc_compiler::cubin;
-use ptxc_compiler::items::{Func, items};
+use ptxc_compiler::input::items::{Func, items};
 use ptxc_compiler::module::{ast, parsed};
 use ptxc_compiler::output::{kernels, locate, program_text, variables_text};
+use ptxc_compiler::stages::callees::{callees, device_callees, fill_lanes};
 use ptxc_compiler::stages::{arch, built, code_settings, mir, ssa, unsuited};
 use ptxc_compiler::{Database, Located, Options, Settings, SourceFile, diagnostics, dot, json, output};
 use ptxc_machine::Arch;

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use ptxc_compiler::callees::{device_callees, ssa_callees};
-use ptxc_compiler::items::items;
+use ptxc_compiler::input::items::items;
 use ptxc_compiler::output::{check_text, kernels, locate};
+use ptxc_compiler::stages::callees::{device_callees, ssa_callees};
 use ptxc_compiler::stages::{built, ssa};
 use ptxc_compiler::{Database, Located, SourceFile, diagnostics};
 use ptxc_ir::Function;

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ptxc_compiler::callees::{device_callees, ssa_callees};
 use ptxc_compiler::output::kernels;
+use ptxc_compiler::stages::callees::{device_callees, ssa_callees};
 use ptxc_compiler::stages::{built, ssa};
 use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
 use ptxc_ptx::diagnostic::Severity;

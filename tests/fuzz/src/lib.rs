@@ -21,7 +21,6 @@
 //! as PTX, [`launch`] has the launches, [`execute`] compares, [`reduce`](mod@reduce) makes failing
 //! trials smaller, and [`campaign`] tries many seeds on many threads.
 
-pub mod calls;
 pub mod campaign;
 mod counting;
 pub mod execute;

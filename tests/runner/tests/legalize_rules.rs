@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ptxc_compiler::callees::fill_lanes;
-use ptxc_compiler::items::items;
+use ptxc_compiler::input::items::items;
+use ptxc_compiler::stages::callees::fill_lanes;
 use ptxc_compiler::stages::{arch, built};
 use ptxc_compiler::{Database, Settings, SourceFile};
 use ptxc_ir::Function;

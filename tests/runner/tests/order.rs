@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use ptxc_compiler::callees::{device_code, fill_lanes};
-use ptxc_compiler::items::items;
+use ptxc_compiler::input::items::items;
+use ptxc_compiler::stages::callees::{device_code, fill_lanes};
 use ptxc_compiler::stages::{accelerated, arch, built, code};
 use ptxc_compiler::{Database, Settings, SourceFile};
 use ptxc_passes::{Form, PASSES, Stage};

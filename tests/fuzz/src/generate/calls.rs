@@ -1,7 +1,7 @@
 //! Functions, and calls of them.
 
 use super::{Flow, Generator};
-use crate::calls::{
+use crate::program::calls::{
     Call, Callee, Form, Function, Kind, Select, Signature, TYPES, Type, has_calls, whole_cost, without_calls,
 };
 use crate::program::{Family, Node, POOLS, Piece, Together};

@@ -6,7 +6,7 @@
 //! places that each lane passes equally often ([`Node::Meet`], graphs with beats).
 
 use super::{Flow, Generator};
-use crate::calls::Kind;
+use crate::program::calls::Kind;
 use crate::program::{Beat, Departure, Family, GraphBlock, Grouping, LOOPS, Node, Together};
 
 /// A loop around the current place, and the lanes that may leave it.

@@ -17,8 +17,8 @@ mod calls;
 mod flow;
 mod statement;
 
-use crate::calls::Kind;
 use crate::launch::Shape;
+use crate::program::calls::Kind;
 use crate::program::{Departure, Family, GraphBlock, Grouping, LOOPS, Node, POOLS, Program};
 use crate::random::Random;
 

@@ -1,7 +1,7 @@
 //! Simpler versions of a node with the same bodies, and functions with fewer parameters and
 //! results.
 
-use crate::calls::Callee;
+use crate::program::calls::Callee;
 use crate::program::{Grouping, Node, Piece, Program};
 
 /// Simpler versions of a node, the simplest first.
@@ -16,7 +16,7 @@ pub(super) fn versions(node: &Node) -> Vec<Node> {
     };
     match node {
         Node::Call(call) => {
-            let simpler = |change: &dyn Fn(&mut crate::calls::Call)| {
+            let simpler = |change: &dyn Fn(&mut crate::program::calls::Call)| {
                 let mut call = call.clone();
                 change(&mut call);
                 Node::Call(call)

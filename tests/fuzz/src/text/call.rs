@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::Writer;
-use crate::calls::{Call, Callee, Form, Function, Kind, Select};
+use crate::program::calls::{Call, Callee, Form, Function, Kind, Select};
 use crate::program::{Piece, Program};
 
 /// The declaration of a parameter or result.

@@ -14,8 +14,8 @@ use std::fmt::Write;
 use parts::{FLAT, PARAMETERS, PARTS, SPATIAL};
 use writer::Writer;
 
-use crate::calls::Kind;
 use crate::launch::DUMP_BYTES;
+use crate::program::calls::Kind;
 use crate::program::{LOOPS, POOLS, Program};
 
 /// A kernel or function whose body is being written.

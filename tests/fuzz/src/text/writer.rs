@@ -46,8 +46,8 @@ pub(super) struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     pub(super) fn new(program: &'a Program, function: Option<usize>, labels: &'a mut usize) -> Writer<'a> {
-        let masked =
-            function.is_none_or(|number| program.functions[number].kind != crate::calls::Kind::Alone);
+        let masked = function
+            .is_none_or(|number| program.functions[number].kind != crate::program::calls::Kind::Alone);
         let plain = program.family == crate::program::Family::Plain;
         Writer {
             program,

@@ -12,61 +12,6 @@ use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
 use uses::{Uses, uses};
 
-/// A use that is part of a cycle and is there for a reason.
-struct Allowed {
-    /// The folder of the crate.
-    package: &'static str,
-    from: &'static str,
-    to: &'static str,
-    reason: &'static str,
-}
-
-/// The list may only shrink: an entry that removes no cycle fails the test.
-const ALLOWED: &[Allowed] = &[
-    Allowed {
-        package: "sass",
-        from: "table",
-        to: "inst",
-        reason: "a row judges the instructions that are made of it: kinds of operands, image, facts",
-    },
-    Allowed {
-        package: "sass",
-        from: "table",
-        to: "latency",
-        reason: "the facts of a row include the ports that its operands are read at",
-    },
-    Allowed {
-        package: "sass",
-        from: "operand",
-        to: "table",
-        reason: "an operand may be a special register, and the table lists them",
-    },
-    Allowed {
-        package: "compiler",
-        from: "input",
-        to: "items",
-        reason: "a file lists its functions, and a function names its file",
-    },
-    Allowed {
-        package: "compiler",
-        from: "callees",
-        to: "stages",
-        reason: "queries: callees have stages of their own",
-    },
-    Allowed {
-        package: "compiler",
-        from: "callees",
-        to: "meetings",
-        reason: "queries: where lanes meet depends on the callees, and how callees return depends on where lanes meet",
-    },
-    Allowed {
-        package: "tests/fuzz",
-        from: "program",
-        to: "calls",
-        reason: "a call is a statement, and a function that is called has statements",
-    },
-];
-
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -115,22 +60,8 @@ fn rooms_do_not_use_each_other_in_cycles() {
         let roots = ["lib.rs", "main.rs"].map(|name| source.join(name));
         let root = roots.iter().find(|root| root.is_file()).expect("a package has a root");
         let uses = uses(root);
-        let allowed: Vec<&Allowed> = ALLOWED.iter().filter(|allowed| allowed.package == package).collect();
-        let without = |left_out: &[&Allowed]| {
-            let is_left_out = |from: &str, to: &str| {
-                left_out.iter().any(|allowed| (allowed.from, allowed.to) == (from, to))
-            };
-            cycles(uses.keys().filter(|(from, to)| !is_left_out(from, to)))
-        };
-        for group in without(&allowed) {
+        for group in cycles(uses.keys()) {
             found += &described(&package, &group, &uses);
-        }
-        for &Allowed { from, to, reason, .. } in &allowed {
-            let others: Vec<&Allowed> =
-                allowed.iter().copied().filter(|other| (other.from, other.to) != (*from, *to)).collect();
-            let is_needed = uses.contains_key(&(from.to_string(), to.to_string()))
-                && without(&others).iter().any(|group| group.contains(from) && group.contains(to));
-            assert!(is_needed, "{package}: {from} -> {to} is in no cycle ({reason}): remove the entry");
         }
     }
     assert!(

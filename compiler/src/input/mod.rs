@@ -2,14 +2,17 @@
 
 #![allow(missing_docs, reason = "salsa generates methods that carry no documentation")]
 
+pub mod items;
+
 use std::sync::{Arc, OnceLock};
 
 use ptxc_machine::Arch;
 use ptxc_object::cubin::Abi;
 use ptxc_syntax::items::{ItemKind, ItemText, split};
 
+use items::{Func, Items, Places, PlainItem};
+
 use crate::db::Db;
-use crate::items::{Func, Items, Places, PlainItem};
 use crate::settings::Settings;
 
 /// A PTX file. A [`File`](crate::File) is one that can be edited.

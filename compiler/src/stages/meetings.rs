@@ -17,11 +17,11 @@ use indexmap::{IndexMap, IndexSet};
 use ptxc_ssa::gather;
 use ptxc_syntax::items::ItemKind;
 
-use crate::callees::{calls_by_address, device_callees, pointed_to};
 use crate::db::Db;
 use crate::input::SourceFile;
-use crate::items::{Func, items};
+use crate::input::items::{Func, items};
 use crate::stages::built;
+use crate::stages::callees::{calls_by_address, device_callees, pointed_to};
 
 /// The kinds of a function's own operations at which lanes may have to meet, with the number of
 /// each.

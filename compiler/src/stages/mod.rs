@@ -3,6 +3,9 @@
 //! Each result carries its diagnostics. A stage after a failed one does nothing and adds no
 //! diagnostics.
 
+pub mod callees;
+mod meetings;
+
 use std::sync::Arc;
 
 use ptxc_codegen::func_code::FuncCode;
@@ -23,10 +26,11 @@ use ptxc_syntax::NodeId;
 use ptxc_syntax::items::ItemKind;
 use rustc_hash::FxHashSet;
 
-use crate::callees::{self, SYSTEM_FUNCTIONS, callees, fill_lanes, named_callee};
+use callees::{SYSTEM_FUNCTIONS, callees, fill_lanes, named_callee};
+
 use crate::db::Db;
+use crate::input::items::Func;
 use crate::input::{Options, SourceFile};
-use crate::items::Func;
 use crate::module::{ast, environment, header, is_damaged};
 
 /// The result of a stage: its product, unless there are errors, and its diagnostics.
@@ -243,7 +247,7 @@ pub fn code_settings(db: &dyn Db, func: Func, options: Options) -> CodeSettings 
 }
 
 /// The finished code of a kernel: allocated, scheduled, with control codes and callees. For a
-/// device function see [`device_code`](crate::callees::device_code).
+/// device function see [`device_code`](crate::stages::callees::device_code).
 #[salsa::tracked(returns(ref))]
 pub fn code(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<FuncCode>> {
     if func.kind(db) == ItemKind::Func {

@@ -21,10 +21,10 @@ use ptxc_syntax::items::ItemKind;
 use ptxc_syntax::{Name, NodeId};
 
 use crate::db::Db;
+use crate::input::items::{Func, items};
 use crate::input::{Options, SourceFile};
-use crate::items::{Func, items};
-use crate::meetings::elsewhere;
 use crate::module::{ModuleName, ast, definition, module_variables};
+use crate::stages::meetings::elsewhere;
 use crate::stages::{Stage, built, mir, settings, ssa};
 
 /// The functions that a driver provides and that a module declares without a body.

@@ -5,7 +5,10 @@
 //! [reducer](mod@crate::reduce) relies on this. [`Program::text`](crate::text) writes the tree as
 //! PTX.
 
-use crate::calls::{Call, Function, Signature};
+pub mod calls;
+
+use calls::{Call, Function, Signature};
+
 use crate::launch::Shape;
 
 /// A family of kernels, by the features that the generator emphasizes.
