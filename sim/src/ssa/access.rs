@@ -4,7 +4,7 @@ use ptxc_ir::MemType;
 
 use super::Values;
 use super::arith::Words;
-use super::decode::{Place, SlotIndex};
+use super::code::{Place, SlotIndex};
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::memory::{self, AccessKind};

@@ -5,7 +5,7 @@ use ptxc_ir::Op;
 use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate};
 
 use super::Values;
-use super::decode::SlotIndex;
+use super::code::SlotIndex;
 use crate::asynchronous::{Bulk, change, copy_element, copy_in_bulk, filled};
 use crate::copies::{Effect, Kind};
 use crate::engine::Step;

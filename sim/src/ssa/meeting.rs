@@ -17,7 +17,7 @@
 use smallvec::SmallVec;
 
 use super::Values;
-use super::decode::{Action, Code, SlotIndex};
+use super::code::{Action, Code, SlotIndex};
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::warp::{Flow, Group, LANES, Wait, lanes_of};

@@ -16,6 +16,7 @@
 mod access;
 mod arith;
 mod asynchronous;
+mod code;
 mod decode;
 mod layout;
 mod meeting;
@@ -43,7 +44,7 @@ use crate::report::Report;
 use crate::shuffle::source_lane;
 use crate::warp::{BIT, Flow, Joining, LANES, Wait, lanes_of};
 use access::{address, load, store};
-use decode::{Action, Code, Edge, Numbers, SlotIndex};
+use code::{Action, Code, Edge, Numbers, SlotIndex};
 use meeting::gather;
 use special::special;
 

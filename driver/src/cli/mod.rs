@@ -1,7 +1,11 @@
 //! The command line, as clap parses it.
 
+mod run;
+
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+
+pub use run::{Engine, Latencies, PRINTED, RunArgs, StatsFormat};
 
 /// An open compiler from NVIDIA PTX to SASS.
 #[derive(Debug, Parser)]
@@ -496,118 +500,4 @@ pub struct ManArgs {
     /// Write one file per page into this folder (default: all pages to standard output).
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-}
-
-/// The engine that executes a kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Engine {
-    /// The SSA IR, simplified.
-    Ssa,
-    /// The final SASS program.
-    #[default]
-    Sass,
-    /// Both in turn; their results must agree.
-    Both,
-}
-
-impl std::fmt::Display for Engine {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Engine::Ssa => "ssa",
-            Engine::Sass => "sass",
-            Engine::Both => "both",
-        })
-    }
-}
-
-/// Which of the possible latencies instructions of variable latency have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Latencies {
-    /// The shortest.
-    Best,
-    /// The typical.
-    #[default]
-    Typical,
-    /// The longest.
-    Worst,
-    /// Random, by the seed.
-    Drawn,
-}
-
-/// How to print the numbers of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum StatsFormat {
-    /// One JSON object on standard output instead of everything else there.
-    Json,
-}
-
-/// The default number of printed elements per buffer.
-pub const PRINTED: usize = 8;
-
-/// `ptxc run`.
-#[derive(Debug, Args)]
-pub struct RunArgs {
-    /// A case (CASE.json), or a kernel as PTX or SASS text (FILE.sass).
-    ///
-    /// A case contains the kernel, the launch, the inputs and the expected outputs.
-    pub input: String,
-    /// The engine to run on.
-    #[arg(long, value_enum, default_value_t)]
-    pub engine: Engine,
-    /// Run a case on the SASS text in this file instead of compiling its PTX.
-    #[arg(long, value_name = "FILE", conflicts_with = "cubin")]
-    pub sass: Option<String>,
-    /// Run a case on its kernel in this cubin, from ptxc or another compiler.
-    #[arg(long, value_name = "FILE")]
-    pub cubin: Option<String>,
-    /// Accept SASS text without control codes: each instruction waits for all earlier ones.
-    #[arg(long)]
-    pub without_control: bool,
-    /// The kernel to run, if the file has several.
-    #[arg(long, value_name = "NAME", help_heading = "Launch of a kernel")]
-    pub entry: Option<String>,
-    /// CTAs in the grid (default: 1).
-    #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch of a kernel")]
-    pub grid: Option<String>,
-    /// Threads per CTA (default: 1).
-    #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch of a kernel")]
-    pub block: Option<String>,
-    /// Dynamic shared memory in bytes.
-    #[arg(long, value_name = "BYTES", help_heading = "Launch of a kernel")]
-    pub smem: Option<u32>,
-    /// An argument, in parameter order: TYPE:VALUE, or buf:TYPE:COUNT:INIT for a buffer.
-    ///
-    /// INIT is zero, iota, rand, rand:SEED, a number or @FILE.
-    #[arg(long, value_name = "ARG", help_heading = "Launch of a kernel")]
-    pub arg: Vec<String>,
-    /// The number of elements to print of each changed buffer.
-    #[arg(long, value_name = "N", default_value_t = PRINTED, help_heading = "Launch of a kernel")]
-    pub print: usize,
-    /// Respect control codes, and report instructions that read a result too early (SASS).
-    ///
-    /// Such an instruction gets a random value.
-    #[arg(long, help_heading = "Time")]
-    pub hazards: bool,
-    /// Run on the model of one SM, and print its cycles and the reasons for waits (SASS).
-    ///
-    /// It includes --hazards.
-    #[arg(long, help_heading = "Time")]
-    pub timing: bool,
-    /// The latencies of loads and similar instructions: best, typical, worst, or random.
-    #[arg(long, value_enum, default_value_t, help_heading = "Time")]
-    pub latencies: Latencies,
-    /// Write the activity of every warp in every cycle, with --timing; may be repeated.
-    ///
-    /// FILE.json is for Perfetto, FILE.html for a browser, and any other name for Konata.
-    #[arg(long, value_name = "FILE", help_heading = "Time")]
-    pub trace: Vec<PathBuf>,
-    /// Print one JSON object about the run.
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    pub stats: Option<StatsFormat>,
-    /// Options for code generation.
-    #[command(flatten)]
-    pub code: CodeArgs,
-    /// The seed for the order in which warps take turns.
-    #[arg(long, default_value_t = 0)]
-    pub seed: u64,
 }

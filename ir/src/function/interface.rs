@@ -1,0 +1,80 @@
+//! What the outside knows of a function: how it is launched or called, with what, and by which lanes.
+
+use crate::types::Type;
+
+/// Whether a function is launched or called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FunctionKind {
+    /// A kernel (`.entry`).
+    Entry,
+    /// A device function (`.func`).
+    Device,
+}
+
+/// A kernel parameter in the parameter block.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Param {
+    /// Its PTX name.
+    pub name: String,
+    /// Size in bytes.
+    pub size: u32,
+    /// Offset in the parameter block, in bytes.
+    pub offset: u32,
+}
+
+/// The kind of a callee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CalleeKind {
+    /// A routine of the compiler's own, which touches no memory and nothing convergent: a pure function.
+    Routine,
+    /// A device function of the program.
+    Device,
+    /// Not a function, but the prototype of calls through an address.
+    Prototype,
+}
+
+/// A function that is called: the facts that a caller knows about it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Callee {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: CalleeKind,
+    /// The types of its parameters.
+    pub params: Vec<Type>,
+    /// The types of its results.
+    pub results: Vec<Type>,
+    /// The guarantees about the lanes of a warp that call it.
+    pub lanes: CalleeLanes,
+}
+
+/// The guarantees about lanes that call a function together. By default there are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CalleeLanes {
+    /// Lanes that call the function together return together, except those that exit.
+    pub together: bool,
+    /// No lane in the function waits for lanes that did not call it together with that lane.
+    pub independent: bool,
+}
+
+impl CalleeLanes {
+    /// The guarantees of a function that only computes its results.
+    pub const PURE: CalleeLanes = CalleeLanes { together: true, independent: true };
+}
+
+/// Launch bounds from the kernel's directives.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LaunchBounds {
+    /// `.reqntid`: exact CTA size.
+    pub required_threads: Option<[u32; 3]>,
+    /// `.maxntid`: greatest CTA size.
+    pub max_threads: Option<[u32; 3]>,
+    /// `.maxnreg`: greatest number of registers a thread.
+    pub max_registers: Option<u32>,
+    /// `.minnctapersm`: CTAs that an SM should hold.
+    pub min_ctas: Option<u32>,
+    /// `.reqnctapercluster`: exact cluster size.
+    pub cluster: Option<[u32; 3]>,
+    /// `.explicitcluster`: a launch names the cluster size.
+    pub explicit_cluster: bool,
+}
