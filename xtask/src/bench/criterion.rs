@@ -2,28 +2,25 @@
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::Value;
 
 use super::milliseconds;
+use crate::build::{cargo, root};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
+/// The benchmarks of the page: package and name.
+const BENCHMARKS: &[(&str, &str)] = &[
+    ("ptxc-syntax", "parse"),
+    ("ptxc-compiler", "lower"),
+    ("ptxc-compiler", "edit"),
+    ("ptxc-object", "bits"),
+];
 
 /// Runs the benchmarks.
 pub(super) fn run() -> Result<(), String> {
-    for (package, bench) in [
-        ("ptxc-syntax", "parse"),
-        ("ptxc-compiler", "lower"),
-        ("ptxc-compiler", "edit"),
-        ("ptxc-sass", "bits"),
-    ] {
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo
-            .args(["bench", "-p", package, "--bench", bench, "--", "--quick", "--noplot"])
-            .current_dir(root());
+    for &(package, bench) in BENCHMARKS {
+        let mut cargo = cargo();
+        cargo.args(["bench", "-p", package, "--bench", bench, "--", "--quick", "--noplot"]);
         let status = cargo.status().map_err(|error| format!("cargo: {error}"))?;
         if !status.success() {
             return Err(format!("cargo bench -p {package} --bench {bench}: {status}"));
@@ -72,4 +69,23 @@ fn row(folder: &Path) -> Option<(String, String, String)> {
     };
     let time = if seconds < 1e-5 { format!("{:.0} ns", seconds * 1e9) } else { milliseconds(seconds) };
     Some((name, time, throughput))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_benchmarks_exist() {
+        let metadata = cargo().args(["metadata", "--no-deps", "--offline", "--format-version", "1"]).output();
+        let metadata: Value = serde_json::from_slice(&metadata.unwrap().stdout).unwrap();
+        for &(package, bench) in BENCHMARKS {
+            let package = metadata["packages"].as_array().unwrap().iter().find(|one| one["name"] == package);
+            let targets = package.unwrap()["targets"].as_array().unwrap();
+            assert!(
+                targets.iter().any(|target| target["name"] == bench && target["kind"][0] == "bench"),
+                "{bench}"
+            );
+        }
+    }
 }
