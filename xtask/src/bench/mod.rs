@@ -114,8 +114,9 @@ impl Bench {
 
 const HEAD: &str = "# Benchmarks
 
-`cargo xtask bench --criterion` writes this page, and [Performance](performance.md) explains the figures.
-CPU time is the user and system time of whole processes, the minimum of several alternating runs.
+`cargo xtask bench --criterion` writes this page, and [Performance](performance.md) explains the
+figures. CPU time is the user and system time of whole processes, the minimum of several alternating
+runs.
 
 Two builds are measured. *plain* is `cargo build --release`. *dist* is `cargo xtask dist`, the
 program for distribution: it is optimized across packages, with a profile of the kernels in

@@ -18,7 +18,7 @@ pub(super) fn table(ptxc: &Path, runs: u32) -> Result<String, String> {
     let base = measure(ptxc, &["check", "--syntax", &empty.to_string_lossy()], runs)?;
     let bytes = kernels.len() as f64;
     Ok(format!(
-        "`ptxc check --syntax` on a file of {:.0} MB: {:.0} MB/s on one core, at most {:.1} bytes of memory per byte of input, including the program.",
+        "`ptxc check --syntax` on a file of {:.0} MB: {:.0} MB/s on one core, at most {:.1} bytes of memory per byte\nof input, including the program.",
         bytes / 1e6,
         bytes / 1e6 / (took.cpu - base.cpu),
         took.memory / bytes,
