@@ -116,7 +116,7 @@
 //! # Query graph
 //!
 //! A [`Database`] holds files, options and all results that were computed from them; [`lower`] and
-//! [`diagnostics`] query it. See [`items`], [`module`] and [`stages`] for the query graph.
+//! [`diagnostics`] query it. See [`input`], [`module`] and [`stages`] for the query graph.
 
 pub mod compile;
 pub mod cubin;

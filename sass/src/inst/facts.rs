@@ -9,7 +9,7 @@ use ptxc_machine::Archs;
 use super::Inst;
 use crate::operand::{Operand, OperandFlags, OperandKind};
 use crate::register::{PReg, RegFile, Register};
-use crate::table::{Kinds, ModKind, Modifier, Mods, Op, Role, Row, Slot, Width};
+use crate::table::{Kinds, ModKind, Modifier, Mods, Op, Role, Row, Slot, Width, per_op};
 
 /// The number of kinds of modifiers.
 const KINDS: usize = ModKind::Hint as usize + 1;
@@ -105,22 +105,11 @@ pub(crate) struct Facts {
     of_type: [u8; VALUES],
 }
 
-/// The facts of all operations, in the order of the table.
-const fn all() -> [Facts; Op::ALL.len()] {
-    let mut all = [Facts::of(Op::ALL[0]); Op::ALL.len()];
-    let mut index = 1;
-    while index < all.len() {
-        all[index] = Facts::of(Op::ALL[index]);
-        index += 1;
-    }
-    all
-}
-
 impl Op {
     /// The facts that follow from the row.
     #[inline]
     pub(crate) fn facts(self) -> &'static Facts {
-        static FACTS: [Facts; Op::ALL.len()] = all();
+        static FACTS: [Facts; Op::ALL.len()] = per_op!(Facts::of);
         &FACTS[self as usize]
     }
 }

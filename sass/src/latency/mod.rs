@@ -23,9 +23,9 @@
 //! ```
 //!
 //! The numbers are in one file per architecture, `machine/data/sm_*/latency.csv`, keyed by
-//! dependence, register file and the [`LatencyClass`] of both sides, with a source and the number
-//! of observations. A file is read once into a dense array; a query is one lookup. The evidence for
-//! the figures is in `docs/facts/latency.md`.
+//! dependence, register file and the [`LatencyClass`](crate::LatencyClass) of both sides, with a
+//! source and the number of observations. A file is read once into a dense array; a query is one
+//! lookup. The evidence for the figures is in `docs/facts/latency.md`.
 //!
 //! Only *fixed* latencies are here. If the first side announces the event by a scoreboard
 //! ([`Completion::Variable`], [`Completion::LateRead`]), the answer is [`Latency::SCOREBOARD`]: the

@@ -8,7 +8,7 @@ use ptxc_machine::{Arch, Feature, PerArch, per_arch};
 use super::port::Port;
 use crate::inst::Inst;
 use crate::register::Register;
-use crate::table::{Completion, LatencyClass, Op, Row};
+use crate::table::{Completion, LatencyClass, Op, Row, per_op};
 
 /// The facts about time that follow from a row.
 #[derive(Clone, Copy, Debug)]
@@ -33,21 +33,10 @@ impl Timing {
     }
 }
 
-/// The timing of all operations, in the order of the table.
-const fn all() -> [Timing; Op::ALL.len()] {
-    let mut all = [Timing::of(Op::ALL[0]); Op::ALL.len()];
-    let mut index = 1;
-    while index < all.len() {
-        all[index] = Timing::of(Op::ALL[index]);
-        index += 1;
-    }
-    all
-}
-
 /// The timing of an operation.
 #[inline]
 pub(super) fn timing(op: Op) -> &'static Timing {
-    static TIMINGS: [Timing; Op::ALL.len()] = all();
+    static TIMINGS: [Timing; Op::ALL.len()] = per_op!(Timing::of);
     &TIMINGS[op as usize]
 }
 

@@ -132,8 +132,9 @@ pub enum Matrix {
 pub enum Width {
     /// Always this number.
     Fixed(u8),
-    /// By the `.64`/`.128` (`.2`/`.4` matrices) of the [`ModKind::Size`] modifier, or by a
-    /// [`ModKind::DataType`] of 64 or 128 bits; 1 for all others.
+    /// By the `.64`/`.128` (`.2`/`.4` matrices) of the [`ModKind::Size`](super::ModKind::Size)
+    /// modifier, or by a [`ModKind::DataType`](super::ModKind::DataType) of 64 or 128 bits; 1 for
+    /// all others.
     Size,
     /// A lane's share of a matrix; its elements have this number of bits if no modifier tells.
     Share(Matrix, u8),

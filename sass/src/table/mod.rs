@@ -125,5 +125,19 @@ opcodes! {
     move_uniform { P2R R2P S2R S2UR R2UR R2UR_OR UP2UR UR2UP CS2R CS2R_32 }
 }
 
+/// An array with what a constant function says of each operation, in table order.
+macro_rules! per_op {
+    ($of:path) => {{
+        let mut all = [$of(Op::ALL[0]); Op::ALL.len()];
+        let mut index = 1;
+        while index < all.len() {
+            all[index] = $of(Op::ALL[index]);
+            index += 1;
+        }
+        all
+    }};
+}
+pub(crate) use per_op;
+
 #[cfg(test)]
 mod tests;
