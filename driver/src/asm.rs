@@ -15,7 +15,8 @@ use ptxc_sass::{CodeRelocation, Coded, Program};
 
 use crate::batch;
 use crate::cli::AsmArgs;
-use crate::destination::Destination;
+use crate::destination::{Destination, Form, by_extension};
+use crate::input::Input;
 use crate::messages::report;
 use crate::sass_text::{SassFile, arch, load, span};
 use crate::streams::{Outcome, Streams};
@@ -29,33 +30,44 @@ pub(crate) fn run(args: &AsmArgs, streams: &mut Streams<'_>) -> Outcome {
         Err(message) => return streams.usage(message),
     };
     let options = ReadOptions { arch, without_control: false };
-    let destination = match Destination::new(args.output.as_deref(), args.files.len()) {
-        Ok(destination) => destination,
+    let is_bare = match by_extension(&args.output, &[("cubin", false), ("bin", true)]) {
+        Ok(is_bare) => args.bare || is_bare == Some(true),
+        Err(_) if args.bare => true,
         Err(message) => return streams.usage(message),
     };
-    let targets = match destination.targets(&args.files, if args.bare { "bin" } else { "cubin" }) {
-        Ok(targets) => targets,
+    let form = match is_bare {
+        true => Form { name: "bare code", extension: "bin", is_text: false },
+        false => Form { name: "a cubin", extension: "cubin", is_text: false },
+    };
+    let targets = Destination::new(&args.output, args.files.len()).and_then(|destination| {
+        let targets = destination.targets(&args.files, form, streams.surroundings.out_is_terminal)?;
+        Ok((targets, destination))
+    });
+    let (targets, destination) = match targets {
+        Ok(found) => found,
         Err(message) => return streams.usage(message),
     };
     if let Err(message) = destination.prepare() {
         return streams.failed(message);
     }
     batch::run(&args.files, &args.jobs, streams, |file, streams, _| {
-        assembled(&args.files[file], &targets[file], args, &options, streams)
+        assembled(&args.files[file], &targets[file], is_bare, args, &options, streams)
     })
 }
 
 fn assembled(
-    path: &str,
+    input: &Input,
     output: &Path,
+    is_bare: bool,
     args: &AsmArgs,
     options: &ReadOptions,
     streams: &mut Streams<'_>,
 ) -> Outcome {
-    let file = match load(path, options, args.message_format, streams) {
+    let file = match load(input, "asm", options, args.message_format, streams) {
         Ok(file) => file,
         Err(failed) => return failed,
     };
+    let path = input.shown();
     let found: Vec<Located> = file.kernels.iter().flat_map(errors).collect();
     if report(path, &file.text, &found, args.message_format, streams) != Outcome::Done {
         return Outcome::Failed;
@@ -67,7 +79,6 @@ fn assembled(
         return streams
             .failed(format!("{path} has kernels for several architectures, but a cubin is for one"));
     }
-    let is_bare = args.bare || output.extension().is_some_and(|name| name == "bin");
     let bytes = match (&file.kernels[..], is_bare) {
         (_, false) => contents(&file, arch, args).and_then(|cubin| write(&cubin)),
         ([kernel], true) => match kernel.program.relocations.first() {
@@ -82,10 +93,10 @@ fn assembled(
         }
     };
     match bytes {
-        Ok(bytes) => match crate::output::write(output, bytes, streams.out) {
-            Ok(()) => Outcome::Done,
-            Err(error) => streams.failed(format!("{}: {error}", output.display())),
-        },
+        Ok(bytes) => {
+            let result = crate::output::write(output, bytes, streams.out);
+            streams.written(output, result)
+        }
         Err(error) => streams.failed(format!("{path}: {error}")),
     }
 }

@@ -13,6 +13,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::cli::JobArgs;
+use crate::input::Input;
 use crate::output::read_bytes;
 use crate::progress::Progress;
 use crate::streams::{Outcome, Streams};
@@ -106,7 +107,7 @@ struct Said {
 
 /// Calls `each` for each file, with the file's number, and returns the worst outcome.
 pub(crate) fn run(
-    files: &[String],
+    files: &[Input],
     args: &JobArgs,
     streams: &mut Streams<'_>,
     each: impl Fn(usize, &mut Streams<'_>, &Workers) -> Outcome + Sync,
@@ -116,10 +117,10 @@ pub(crate) fn run(
         return (0..files.len()).map(|file| each(file, streams, &workers)).next().unwrap_or(Outcome::Done);
     }
     let mut stdin = Vec::new();
-    match files.iter().filter(|path| *path == "-").count() {
+    match files.iter().filter(|input| input.is_stream()).count() {
         0 => {}
         1 => {
-            stdin = match read_bytes("-", streams.stdin) {
+            stdin = match read_bytes(&Input::from("-"), streams.stdin) {
                 Ok(stdin) => stdin,
                 Err(error) => return streams.failed(format!("-: {error}")),
             };
@@ -148,10 +149,10 @@ pub(crate) fn run(
         progress.above(|| {
             // A failure to write messages cannot be reported anywhere.
             let _ = streams.err.write_all(&said.err);
-            if streams.out.write_all(&said.out).is_err()
-                || streams.shows_progress && streams.out.flush().is_err()
-            {
-                worst = worst.max(Outcome::Failed);
+            // The caller of the command reports an error of standard output.
+            let written = streams.out.write_all(&said.out);
+            if written.is_ok() && streams.shows_progress {
+                let _ = streams.out.flush();
             }
         });
         worst = worst.max(said.outcome);

@@ -10,14 +10,6 @@ use ptxc_object::cubin::{Abi, Cubin, Function, program, read};
 use ptxc_sass::text::{Style, write_program, write_variables};
 use ptxc_sass::variable::union;
 
-/// The first bytes of every ELF file.
-const ELF: &[u8] = b"\x7fELF";
-
-/// Whether the bytes are an ELF file, not text.
-pub(crate) fn is_elf(bytes: &[u8]) -> bool {
-    bytes.starts_with(ELF)
-}
-
 /// The text of a cubin: the kernels named in `names`, or all kernels if it is empty, then the
 /// variables that they name.
 ///
@@ -77,8 +69,8 @@ fn text(cubin: &Cubin, names: &[String], style: &Style) -> Result<String, String
 }
 
 /// A name for bare code, derived from the name of its file.
-pub(crate) fn name_of(path: &str) -> String {
-    let stem = Path::new(path).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+pub(crate) fn name_of(path: &Path) -> String {
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
     let name: String = stem.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
     match name.chars().next() {

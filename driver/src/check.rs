@@ -6,8 +6,9 @@ use ptxc_ptx::check::requirements::Strictness;
 
 use crate::batch;
 use crate::cli::CheckArgs;
+use crate::input::Input;
 use crate::messages::report;
-use crate::output::read;
+use crate::ptx_text::read_ptx;
 use crate::streams::{Outcome, Streams};
 
 pub(crate) fn run(args: &CheckArgs, streams: &mut Streams<'_>) -> Outcome {
@@ -23,11 +24,12 @@ pub(crate) fn run(args: &CheckArgs, streams: &mut Streams<'_>) -> Outcome {
     })
 }
 
-fn check(path: &str, args: &CheckArgs, target: Option<PtxTarget>, streams: &mut Streams<'_>) -> Outcome {
-    let text = match read(path, streams.stdin) {
+fn check(input: &Input, args: &CheckArgs, target: Option<PtxTarget>, streams: &mut Streams<'_>) -> Outcome {
+    let text = match read_ptx(input, "check", streams) {
         Ok(text) => text,
-        Err(error) => return streams.failed(format!("{path}: {error}")),
+        Err(failed) => return failed,
     };
+    let path = input.shown();
     if args.syntax {
         return report(path, &text, &output::check_syntax(&text), args.message_format, streams);
     }

@@ -5,9 +5,11 @@ use std::path::Path;
 use ptxc_machine::Arch;
 
 use crate::batch;
-use crate::binary::{disassemble, disassemble_words, is_elf, name_of};
+use crate::binary::{disassemble, disassemble_words, name_of};
 use crate::cli::DisasmArgs;
-use crate::destination::Destination;
+use crate::destination::{Destination, Form, by_extension, heading};
+use crate::input::Input;
+use crate::kind::{Kind, expect};
 use crate::lower::style;
 use crate::output::{read_bytes, write};
 use crate::sass_text::arch;
@@ -18,12 +20,16 @@ pub(crate) fn run(args: &DisasmArgs, streams: &mut Streams<'_>) -> Outcome {
         Ok(arch) => arch,
         Err(message) => return streams.usage(message),
     };
-    let destination = match Destination::new(Some(&args.output), args.files.len()) {
-        Ok(destination) => destination,
-        Err(message) => return streams.usage(message),
-    };
-    let targets = match destination.targets(&args.files, "sass") {
-        Ok(targets) => targets,
+    if let Err(message) = by_extension(&args.output, &[("sass", ())]) {
+        return streams.usage(message);
+    }
+    let form = Form { name: "SASS text", extension: "sass", is_text: true };
+    let targets = Destination::new(&args.output, args.files.len()).and_then(|destination| {
+        let targets = destination.targets(&args.files, form, streams.surroundings.out_is_terminal)?;
+        Ok((targets, destination))
+    });
+    let (targets, destination) = match targets {
+        Ok(found) => found,
         Err(message) => return streams.usage(message),
     };
     if let Err(message) = destination.prepare() {
@@ -35,32 +41,37 @@ pub(crate) fn run(args: &DisasmArgs, streams: &mut Streams<'_>) -> Outcome {
 }
 
 fn disassembled(
-    path: &str,
+    input: &Input,
     output: &Path,
     args: &DisasmArgs,
     arch: Option<Arch>,
     streams: &mut Streams<'_>,
 ) -> Outcome {
-    let bytes = match read_bytes(path, streams.stdin) {
+    let bytes = match read_bytes(input, streams.stdin) {
         Ok(bytes) => bytes,
-        Err(error) => return streams.failed(format!("{path}: {error}")),
+        Err(error) => return streams.failed(format!("{input}: {error}")),
+    };
+    // Bare instructions may begin with any bytes and contain zeros.
+    let kind = match expect(input, &bytes, "disasm", &[Kind::Cubin, Kind::Binary]) {
+        Ok(kind) => kind,
+        Err(message) => return streams.failed(message),
     };
     let style = style(args.control);
-    let text = if is_elf(&bytes) {
-        disassemble(&bytes, &args.kernel, &style)
-    } else {
-        let Some(arch) = arch else {
-            return streams.usage(format!(
-                "{path} is not a cubin; for bare instructions, give the architecture with --arch"
+    let text = match (kind, arch) {
+        (Kind::Cubin, _) => disassemble(&bytes, &args.kernel, &style),
+        (_, Some(arch)) => disassemble_words(bytes, &name_of(input.path()), arch, &style),
+        (_, None) => {
+            return streams.failed(format!(
+                "{input} is not a cubin; for bare instructions, give the architecture with --arch"
             ));
-        };
-        disassemble_words(bytes, &name_of(path), arch, &style)
+        }
     };
     match text {
-        Ok(text) => match write(output, &text, streams.out) {
-            Ok(()) => Outcome::Done,
-            Err(error) => streams.failed(format!("{}: {error}", output.display())),
-        },
-        Err(why) => streams.failed(format!("{path}: {why}")),
+        Ok(text) => {
+            let heading = heading(input, args.files.len(), output);
+            let result = write(output, heading + &text, streams.out);
+            streams.written(output, result)
+        }
+        Err(why) => streams.failed(format!("{input}: {why}")),
     }
 }

@@ -11,6 +11,8 @@ mod destination;
 mod disasm;
 pub mod explain;
 mod hazard;
+mod input;
+mod kind;
 mod lower;
 mod man;
 mod messages;
@@ -18,49 +20,52 @@ mod opt;
 mod output;
 mod passes;
 mod progress;
+mod ptx_text;
 mod run;
 mod sass_text;
+mod standard_output;
 mod streams;
 pub mod surroundings;
 mod verify;
 
+use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 
 use cli::{Cli, Command, WhenProgress};
+use standard_output::StandardOutput;
 use streams::{Outcome, Streams};
 use surroundings::Surroundings;
 
 /// Runs a command line; its first word is the name of the program. The exit code is 0 for
-/// success, 1 for errors in the input and 2 for wrong usage.
-pub fn run(args: &[String], stdin: &mut dyn Read, out: &mut dyn Write, err: &mut dyn Write) -> i32 {
-    run_in(&Surroundings::default(), args, stdin, out, err)
-}
-
-/// The same for a caller that knows the properties of the streams.
-pub fn run_in(
-    surroundings: &Surroundings,
-    args: &[String],
+/// success, 1 for errors in the input or output and 2 for wrong usage.
+pub fn run<S: AsRef<OsStr>>(
+    args: &[S],
     stdin: &mut dyn Read,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> i32 {
-    let cli = match Cli::read(args) {
+    run_in(&Surroundings::default(), args, stdin, out, err)
+}
+
+/// The same for a caller that knows the properties of the streams.
+pub fn run_in<S: AsRef<OsStr>>(
+    surroundings: &Surroundings,
+    args: &[S],
+    stdin: &mut dyn Read,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> i32 {
+    let args: Vec<OsString> = args.iter().map(|arg| arg.as_ref().to_os_string()).collect();
+    let cli = match Cli::read(&args) {
         Ok(cli) => cli,
-        Err(error) => {
-            let text = error.render();
-            let (stream, is_terminal): (&mut dyn Write, bool) = match error.use_stderr() {
-                true => (err, surroundings.err_is_terminal),
-                false => (out, surroundings.out_is_terminal),
-            };
-            let colored = surroundings.has_colors(surroundings::choice(args), is_terminal);
-            // A failure to write messages cannot be reported anywhere.
-            let _ = if colored { write!(stream, "{}", text.ansi()) } else { write!(stream, "{text}") };
-            return error.exit_code();
-        }
+        Err(error) => return explain_usage(&error, surroundings, &args, out, err),
     };
     let shows_progress = surroundings.err_is_terminal && cli.everywhere.progress == WhenProgress::Auto;
     let surroundings = *surroundings;
-    let mut streams = Streams { stdin, out, err, surroundings, color: cli.everywhere.color, shows_progress };
+    let escapes = surroundings.out_is_terminal && cli.command.prints_input();
+    let mut out = StandardOutput::new(out, escapes);
+    let mut streams =
+        Streams { stdin, out: &mut out, err, surroundings, color: cli.everywhere.color, shows_progress };
     let outcome = match &cli.command {
         Command::Lower(args) => lower::run(args, &mut streams),
         Command::Check(args) => check::run(args, &mut streams),
@@ -74,9 +79,42 @@ pub fn run_in(
         Command::Completions(args) => completions::run(args, &mut streams),
         Command::Man(args) => man::run(args, &mut streams),
     };
-    let flushed = streams.out.flush();
-    match (outcome, flushed) {
-        (Outcome::Done, Err(_)) => Outcome::Failed as i32,
-        (outcome, _) => outcome as i32,
+    let outcome = match out.end() {
+        Ok(()) => outcome,
+        Err(error) => {
+            // A failure to write messages cannot be reported anywhere.
+            let _ = writeln!(err, "error: standard output: {error}");
+            outcome.max(Outcome::Failed)
+        }
+    };
+    outcome as i32
+}
+
+/// Prints the help that a command line asks for, or the reason why it is not valid.
+fn explain_usage(
+    error: &clap::Error,
+    surroundings: &Surroundings,
+    args: &[OsString],
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> i32 {
+    let is_error = error.use_stderr();
+    let is_terminal = if is_error { surroundings.err_is_terminal } else { surroundings.out_is_terminal };
+    let text = error.render();
+    let colored = surroundings.has_colors(surroundings::choice(args), is_terminal);
+    let text = if colored { text.ansi().to_string() } else { text.to_string() };
+    if is_error {
+        // A failure to write messages cannot be reported anywhere.
+        let _ = write!(err, "{text}");
+        return error.exit_code();
+    }
+    let mut out = StandardOutput::new(out, false);
+    let _ = write!(out, "{text}");
+    match out.end() {
+        Ok(()) => error.exit_code(),
+        Err(error) => {
+            let _ = writeln!(err, "error: standard output: {error}");
+            Outcome::Failed as i32
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! `ptxc man`: the manual, with a page for the program and one for each of its commands.
 
+use std::path::PathBuf;
+
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
@@ -18,12 +20,12 @@ pub(crate) fn run(args: &ManArgs, streams: &mut Streams<'_>) -> Outcome {
         return streams.failed(format!("{}: {error}", folder.display()));
     }
     for command in std::iter::once(&root).chain(root.get_subcommands()) {
-        let written = match folder {
-            None => streams.out.write_all(&page(command)),
-            Some(folder) => write(&folder.join(format!("{}.1", name(command))), page(command), streams.out),
+        let path = match folder {
+            None => PathBuf::from("-"),
+            Some(folder) => folder.join(format!("{}.1", name(command))),
         };
-        if let Err(error) = written {
-            return streams.failed(error);
+        if let Err(error) = write(&path, page(command), streams.out) {
+            return streams.unwritten(&path, &error);
         }
     }
     Outcome::Done

@@ -1,7 +1,7 @@
 //! Printing diagnostics.
 
 use ptxc_compiler::Located;
-use ptxc_compiler::render::{Lines, human};
+use ptxc_compiler::render::{Lines, Position, human, is_unsafe};
 use ptxc_ptx::diagnostic::Severity;
 use ptxc_syntax::Span;
 use serde_json::{Map, Value, json};
@@ -57,6 +57,7 @@ pub(crate) fn print(
         MessageFormat::Human => write!(streams.err, "{}", human(path, text, found, streams.err_has_colors())),
         MessageFormat::Json => found.iter().try_for_each(|located| {
             let mut object = place(&lines, located.primary.0, &located.primary.1);
+            let file = lines.position(located.primary.0.start).file.unwrap_or(path);
             let severity = match located.severity {
                 Severity::Error => "error",
                 Severity::Warning => "warning",
@@ -65,7 +66,7 @@ pub(crate) fn print(
             let others: Vec<Value> =
                 located.secondary.iter().map(|(span, label)| place(&lines, *span, label).into()).collect();
             for (name, value) in [
-                ("file", json!(path)),
+                ("file", json!(file)),
                 ("severity", json!(severity)),
                 ("code", json!(located.code)),
                 ("message", json!(located.message)),
@@ -75,15 +76,28 @@ pub(crate) fn print(
             ] {
                 object.insert(name.to_string(), value);
             }
-            writeln!(streams.err, "{}", Value::from(object))
+            writeln!(streams.err, "{}", json_text(&Value::from(object)))
         }),
     };
     if written.is_err() { Outcome::Failed } else { Outcome::Done }
 }
 
+/// JSON with an escape for each character that a terminal would obey.
+pub(crate) fn json_text(value: &Value) -> String {
+    let text = value.to_string();
+    if !text.contains(is_unsafe) {
+        return text;
+    }
+    let escaped = |c: char| match is_unsafe(c) {
+        true => format!("\\u{:04x}", c as u32),
+        false => c.to_string(),
+    };
+    text.chars().map(escaped).collect()
+}
+
 /// A location and its label.
 fn place(lines: &Lines<'_>, span: Span, label: &str) -> Map<String, Value> {
-    let (line, column) = lines.line_column(span.start);
+    let Position { line, column, .. } = lines.position(span.start);
     let parts = [
         ("line", json!(line)),
         ("column", json!(column)),

@@ -21,8 +21,9 @@ use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::text::{ReadOptions, parse_programs};
 
 use crate::cli::{MessageFormat, OptArgs, Sync};
+use crate::kind::{Kind, expect};
 use crate::messages::report;
-use crate::output::{check_overwrites, read, write};
+use crate::output::{check_overwrites, read_bytes, text_of, write};
 use crate::sass_text::{arch, located, span};
 use crate::streams::{Outcome, Streams};
 
@@ -58,16 +59,22 @@ pub(crate) fn run(args: &OptArgs, streams: &mut Streams<'_>) -> Outcome {
             Err(message) => return streams.usage(message),
         }
     }
-    if let Err(message) = check_overwrites([args.file.as_str()], [args.output.as_path()]) {
+    if let Err(message) = check_overwrites([args.file.path()], [args.output.as_path()]) {
         return streams.usage(message);
     }
-    let text = match read(&args.file, streams.stdin) {
-        Ok(text) => text,
+    let bytes = match read_bytes(&args.file, streams.stdin) {
+        Ok(bytes) => bytes,
         Err(error) => return streams.failed(format!("{}: {error}", args.file)),
     };
+    let expected = expect(&args.file, &bytes, "opt", &[Kind::Ir, Kind::Sass]);
+    let text = text_of(bytes);
+    if let Err(message) = expected {
+        let found = [unreadable(ParseError { span: 0..0, message })];
+        return report(args.file.shown(), &text, &found, MessageFormat::Human, streams);
+    }
     let forms = match forms(&text, arch) {
         Ok(forms) => forms,
-        Err(found) => return report(&args.file, &text, &found, MessageFormat::Human, streams),
+        Err(found) => return report(args.file.shown(), &text, &found, MessageFormat::Human, streams),
     };
     let settings = CodeSettings {
         arch,
@@ -83,13 +90,13 @@ pub(crate) fn run(args: &OptArgs, streams: &mut Streams<'_>) -> Outcome {
     let missing = if links { missing(&forms) } else { Vec::new() };
     if !missing.is_empty() {
         let found: Vec<Located> = missing.iter().map(|call| undefined(&text, call)).collect();
-        return report(&args.file, &text, &found, MessageFormat::Human, streams);
+        return report(args.file.shown(), &text, &found, MessageFormat::Human, streams);
     }
     match through(forms, &requests, &settings) {
-        Ok(parts) => match write(&args.output, parts.join("\n"), streams.out) {
-            Ok(()) => Outcome::Done,
-            Err(error) => streams.failed(format!("{}: {error}", args.output.display())),
-        },
+        Ok(parts) => {
+            let result = write(&args.output, parts.join("\n"), streams.out);
+            streams.written(&args.output, result)
+        }
         Err(message) => streams.failed(message),
     }
 }

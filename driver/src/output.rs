@@ -5,29 +5,32 @@ use std::path::Path;
 
 use rustc_hash::FxHashMap;
 
-/// Reads a file, or standard input for `-`. Bytes that are not UTF-8 become replacement characters,
-/// which the lexer reports where they occur.
-pub fn read(path: &str, stdin: &mut dyn Read) -> std::io::Result<String> {
-    read_bytes(path, stdin).map(text_of)
-}
+use crate::input::Input;
 
-/// Bytes as text, with replacement characters for those that are not UTF-8.
-pub fn text_of(bytes: Vec<u8>) -> String {
+/// Bytes as text, with replacement characters for those that are not UTF-8, which the lexer reports
+/// where they occur. A byte order mark at the start is no part of the text.
+pub(crate) fn text_of(mut bytes: Vec<u8>) -> String {
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
+    }
     match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
     }
 }
 
+/// The mark that some editors write before UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// The most bytes that are read from a stream: a pipe or a device may have no end.
 const MOST_OF_STREAM: u64 = 1 << 27;
 
 /// Reads a file, or standard input for `-`, as bytes.
-pub fn read_bytes(path: &str, stdin: &mut dyn Read) -> std::io::Result<Vec<u8>> {
-    if path == "-" {
+pub(crate) fn read_bytes(input: &Input, stdin: &mut dyn Read) -> std::io::Result<Vec<u8>> {
+    if input.is_stream() {
         return read_stream(stdin);
     }
-    let mut file = std::fs::File::open(path)?;
+    let mut file = std::fs::File::open(input.path())?;
     if !file.metadata()?.is_file() {
         return read_stream(&mut file);
     }
@@ -50,8 +53,8 @@ fn read_stream(stream: &mut dyn Read) -> std::io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// The first such output.
-pub fn check_overwrites<'a>(
-    inputs: impl IntoIterator<Item = &'a str>,
+pub(crate) fn check_overwrites<'a>(
+    inputs: impl IntoIterator<Item = &'a Path>,
     outputs: impl IntoIterator<Item = &'a Path>,
 ) -> Result<(), String> {
     let outputs = outputs.into_iter().filter_map(|output| Some((identity(output)?, output)));
@@ -59,12 +62,13 @@ pub fn check_overwrites<'a>(
     if outputs.is_empty() {
         return Ok(());
     }
-    for input in inputs.into_iter().filter(|input| *input != "-") {
-        if let Some(output) = identity(Path::new(input)).and_then(|identity| outputs.get(&identity)) {
-            return Err(match *output == Path::new(input) {
-                true => format!("the output would overwrite its input, `{input}`; nothing written"),
+    for input in inputs.into_iter().filter(|input| *input != Path::new("-")) {
+        if let Some(output) = identity(input).and_then(|identity| outputs.get(&identity)) {
+            let name = input.display();
+            return Err(match *output == input {
+                true => format!("the output would overwrite its input, `{name}`; nothing written"),
                 false => format!(
-                    "the output `{}` is the same file as the input `{input}`; nothing written",
+                    "the output `{}` is the same file as the input `{name}`; nothing written",
                     output.display()
                 ),
             });
@@ -98,14 +102,14 @@ fn identity(path: &Path) -> Option<Identity> {
 }
 
 /// Writes a text, or bytes, as [`write_with`] does.
-pub fn write(path: &Path, content: impl AsRef<[u8]>, out: &mut dyn Write) -> std::io::Result<()> {
+pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>, out: &mut dyn Write) -> std::io::Result<()> {
     write_with(path, out, |file| file.write_all(content.as_ref()))
 }
 
 /// Writes a temporary file next to the target and renames it, so that a failed run leaves the old
 /// file intact. A link stays a link. `-` is standard output, and anything that is not a regular
 /// file is written directly.
-pub fn write_with(
+pub(crate) fn write_with(
     path: &Path,
     out: &mut dyn Write,
     content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,

@@ -8,8 +8,10 @@ use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::text::{Kernel, ReadOptions, Style, TextError, parse_programs};
 use ptxc_syntax::Span;
 
-use crate::binary::{disassemble, is_elf};
+use crate::binary::disassemble;
 use crate::cli::MessageFormat;
+use crate::input::Input;
+use crate::kind::{Kind, expect};
 use crate::messages::{print, sum};
 use crate::output::{read_bytes, text_of};
 use crate::streams::{Outcome, Streams};
@@ -24,22 +26,36 @@ pub(crate) struct SassFile {
 
 /// Reads a file of text, or a cubin, whose disassembly becomes the text. Errors are printed.
 pub(crate) fn load(
-    path: &str,
+    input: &Input,
+    command: &str,
     options: &ReadOptions,
     format: MessageFormat,
     streams: &mut Streams<'_>,
 ) -> Result<SassFile, Outcome> {
-    let bytes = match read_bytes(path, streams.stdin) {
+    let bytes = match read_bytes(input, streams.stdin) {
         Ok(bytes) => bytes,
-        Err(error) => return Err(streams.failed(format!("{path}: {error}"))),
+        Err(error) => return Err(streams.failed(format!("{input}: {error}"))),
     };
-    let text = if is_elf(&bytes) {
-        match disassemble(&bytes, &[], &Style::default()) {
+    load_bytes(input, bytes, command, options, format, streams)
+}
+
+/// The same for bytes that have been read.
+pub(crate) fn load_bytes(
+    input: &Input,
+    bytes: Vec<u8>,
+    command: &str,
+    options: &ReadOptions,
+    format: MessageFormat,
+    streams: &mut Streams<'_>,
+) -> Result<SassFile, Outcome> {
+    let path = input.shown();
+    let kind = expect(input, &bytes, command, &[Kind::Sass, Kind::Cubin]);
+    let text = match kind.map_err(|message| streams.failed(message))? {
+        Kind::Cubin => match disassemble(&bytes, &[], &Style::default()) {
             Ok(text) => text,
             Err(why) => return Err(streams.failed(format!("{path}: {why}"))),
-        }
-    } else {
-        text_of(bytes)
+        },
+        _ => text_of(bytes),
     };
     match parse_programs(&text, options) {
         Ok(kernels) => Ok(SassFile { text, kernels }),

@@ -1,6 +1,9 @@
 //! The streams of a command, and what it comes to.
 
 use std::io::{Read, Write};
+use std::path::Path;
+
+use ptxc_compiler::render::plain;
 
 use crate::cli::Color;
 use crate::surroundings::Surroundings;
@@ -42,14 +45,35 @@ impl Streams<'_> {
 
     /// Reports that the command was used wrongly.
     pub(crate) fn usage(&mut self, message: impl std::fmt::Display) -> Outcome {
-        // A failure to write messages cannot be reported anywhere.
-        let _ = writeln!(self.err, "error: {message}");
+        self.say("error", message);
         Outcome::Usage
     }
 
     /// Reports a failure outside the program.
     pub(crate) fn failed(&mut self, message: impl std::fmt::Display) -> Outcome {
-        let _ = writeln!(self.err, "error: {message}");
+        self.say("error", message);
         Outcome::Failed
+    }
+
+    /// Reports that an output could not be written. The caller of the command reports an error of
+    /// standard output, once.
+    pub(crate) fn unwritten(&mut self, output: &Path, error: &std::io::Error) -> Outcome {
+        match output == Path::new("-") {
+            true => Outcome::Done,
+            false => self.failed(format!("{}: {error}", output.display())),
+        }
+    }
+
+    /// The result of writing an output.
+    pub(crate) fn written(&mut self, output: &Path, result: std::io::Result<()>) -> Outcome {
+        match result {
+            Ok(()) => Outcome::Done,
+            Err(error) => self.unwritten(output, &error),
+        }
+    }
+
+    fn say(&mut self, severity: &str, message: impl std::fmt::Display) {
+        // A failure to write messages cannot be reported anywhere.
+        let _ = writeln!(self.err, "{severity}: {}", plain(&message.to_string()));
     }
 }

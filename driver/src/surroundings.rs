@@ -9,7 +9,7 @@
 //! | `CLICOLOR=0`, `TERM=dumb` | never |
 //! | otherwise | on a terminal: standard error's state decides for diagnostics, standard output's for tables and help |
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 
 use crate::cli::Color;
@@ -64,8 +64,8 @@ pub fn environment<S: AsRef<OsStr>>(variable: impl Fn(&str) -> Option<S>) -> Opt
 
 /// The choice of a command line, even of one that cannot be parsed otherwise: errors and help have
 /// colours too.
-pub(crate) fn choice(args: &[String]) -> Color {
-    let words = args.iter().take_while(|word| *word != "--").map(String::as_str);
+pub(crate) fn choice(args: &[OsString]) -> Color {
+    let words = args.iter().take_while(|word| *word != "--").filter_map(|word| word.to_str());
     let mut next = false;
     let mut choice = Color::Auto;
     for word in words {
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_choice_is_found_in_any_command_line() {
-        let of = |line: &str| choice(&line.split(' ').map(String::from).collect::<Vec<_>>());
+        let of = |line: &str| choice(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
         assert_eq!(of("ptxc nonsense --color always"), Color::Always);
         assert_eq!(of("ptxc --color=never lower"), Color::Never);
         assert_eq!(of("ptxc lower -- --color always"), Color::Auto);

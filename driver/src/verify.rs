@@ -7,6 +7,7 @@ use ptxc_sass::verify::{Order, check_with, parted_lanes};
 use crate::batch;
 use crate::cli::VerifyArgs;
 use crate::hazard::{group, located};
+use crate::input::Input;
 use crate::messages::{print, sum};
 use crate::sass_text::{arch, count, load};
 use crate::streams::{Outcome, Streams};
@@ -24,16 +25,17 @@ pub(crate) fn run(args: &VerifyArgs, streams: &mut Streams<'_>) -> Outcome {
 }
 
 fn verify(
-    path: &str,
+    input: &Input,
     args: &VerifyArgs,
     options: &ReadOptions,
     order: Order,
     streams: &mut Streams<'_>,
 ) -> Outcome {
-    let file = match load(path, options, args.message_format, streams) {
+    let file = match load(input, "verify", options, args.message_format, streams) {
         Ok(file) => file,
         Err(failed) => return failed,
     };
+    let path = input.shown();
     let mut outcome = Outcome::Done;
     let hazards: Vec<Located> = file
         .kernels

@@ -39,7 +39,6 @@ fn outputs_are_no_inputs() {
         &["lower", &soft, "-o", &source],
         &["lower", &source, "-o", &hard],
         &["lower", &source, "--emit=cubin", "-o", &source],
-        &["lower", &text],
         &["lower", &text, "-o", &folder_of_text],
         &["asm", &source, "-o", &source],
         &["disasm", &source, "-o", &hard],
@@ -70,7 +69,7 @@ fn devices_without_an_end_are_refused() {
     let kernel = path(folder.path(), "k.ptx");
     std::fs::write(&kernel, KERNEL.replace("k()", "k(.param .u64 p)")).unwrap();
     let commands: &[&[&str]] = &[
-        &["lower", "/dev/zero", "-o", "-"],
+        &["lower", "/dev/zero"],
         &["check", "/dev/zero"],
         &["decode", "/dev/zero"],
         &["verify", "/dev/zero"],

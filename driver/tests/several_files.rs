@@ -88,7 +88,6 @@ fn the_number_of_jobs_changes_nothing() {
     }
     let streamed = |command: &str, jobs: &str| {
         let mut words = vec![command, "-j", jobs];
-        words.extend((command == "lower").then_some("-o-"));
         words.extend(files.iter().map(String::as_str));
         let ran = ptxc(&words, "");
         (ran.code, ran.out, ran.err)
@@ -123,7 +122,8 @@ fn every_command_takes_several_files() {
     assert_eq!(both.code, 0);
     assert_eq!(ptxc(&["disasm", &a_cubin, &b_cubin, "-o", &back], "").code, 0);
     let parts = contents(Path::new(&back));
-    assert_eq!(both.out, parts.iter().map(|(_, text)| text.as_str()).collect::<String>());
+    let headed = [&a_cubin, &b_cubin].into_iter().zip(&parts);
+    assert_eq!(both.out, headed.map(|(path, (_, text))| format!("// {path}\n{text}")).collect::<String>());
     let absent = ptxc(&["check", &a, &path(&folder, "absent.ptx"), &b], "");
     assert_eq!(absent.code, 1);
 }
@@ -134,7 +134,7 @@ fn impossible_outputs_are_refused_before_anything_is_written() {
     let [one, two] = ["x.ptx", "x.v"].map(|name| path(&folder, name));
     std::fs::write(&one, kernels(1, 1)).expect("a file is written");
     std::fs::write(&two, kernels(1, 2)).expect("a file is written");
-    let clash = ptxc(&["lower", &one, &two], "");
+    let clash = ptxc(&["lower", &one, &two, "-o", &path(&folder, "to/")], "");
     assert_eq!(clash.code, 2);
     assert!(clash.err.contains("would both be written"), "{}", clash.err);
     let output = path(&folder, "out");

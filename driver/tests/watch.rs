@@ -24,6 +24,8 @@ impl Watching {
         let mut child = Command::new(env!("CARGO_BIN_EXE_ptxc"))
             .args(["lower", "--watch"])
             .arg(path)
+            .arg("-o")
+            .arg(path.with_extension("sass"))
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()

@@ -173,8 +173,8 @@ impl Case {
             return Err(named("is not a regular file".to_string()));
         }
         let text = std::fs::read_to_string(path).map_err(|error| named(error.to_string()))?;
-        let corpus = path.parent().and_then(Path::parent).unwrap_or(Path::new(""));
-        Case::parse(&text, corpus).map_err(named)
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        Case::parse(text, &corpus_of(path)).map_err(named)
     }
 
     /// Parses a case; its PTX path is relative to `corpus`.
@@ -231,6 +231,16 @@ impl Case {
             write_le(&mut memory.params[offset as usize..end], bits);
         }
         Ok(memory)
+    }
+}
+
+/// The folder that contains the folder of a case.
+fn corpus_of(case: &Path) -> PathBuf {
+    let folder = case.parent().unwrap_or(Path::new(""));
+    // `.`, `..` and the current folder, whose path is empty, do not name the folder above them.
+    match (folder.file_name(), folder.parent()) {
+        (Some(_), Some(corpus)) => corpus.to_path_buf(),
+        _ => folder.join(".."),
     }
 }
 

@@ -8,7 +8,11 @@
 //! Two ambiguities of PTX need context and are left to the parser: `%` directly before a letter or
 //! digit is scanned as the start of an identifier (`5%x`), and `.5` as a modifier.
 
+mod marker;
+
 use crate::span::Span;
+
+pub use marker::{LineMarker, line_markers};
 
 /// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -224,6 +228,12 @@ impl<'a> Lexer<'a> {
                     };
                     first_on_line |= memchr::memchr(b'\n', &body[..length]).is_some();
                     self.at += length + 4;
+                }
+                Class::Foreign if self.byte(self.at) == b'#' => {
+                    match marker::length(&self.text.as_bytes()[self.at..]) {
+                        Some(length) => self.at += length,
+                        None => break,
+                    }
                 }
                 _ => break,
             }

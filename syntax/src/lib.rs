@@ -36,6 +36,7 @@
 //! | parse one item | [`parse_item`], [`parse_function`], [`parse_signature`] | a tree, its spans, errors |
 //! | parse a file | [`parse_module`] | all items |
 //! | look only for errors | [`item_errors`] | errors |
+//! | find the lines that a preprocessor renumbers | [`line_markers`] | a [`LineMarker`] for each |
 //! | compare texts as a parser sees them | [`same_but_layout`] | whether an edit changes the tree |
 //! | evaluate a constant expression | [`ast::Expr::evaluate`](const_eval) | a [`const_eval::Constant`] |
 //! | print | [`print_module`], [`print_function`], `Display` of every part | canonical text |
@@ -63,7 +64,7 @@ pub mod items;
 
 pub use error::{Parsed, SyntaxError};
 pub use layout::same_but_layout;
-pub use lexer::tokens;
+pub use lexer::{LineMarker, line_markers, tokens};
 pub use name::Name;
 pub use parser::{item_errors, parse_function, parse_item, parse_module, parse_signature};
 pub use print::{print_function, print_module};

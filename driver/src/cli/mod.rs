@@ -3,7 +3,10 @@
 mod run;
 
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
+
+use crate::input::{self, Input};
 
 pub use run::{Engine, Latencies, PRINTED, RunArgs, StatsFormat};
 
@@ -25,7 +28,7 @@ impl Cli {
     /// # Errors
     /// The command line is not valid, or asks for help. The text of the error has colours, which
     /// the code that prints it may remove.
-    pub fn read(args: &[String]) -> Result<Cli, clap::Error> {
+    pub fn read(args: &[OsString]) -> Result<Cli, clap::Error> {
         if let Some(cli) = Cli::read_alone(args) {
             return Ok(cli);
         }
@@ -37,10 +40,10 @@ impl Cli {
     /// in a row. Building the options of all other commands takes a tenth of the time of a small
     /// kernel. Returns `None` for anything except the correct use of that command, so that wrong
     /// usage is explained in one place.
-    fn read_alone(args: &[String]) -> Option<Cli> {
+    fn read_alone(args: &[OsString]) -> Option<Cli> {
         let words = args.get(1..)?;
         let cli = |everywhere, command| Cli { everywhere, command };
-        match words.first()?.as_str() {
+        match words.first()?.to_str()? {
             "lower" => {
                 let one = Alone::<LowerArgs>::try_parse_from(words).ok()?;
                 Some(cli(one.everywhere, Command::Lower(one.args)))
@@ -100,6 +103,23 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Print the manual, with a page for the program and one for each command.
     Man(ManArgs),
+}
+
+impl Command {
+    /// Whether the command prints text that may contain bytes of its input, without colours.
+    pub fn prints_input(&self) -> bool {
+        match self {
+            Command::Lower(_)
+            | Command::Check(_)
+            | Command::Opt(_)
+            | Command::Verify(_)
+            | Command::Run(_)
+            | Command::Asm(_)
+            | Command::Disasm(_) => true,
+            // The table of `decode` has colours, and escapes the names in it.
+            Command::Explain(_) | Command::Decode(_) | Command::Completions(_) | Command::Man(_) => false,
+        }
+    }
 }
 
 impl From<CubinAbi> for ptxc_object::cubin::Abi {
@@ -211,13 +231,14 @@ pub struct CodeArgs {
 #[derive(Debug, Args)]
 pub struct LowerArgs {
     /// PTX files; `-` is standard input.
-    #[arg(required = true)]
-    pub files: Vec<String>,
-    /// The output (default: FILE.sass or FILE.cubin next to each file); `-` is standard output.
+    #[arg(required = true, value_parser = input::parser())]
+    pub files: Vec<Input>,
+    /// The output (default: `-`, standard output).
     ///
-    /// A folder, or a path that ends with `/`, gets a file for each input.
-    #[arg(short, long, value_name = "OUT")]
-    pub output: Option<PathBuf>,
+    /// A folder, or a path that ends with `/`, gets a file for each input. The extension of a file
+    /// selects the form: .sass, .cubin, .json, .dot, .ir or .mir.
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
     /// Options for parallel work.
     #[command(flatten)]
     pub jobs: JobArgs,
@@ -227,7 +248,7 @@ pub struct LowerArgs {
     /// Lower only this kernel; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub kernel: Vec<String>,
-    /// The forms to write, in order (default: by OUT's extension .cubin, .json or .dot; else sass).
+    /// The forms to write, in order (default: by OUT's extension; else sass).
     #[arg(long, value_enum, value_delimiter = ',')]
     pub emit: Vec<Emit>,
     /// Add line information to the cubin: the source line of each instruction, from `.loc`.
@@ -269,8 +290,8 @@ pub struct LowerArgs {
 #[derive(Debug, Args)]
 pub struct CheckArgs {
     /// PTX files; `-` is standard input.
-    #[arg(required = true)]
-    pub files: Vec<String>,
+    #[arg(required = true, value_parser = input::parser())]
+    pub files: Vec<Input>,
     /// Options for parallel work.
     #[command(flatten)]
     pub jobs: JobArgs,
@@ -300,7 +321,8 @@ pub struct ExplainArgs {
 #[derive(Debug, Args)]
 pub struct OptArgs {
     /// IR text; `-` is standard input.
-    pub file: String,
+    #[arg(value_parser = input::parser())]
+    pub file: Input,
     /// The passes to run, in order: names, or spans such as `legalize..select`.
     ///
     /// `..` is every pass that the text has not been through yet.
@@ -340,8 +362,8 @@ pub struct VerifyArgs {
     /// SASS text from ptxc, `nvdisasm -hex` or `cuobjdump -sass`; `-` is standard input.
     ///
     /// It must have control codes.
-    #[arg(required = true)]
-    pub files: Vec<String>,
+    #[arg(required = true, value_parser = input::parser())]
+    pub files: Vec<Input>,
     /// Options for parallel work.
     #[command(flatten)]
     pub jobs: JobArgs,
@@ -413,12 +435,14 @@ pub struct DecodeArgs {
     /// The files may be objects, shared objects, programs and archives.
     ///
     /// Disassembly is text from `nvdisasm -hex` or `cuobjdump -sass`.
-    #[arg(required = true)]
-    pub files: Vec<String>,
+    #[arg(required = true, value_parser = input::parser())]
+    pub files: Vec<Input>,
     /// The output; `-` is standard output.
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
-    /// The format (default: by OUT's extension .json, .jsonl, .csv, .parquet or .html; else table).
+    /// The format (default: by OUT's extension .txt, .json, .jsonl, .csv, .parquet or .html).
+    ///
+    /// Without an extension, the format is the table.
     #[arg(long, value_enum)]
     pub format: Option<DecodeFormat>,
     /// Show only code of this architecture.
@@ -437,13 +461,13 @@ pub struct AsmArgs {
     /// SASS text from ptxc, `nvdisasm -hex` or `cuobjdump -sass`; `-` is standard input.
     ///
     /// It must have control codes, in any notation.
-    #[arg(required = true)]
-    pub files: Vec<String>,
-    /// The output (default: FILE.cubin next to each file, or FILE.bin); `-` is standard output.
+    #[arg(required = true, value_parser = input::parser())]
+    pub files: Vec<Input>,
+    /// The output: FILE.cubin, or FILE.bin for bare instructions (default: `-`, standard output).
     ///
     /// A folder, or a path that ends with `/`, gets a file for each input.
-    #[arg(short, long, value_name = "OUT")]
-    pub output: Option<PathBuf>,
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
     /// Options for parallel work.
     #[command(flatten)]
     pub jobs: JobArgs,
@@ -465,12 +489,12 @@ pub struct AsmArgs {
 #[derive(Debug, Args)]
 pub struct DisasmArgs {
     /// Cubins, or bare instructions of 16 bytes each; `-` is standard input.
-    #[arg(required = true)]
-    pub files: Vec<String>,
+    #[arg(required = true, value_parser = input::parser())]
+    pub files: Vec<Input>,
     /// The architecture of bare instructions; a cubin names its own.
     #[arg(long, value_name = "ARCH")]
     pub arch: Option<String>,
-    /// The output; `-` is standard output.
+    /// The output: FILE.sass (default: `-`, standard output).
     ///
     /// A folder, or a path that ends with `/`, gets a file for each input.
     #[arg(short, long, value_name = "OUT", default_value = "-")]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::CodeArgs;
+use crate::input::{self, Input};
 
 /// The engine that executes a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -55,19 +56,20 @@ pub const PRINTED: usize = 8;
 /// `ptxc run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// A case (CASE.json), or a kernel as PTX or SASS text (FILE.sass).
+    /// A case (CASE.json), or a kernel as PTX, SASS text or a cubin.
     ///
     /// A case contains the kernel, the launch, the inputs and the expected outputs.
-    pub input: String,
+    #[arg(value_parser = input::parser())]
+    pub input: Input,
     /// The engine to run on.
     #[arg(long, value_enum, default_value_t)]
     pub engine: Engine,
     /// Run a case on the SASS text in this file instead of compiling its PTX.
-    #[arg(long, value_name = "FILE", conflicts_with = "cubin")]
-    pub sass: Option<String>,
+    #[arg(long, value_name = "FILE", conflicts_with = "cubin", value_parser = input::parser())]
+    pub sass: Option<Input>,
     /// Run a case on its kernel in this cubin, from ptxc or another compiler.
-    #[arg(long, value_name = "FILE")]
-    pub cubin: Option<String>,
+    #[arg(long, value_name = "FILE", value_parser = input::parser())]
+    pub cubin: Option<Input>,
     /// Accept SASS text without control codes: each instruction waits for all earlier ones.
     #[arg(long)]
     pub without_control: bool,
@@ -106,7 +108,7 @@ pub struct RunArgs {
     pub latencies: Latencies,
     /// Write the activity of every warp in every cycle, with --timing; may be repeated.
     ///
-    /// FILE.json is for Perfetto, FILE.html for a browser, and any other name for Konata.
+    /// FILE.json is for Perfetto, FILE.html for a browser, and FILE.kanata or FILE.log for Konata.
     #[arg(long, value_name = "FILE", help_heading = "Time")]
     pub trace: Vec<PathBuf>,
     /// Print one JSON object about the run.

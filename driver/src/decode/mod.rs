@@ -16,13 +16,18 @@ mod pieces;
 mod row;
 mod table;
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
+use ptxc_compiler::render::{plain, plain_line};
 use ptxc_machine::Arch;
-use ptxc_object::container::{Content, Found, Function, Image, Place, visit};
+use ptxc_object::container::{ContainerError, Content, Found, Function, Image, Place, visit};
 
 use crate::cli::{Color, DecodeArgs, DecodeFormat};
+use crate::destination::by_extension;
+use crate::input::Input;
+use crate::kind::{Kind, expect};
 use crate::output::{check_overwrites, read_bytes, write_with};
 use crate::progress::{Above, Progress};
 use crate::sass_text::{arch, count};
@@ -42,14 +47,21 @@ pub(crate) fn run(args: &DecodeArgs, streams: &mut Streams<'_>) -> Outcome {
         Ok(arch) => arch,
         Err(message) => return streams.usage(message),
     };
-    if let Err(message) = check_overwrites(args.files.iter().map(String::as_str), [args.output.as_path()]) {
+    if let Err(message) = check_overwrites(args.files.iter().map(Input::path), [args.output.as_path()]) {
         return streams.usage(message);
     }
-    let format = args.format.unwrap_or_else(|| by_extension(&args.output));
+    let format = match (args.format, by_extension(&args.output, &EXTENSIONS)) {
+        (Some(format), _) => format,
+        (None, Ok(format)) => format.unwrap_or(DecodeFormat::Table),
+        (None, Err(message)) => return streams.usage(message),
+    };
     if format == DecodeFormat::Parquet && cfg!(not(feature = "parquet")) {
         return streams.usage(NO_PARQUET);
     }
     let to_stream = args.output == Path::new("-");
+    if to_stream && format == DecodeFormat::Parquet && streams.surroundings.out_is_terminal {
+        return streams.usage("Parquet is not for a terminal; write it to a file with `-o FILE.parquet`");
+    }
     // A file has colours only if the user asks for them.
     let colored = if to_stream { streams.out_has_colors() } else { streams.color == Color::Always };
     // A bar must not appear between the lines of a table.
@@ -57,15 +69,23 @@ pub(crate) fn run(args: &DecodeArgs, streams: &mut Streams<'_>) -> Outcome {
     let progress = Progress::new(is_shown, args.files.len(), "files");
     let mut outcome = Outcome::Done;
     let mut files = Vec::new();
-    for path in &args.files {
-        match read_bytes(path, streams.stdin) {
-            Ok(bytes) => files.push((path.as_str(), bytes)),
-            Err(error) => outcome = streams.failed(format!("{path}: {error}")),
+    for input in &args.files {
+        let bytes = match read_bytes(input, streams.stdin) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                outcome = streams.failed(format!("{input}: {error}"));
+                continue;
+            }
+        };
+        match expect(input, &bytes, "decode", &KINDS) {
+            Ok(_) => files.push((input.shown(), bytes)),
+            Err(message) => outcome = streams.failed(message),
         }
     }
     let err = &mut Above { progress: &progress, stream: streams.err };
     let gathering = Gathering::default();
-    let mut decoding = Decoding { arch, names: &args.function, broken: false, shown: 0, gathering, err };
+    let (broken, shown, unknown) = (false, 0, Vec::new());
+    let mut decoding = Decoding { arch, names: &args.function, broken, shown, unknown, gathering, err };
     let written = write_with(&args.output, streams.out, |out| {
         let mut sheet = Sheet::begin(format, colored, out)?;
         for (path, bytes) in &files {
@@ -74,6 +94,9 @@ pub(crate) fn run(args: &DecodeArgs, streams: &mut Streams<'_>) -> Outcome {
         }
         sheet.finish()
     });
+    if decoding.shown == 0 {
+        decoding.tell_unknown();
+    }
     if decoding.broken {
         outcome = Outcome::Failed;
     }
@@ -82,23 +105,21 @@ pub(crate) fn run(args: &DecodeArgs, streams: &mut Streams<'_>) -> Outcome {
         let which = if filtered { " of that name or architecture" } else { "" };
         outcome = streams.failed(format!("there is no machine code{which}"));
     }
-    match written {
-        Ok(()) => outcome,
-        // The reader has closed the pipe, and needs no more output.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => outcome,
-        Err(error) => streams.failed(format!("{}: {error}", args.output.display())),
-    }
+    outcome.max(streams.written(&args.output, written))
 }
 
-fn by_extension(path: &Path) -> DecodeFormat {
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("json" | "jsonl") => DecodeFormat::Json,
-        Some("csv") => DecodeFormat::Csv,
-        Some("parquet") => DecodeFormat::Parquet,
-        Some("html") => DecodeFormat::Html,
-        _ => DecodeFormat::Table,
-    }
-}
+/// The formats that extensions of the output select.
+const EXTENSIONS: [(&str, DecodeFormat); 6] = [
+    ("txt", DecodeFormat::Table),
+    ("json", DecodeFormat::Json),
+    ("jsonl", DecodeFormat::Json),
+    ("csv", DecodeFormat::Csv),
+    ("parquet", DecodeFormat::Parquet),
+    ("html", DecodeFormat::Html),
+];
+
+/// The kinds of files that may hold machine code.
+const KINDS: [Kind; 5] = [Kind::Cubin, Kind::Fatbin, Kind::Elf, Kind::Archive, Kind::Sass];
 
 /// The output, in its format.
 enum Sheet<'o> {
@@ -185,6 +206,9 @@ struct Decoding<'a> {
     broken: bool,
     /// How many functions were shown.
     shown: usize,
+    /// Images of unknown architectures, which are reported only if nothing could be shown, because
+    /// the user asked for other code.
+    unknown: Vec<String>,
     /// Images that are to be shown together.
     gathering: Gathering,
     err: &'a mut dyn Write,
@@ -201,6 +225,10 @@ impl Decoding<'_> {
                 Some((_, times)) => *times += 1,
                 None => skipped.push((content, 1)),
             },
+            Found::Broken(why) if self.is_unwanted(place) => drop(why),
+            Found::Broken(why @ ContainerError::Arch(_)) if self.is_filtered() => {
+                self.unknown.push(format!("{path}: {place}: {why}"));
+            }
             Found::Broken(why) => {
                 // Images before the damaged part are shown before its error.
                 if written.is_ok() {
@@ -212,6 +240,9 @@ impl Decoding<'_> {
         if written.is_ok() {
             written = self.gathered(path, sheet);
         }
+        if self.is_filtered() {
+            skipped.clear();
+        }
         for (content, times) in skipped {
             let times = if times == 1 { String::new() } else { format!(", {times} times") };
             let _ = writeln!(self.err, "note: {path}: {content} is left out{times}");
@@ -219,12 +250,33 @@ impl Decoding<'_> {
         written
     }
 
+    /// Whether the user asked for some of the code only.
+    fn is_filtered(&self) -> bool {
+        self.arch.is_some() || !self.names.is_empty()
+    }
+
+    /// Whether an image is for another architecture than the one that the user asked for.
+    fn is_unwanted(&self, place: &Place) -> bool {
+        let numbers = self.arch.zip(place.arch);
+        numbers.is_some_and(|(wanted, number)| Arch::of_number(number) != Some(wanted))
+    }
+
+    /// Reports the images of unknown architectures.
+    fn tell_unknown(&mut self) {
+        for message in self.unknown.drain(..) {
+            self.broken = true;
+            let _ = writeln!(self.err, "error: {}", plain(&message));
+        }
+    }
+
     fn fail(&mut self, path: &str, place: &Place, why: &str) {
         self.broken = true;
-        let _ = match (&place.member, place.number) {
-            (None, 0) => writeln!(self.err, "error: {path}: {why}"),
-            _ => writeln!(self.err, "error: {path}: {place}: {why}"),
+        let message = match (&place.member, place.number) {
+            (None, 0) => format!("error: {path}: {why}"),
+            _ => format!("error: {path}: {place}: {why}"),
         };
+        // A failure to write messages cannot be reported anywhere.
+        let _ = writeln!(self.err, "{}", plain(&message));
     }
 
     fn image(
@@ -242,8 +294,14 @@ impl Decoding<'_> {
         if self.arch.is_some_and(|wanted| wanted != arch) {
             return Ok(());
         }
+        let place = &Place { member: place.member.as_deref().map(|name| plain_line(name).into()), ..*place };
         if !self.names.is_empty() {
             image.functions.retain(|function| self.names.iter().any(|name| *name == function.name));
+        }
+        for function in &mut image.functions {
+            if let Cow::Owned(name) = plain_line(&function.name) {
+                function.name = name.into();
+            }
         }
         self.shown += image.functions.len();
         if sheet.gathers() && Gathering::wants(&image.functions) {

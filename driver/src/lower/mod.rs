@@ -26,10 +26,12 @@ use rustc_hash::FxHashSet;
 use crate::batch;
 use crate::batch::Workers;
 use crate::cli::{CodeArgs, Control, Emit, LowerArgs, Sync};
-use crate::destination::Destination;
+use crate::destination::{Destination, Form, by_extension, heading};
+use crate::input::Input;
 use crate::messages::report;
-use crate::output::{read, write_with};
+use crate::output::write_with;
 use crate::passes::{Watch, Watcher, known_passes, time_table};
+use crate::ptx_text::read_ptx;
 use crate::streams::{Outcome, Streams};
 
 /// Makes the compiler's options from those of the command line. The error says what is wrong with
@@ -74,13 +76,12 @@ pub(crate) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
     if let Some(name) = watch_passes.unknown() {
         return streams.usage(format!("no pass `{name}`; there are {}", known_passes()));
     }
-    let emits = emits(args);
+    let emits = match emits(args) {
+        Ok(emits) => emits,
+        Err(message) => return streams.usage(message),
+    };
     if let Some(alone) = emits.iter().find(|emit| stands_alone(**emit)).filter(|_| emits.len() > 1) {
-        let what = match alone {
-            Emit::Cubin => "a cubin",
-            Emit::Json => "JSON",
-            _ => "a graph",
-        };
+        let what = form(&[*alone]).name;
         return streams.usage(format!("{what} cannot be written together with another form"));
     }
     if watch_passes.is_needed() && emits.iter().any(|emit| stands_alone(*emit)) {
@@ -89,8 +90,10 @@ pub(crate) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
     if let Err(message) = arch_and_heuristic(&args.code) {
         return streams.usage(message);
     }
-    let targets = Destination::new(args.output.as_deref(), args.files.len())
-        .and_then(|destination| Ok((destination.targets(&args.files, extension(&emits))?, destination)));
+    let targets = Destination::new(&args.output, args.files.len()).and_then(|destination| {
+        let is_terminal = streams.surroundings.out_is_terminal;
+        Ok((destination.targets(&args.files, form(&emits), is_terminal)?, destination))
+    });
     let (targets, destination) = match targets {
         Ok(found) => found,
         Err(message) => return streams.usage(message),
@@ -103,12 +106,12 @@ pub(crate) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
             return streams.usage(why);
         }
         let job =
-            Job { path: &args.files[0], target: &targets[0], args, watch: &watch_passes, emits: &emits };
+            Job { input: &args.files[0], target: &targets[0], args, watch: &watch_passes, emits: &emits };
         return watch::run(job, streams);
     }
     batch::run(&args.files, &args.jobs, streams, |file, streams, workers| {
         let job = Job {
-            path: &args.files[file],
+            input: &args.files[file],
             target: &targets[file],
             args,
             watch: &watch_passes,
@@ -121,7 +124,7 @@ pub(crate) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
 /// The work to do with a file.
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'a> {
-    pub(crate) path: &'a str,
+    pub(crate) input: &'a Input,
     target: &'a Path,
     pub(crate) args: &'a LowerArgs,
     watch: &'a Watch,
@@ -129,17 +132,17 @@ pub(crate) struct Job<'a> {
 }
 
 fn lower_file(job: Job<'_>, workers: &Workers, streams: &mut Streams<'_>) -> Outcome {
-    let Job { path, args, .. } = job;
-    let text = match read(path, streams.stdin) {
+    let Job { input, args, .. } = job;
+    let text = match read_ptx(input, "lower", streams) {
         Ok(text) => text,
-        Err(error) => return streams.failed(format!("{path}: {error}")),
+        Err(failed) => return failed,
     };
     let settings = match settings(&args.code, args.lineinfo, args.cubin_abi.into()) {
         Ok(settings) => settings,
         Err(message) => return streams.usage(message),
     };
     let db = Database::default();
-    let file = SourceFile::new(&db, path.to_string(), text);
+    let file = SourceFile::new(&db, input.to_string(), text);
     let options = settings.options(&db);
     let outcome = lower_in(&db, file, options, job, workers, streams);
     if streams.surroundings.ends_with_command && args.files.len() == 1 {
@@ -158,9 +161,9 @@ fn lower_in(
     workers: &Workers,
     streams: &mut Streams<'_>,
 ) -> Outcome {
-    let Job { path, args, watch, emits, .. } = job;
+    let Job { input, args, watch, emits, .. } = job;
     if let Some(missing) = args.kernel.iter().find(|name| !has_kernel(db, file, name)) {
-        return streams.failed(format!("{path} has no kernel `{missing}`"));
+        return streams.failed(format!("{input} has no kernel `{missing}`"));
     }
     if emits == [Emit::Ast] {
         return emit_tree(db, file, job, streams);
@@ -183,7 +186,8 @@ pub(crate) fn write_out(
     job: Job<'_>,
     streams: &mut Streams<'_>,
 ) -> Outcome {
-    let Job { path, args, emits, .. } = job;
+    let Job { input, args, emits, .. } = job;
+    let path = input.shown();
     let found = relevant(db, file, found, args);
     if report(path, file.text(db), &found, args.message_format, streams) != Outcome::Done {
         return Outcome::Failed;
@@ -207,20 +211,23 @@ pub(crate) fn write_out(
     finish(job, &text, streams)
 }
 
+/// The forms that extensions of the output select.
+const EXTENSIONS: [(&str, Emit); 6] = [
+    ("sass", Emit::Sass),
+    ("cubin", Emit::Cubin),
+    ("json", Emit::Json),
+    ("dot", Emit::Dot),
+    ("ir", Emit::Ir),
+    ("mir", Emit::Mir),
+];
+
 /// The forms to write: those that the command line names, else the form that the extension of the
-/// output implies.
-fn emits(args: &LowerArgs) -> Vec<Emit> {
+/// output selects.
+fn emits(args: &LowerArgs) -> Result<Vec<Emit>, String> {
     if !args.emit.is_empty() {
-        return args.emit.clone();
+        return Ok(args.emit.clone());
     }
-    let extension = args.output.as_deref().and_then(Path::extension).and_then(|extension| extension.to_str());
-    let emit = match extension {
-        Some("cubin") => Emit::Cubin,
-        Some("json") => Emit::Json,
-        Some("dot") => Emit::Dot,
-        _ => Emit::Sass,
-    };
-    vec![emit]
+    Ok(vec![by_extension(&args.output, &EXTENSIONS)?.unwrap_or(Emit::Sass)])
 }
 
 /// Whether a form is a file of its own, not a part of a text.
@@ -228,14 +235,18 @@ fn stands_alone(emit: Emit) -> bool {
     matches!(emit, Emit::Cubin | Emit::Json | Emit::Dot)
 }
 
-/// The extension of files with these forms.
-fn extension(emits: &[Emit]) -> &'static str {
-    match emits {
-        [Emit::Cubin] => "cubin",
-        [Emit::Json] => "json",
-        [Emit::Dot] => "dot",
-        _ => "sass",
-    }
+/// The form of a file with these forms.
+fn form(emits: &[Emit]) -> Form<'static> {
+    let (name, extension) = match emits {
+        [Emit::Cubin] => ("a cubin", "cubin"),
+        [Emit::Json] => ("JSON", "json"),
+        [Emit::Dot] => ("a graph", "dot"),
+        [Emit::Ir] => ("IR", "ir"),
+        [Emit::Mir] => ("machine IR", "mir"),
+        [Emit::Ast] => ("PTX", "ptx"),
+        _ => ("SASS text", "sass"),
+    };
+    Form { name, extension, is_text: emits != [Emit::Cubin] }
 }
 
 /// The chosen kernels as a cubin.
@@ -246,7 +257,7 @@ fn emit_cubin(
     job: Job<'_>,
     streams: &mut Streams<'_>,
 ) -> Outcome {
-    let Job { path, args, .. } = job;
+    let Job { input, args, .. } = job;
     let bytes = if args.kernel.is_empty() {
         cubin::cubin(db, file, options).as_ref().clone()
     } else {
@@ -258,7 +269,7 @@ fn emit_cubin(
         Ok(bytes) => finish(job, &bytes, streams),
         Err(error) => {
             let found = [cubin::finding(db, file, options, &error)];
-            report(path, file.text(db), &found, args.message_format, streams);
+            report(input.shown(), file.text(db), &found, args.message_format, streams);
             Outcome::Failed
         }
     }
@@ -344,7 +355,7 @@ fn text_of(form: &Option<impl ToString>) -> Option<String> {
 /// The whole file printed back as PTX.
 fn emit_tree(db: &Database, file: SourceFile, job: Job<'_>, streams: &mut Streams<'_>) -> Outcome {
     let found = output::check_text(db, file);
-    if report(job.path, file.text(db), &found, job.args.message_format, streams) != Outcome::Done {
+    if report(job.input.shown(), file.text(db), &found, job.args.message_format, streams) != Outcome::Done {
         return Outcome::Failed;
     }
     let text = ptxc_syntax::print_module(&ptxc_syntax::parse_module(file.text(db)).value);
@@ -352,7 +363,11 @@ fn emit_tree(db: &Database, file: SourceFile, job: Job<'_>, streams: &mut Stream
 }
 
 fn finish(job: Job<'_>, content: impl AsRef<[u8]>, streams: &mut Streams<'_>) -> Outcome {
-    finish_with(job, streams, |out| out.write_all(content.as_ref()))
+    let heading = heading(job.input, job.args.files.len(), job.target);
+    finish_with(job, streams, |out| {
+        out.write_all(heading.as_bytes())?;
+        out.write_all(content.as_ref())
+    })
 }
 
 fn finish_with(
@@ -360,10 +375,8 @@ fn finish_with(
     streams: &mut Streams<'_>,
     content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Outcome {
-    match write_with(job.target, streams.out, content) {
-        Ok(()) => Outcome::Done,
-        Err(error) => streams.failed(format!("{}: {error}", job.target.display())),
-    }
+    let result = write_with(job.target, streams.out, content);
+    streams.written(job.target, result)
 }
 
 /// A line for each kernel with the resources that it needs.
@@ -395,13 +408,12 @@ fn watched(
     job: Job<'_>,
     streams: &mut Streams<'_>,
 ) -> Outcome {
-    let Job { path, args, watch, .. } = job;
+    let Job { input, args, watch, .. } = job;
     let mut found: Vec<Located> = output::check_text(db, file);
     found.extend(output::unsupported_target(db, file, options));
     let mut times: BTreeMap<&'static str, Duration> = BTreeMap::new();
     let mut parts = Vec::new();
     let mut written = Vec::new();
-    let mut stopped = false;
     for &func in &items(db, file).functions {
         if func.kind(db) != ItemKind::Entry || !wanted(db, func, args) {
             continue;
@@ -416,7 +428,6 @@ fn watched(
         for (pass, time) in &watcher.times {
             *times.entry(pass).or_default() += *time;
         }
-        stopped |= watcher.stopped;
         if watcher.stopped {
             parts.push(watcher.text);
         }
@@ -433,18 +444,10 @@ fn watched(
     if watch.time {
         let _ = write!(streams.err, "{}", time_table(&times));
     }
-    if report(path, file.text(db), &found, args.message_format, streams) != Outcome::Done {
+    if report(input.shown(), file.text(db), &found, args.message_format, streams) != Outcome::Done {
         return Outcome::Failed;
     }
-    let text = parts.join("\n");
-    if stopped && args.output.is_none() {
-        // Text that is not SASS must not go to a file for SASS.
-        return match streams.out.write_all(text.as_bytes()) {
-            Ok(()) => Outcome::Done,
-            Err(error) => streams.failed(error),
-        };
-    }
-    finish(job, &text, streams)
+    finish(job, parts.join("\n"), streams)
 }
 
 /// Runs all passes on a function. `None` if its text is damaged, which is reported elsewhere.

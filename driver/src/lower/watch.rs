@@ -1,6 +1,7 @@
 //! `ptxc lower --watch`: lowers a file again whenever it is saved.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -8,6 +9,7 @@ use ptxc_compiler::{Interrupted, Session, Update};
 
 use super::{Job, settings, write_out};
 use crate::cli::LowerArgs;
+use crate::input::Input;
 use crate::output::{read_bytes, text_of};
 use crate::passes::Watch;
 use crate::streams::{Outcome, Streams};
@@ -29,7 +31,7 @@ const STAGES: [(&str, &str); 6] = [
 /// Why a file can't be watched.
 pub(crate) fn refusal(args: &LowerArgs, passes: &Watch, emits_tree: bool) -> Option<&'static str> {
     match &args.files[..] {
-        [path] if path == "-" => Some("--watch cannot watch standard input"),
+        [input] if input.is_stream() => Some("--watch cannot watch standard input"),
         [_] if passes.is_needed() => Some("--watch cannot print passes"),
         [_] if emits_tree => Some("--watch cannot write the syntax tree"),
         [_] => None,
@@ -37,7 +39,8 @@ pub(crate) fn refusal(args: &LowerArgs, passes: &Watch, emits_tree: bool) -> Opt
     }
 }
 
-/// Lowers a file again and again until the program is ended. Returns only if it cannot start.
+/// Lowers a file again and again until the program is ended. Returns only if it cannot start, or if
+/// nobody reads standard output any more.
 pub(crate) fn run(job: Job<'_>, streams: &mut Streams<'_>) -> Outcome {
     let args = job.args;
     let settings = match settings(&args.code, args.lineinfo, args.cubin_abi.into()) {
@@ -51,15 +54,15 @@ pub(crate) fn run(job: Job<'_>, streams: &mut Streams<'_>) -> Outcome {
     };
     let mut session: Option<Session> = None;
     loop {
-        let stamp = Stamp::of(job.path);
-        let text = match read_bytes(job.path, streams.stdin) {
+        let stamp = Stamp::of(job.input.path());
+        let text = match read_bytes(job.input, streams.stdin) {
             Ok(bytes) => text_of(bytes),
             // Editors that save by a rename leave a moment without a file.
             Err(_) if session.is_some() => {
                 std::thread::sleep(LOOK);
                 continue;
             }
-            Err(error) => return streams.failed(format!("{}: {error}", job.path)),
+            Err(error) => return streams.failed(format!("{}: {error}", job.input)),
         };
         let start = Instant::now();
         let session = match &mut session {
@@ -68,22 +71,25 @@ pub(crate) fn run(job: Job<'_>, streams: &mut Streams<'_>) -> Outcome {
                 session
             }
             none => {
-                let new = none.insert(Session::new(job.path, text, settings.clone()));
+                let new = none.insert(Session::new(job.input.shown(), text, settings.clone()));
                 new.count_queries();
                 new
             }
         };
-        if let Ok(update) = until_saved(session, job.path, stamp, &pool) {
-            say(job.path, &update, start.elapsed(), streams);
+        if let Ok(update) = until_saved(session, job.input.path(), stamp, &pool) {
+            say(job.input, &update, start.elapsed(), streams);
             let found = session.diagnostics();
             write_out(session.db(), session.source(), session.options(), found, job, streams);
             // A failure to write messages cannot be reported anywhere.
-            let _ = streams.out.flush().and(streams.err.flush());
+            let _ = streams.err.flush();
+            if streams.out.flush().is_err() {
+                return Outcome::Done;
+            }
         }
         let mut last = stamp;
         loop {
             std::thread::sleep(LOOK);
-            let now = Stamp::of(job.path);
+            let now = Stamp::of(job.input.path());
             // Some editors empty a file before they write it, so it is read only after it has
             // stayed unchanged for a moment.
             if now != stamp && now == last {
@@ -97,7 +103,7 @@ pub(crate) fn run(job: Job<'_>, streams: &mut Streams<'_>) -> Outcome {
 /// Updates a session, unless the file is saved again meanwhile.
 fn until_saved(
     session: &mut Session,
-    path: &str,
+    path: &Path,
     stamp: Option<Stamp>,
     pool: &rayon::ThreadPool,
 ) -> Result<Update, Interrupted> {
@@ -126,14 +132,14 @@ struct Stamp {
 }
 
 impl Stamp {
-    fn of(path: &str) -> Option<Stamp> {
+    fn of(path: &Path) -> Option<Stamp> {
         let data = std::fs::metadata(path).ok()?;
         Some(Stamp { modified: data.modified().ok(), length: data.len() })
     }
 }
 
 /// Reports which kernels were recompiled.
-fn say(path: &str, update: &Update, time: Duration, streams: &mut Streams<'_>) {
+fn say(input: &Input, update: &Update, time: Duration, streams: &mut Streams<'_>) {
     let what = match (&update.lowered[..], update.kernels) {
         ([], _) => "nothing to lower".to_string(),
         (list, all) if list.len() == all && all > 3 => format!("lowered all {all} kernels"),
@@ -143,7 +149,7 @@ fn say(path: &str, update: &Update, time: Duration, streams: &mut Streams<'_>) {
     // A failure to write messages cannot be reported anywhere.
     let _ = writeln!(
         streams.err,
-        "{path}: {what} in {:.1} ms; {}",
+        "{input}: {what} in {:.1} ms; {}",
         time.as_secs_f64() * 1000.0,
         stages(&update.queries)
     );

@@ -20,9 +20,12 @@ use ptxc_syntax::items::ItemKind;
 use super::launch::assumed;
 use super::show::Run;
 use crate::cli::{self, Engine, MessageFormat, RunArgs};
+use crate::destination::by_extension;
 use crate::hazard::{group, located};
+use crate::input::Input;
+use crate::kind::{Kind, expect};
 use crate::messages::{print, report};
-use crate::output::{read, write};
+use crate::output::{read_bytes, text_of, write};
 use crate::sass_text::count;
 use crate::streams::{Outcome, Streams};
 use crate::{lower, sass_text};
@@ -52,15 +55,28 @@ impl Code {
     /// Compiles or reads a kernel of a file: the kernel with the given name, else the only one.
     /// Prints the reason if there is none to run.
     pub(crate) fn load(
-        path: &str,
+        input: &Input,
         entry: Option<&str>,
         args: &RunArgs,
         streams: &mut Streams<'_>,
     ) -> Result<Code, Outcome> {
-        let is_sass = args.sass.is_some()
-            || args.cubin.is_some()
-            || Path::new(path).extension().is_some_and(|it| it == "sass" || it == "cubin");
-        if is_sass { from_sass(path, entry, args, streams) } else { from_ptx(path, entry, args, streams) }
+        let bytes =
+            read_bytes(input, streams.stdin).map_err(|error| streams.failed(format!("{input}: {error}")))?;
+        let is_replacement = args.sass.is_some() || args.cubin.is_some();
+        let kinds: &[Kind] = match is_replacement {
+            true => &[Kind::Sass, Kind::Cubin],
+            false => &[Kind::Ptx, Kind::Sass, Kind::Cubin],
+        };
+        let is_sass = match expect(input, &bytes, "run", kinds).map_err(|why| streams.failed(why))? {
+            Kind::Sass | Kind::Cubin => true,
+            Kind::Ptx => false,
+            // The name says what an unreadable text should be.
+            _ => is_replacement || input.has_extension("sass"),
+        };
+        match is_sass {
+            true => from_sass(input, bytes, entry, args, streams),
+            false => from_ptx(input, text_of(bytes), entry, args, streams),
+        }
     }
 
     /// Runs it on an engine.
@@ -115,10 +131,10 @@ impl Code {
         for path in &args.trace {
             let named = |error: std::io::Error| SimError::Case(format!("{}: {error}", path.display()));
             let mut bytes = Vec::new();
-            match path.extension().and_then(|extension| extension.to_str()) {
-                Some("json") => perfetto::write(&trace, &listing, &mut bytes),
-                Some("html") => html::write(&trace, &listing, &mut bytes),
-                _ => konata::write(&trace, &listing, &mut bytes),
+            match trace_format(path).map_err(SimError::Case)? {
+                TraceFormat::Perfetto => perfetto::write(&trace, &listing, &mut bytes),
+                TraceFormat::Html => html::write(&trace, &listing, &mut bytes),
+                TraceFormat::Konata => konata::write(&trace, &listing, &mut bytes),
             }
             .map_err(named)?;
             let text = String::from_utf8_lossy(&bytes);
@@ -154,6 +170,29 @@ impl Code {
     }
 }
 
+/// The format of a trace.
+#[derive(Clone, Copy)]
+pub(crate) enum TraceFormat {
+    Perfetto,
+    Html,
+    Konata,
+}
+
+/// The format of a trace file, by its extension.
+///
+/// # Errors
+/// The extension means nothing.
+pub(crate) fn trace_format(path: &Path) -> Result<TraceFormat, String> {
+    const EXTENSIONS: [(&str, TraceFormat); 5] = [
+        ("json", TraceFormat::Perfetto),
+        ("html", TraceFormat::Html),
+        ("kanata", TraceFormat::Konata),
+        ("konata", TraceFormat::Konata),
+        ("log", TraceFormat::Konata),
+    ];
+    Ok(by_extension(path, &EXTENSIONS)?.unwrap_or(TraceFormat::Konata))
+}
+
 /// The number of hazards that are listed.
 const SHOWN: usize = 10;
 
@@ -177,7 +216,8 @@ fn choose<'n>(
 }
 
 fn from_sass(
-    path: &str,
+    input: &Input,
+    bytes: Vec<u8>,
     entry: Option<&str>,
     args: &RunArgs,
     streams: &mut Streams<'_>,
@@ -189,21 +229,22 @@ fn from_sass(
     }
     let arch = sass_text::arch(args.code.arch.as_deref()).map_err(|message| streams.usage(message))?;
     let options = ReadOptions { arch, without_control: args.without_control };
-    let mut file = sass_text::load(path, &options, MessageFormat::Human, streams)?;
+    let mut file = sass_text::load_bytes(input, bytes, "run", &options, MessageFormat::Human, streams)?;
     let names = file.kernels.iter().map(|kernel| kernel.program.name.as_str());
-    let index = choose(path, entry, names).map_err(|message| streams.failed(message))?;
+    let index = choose(input.shown(), entry, names).map_err(|message| streams.failed(message))?;
     let kernel = file.kernels.swap_remove(index);
     Ok(Code {
         entry: kernel.program.name.clone(),
         params: kernel.has_parameters.then(|| kernel.program.params.clone()),
         ssa: None,
         program: Some(kernel.program.clone()),
-        source: Some(SassSource { path: path.to_string(), text: file.text, kernel }),
+        source: Some(SassSource { path: input.to_string(), text: file.text, kernel }),
     })
 }
 
 fn from_ptx(
-    path: &str,
+    input: &Input,
+    text: String,
     entry: Option<&str>,
     args: &RunArgs,
     streams: &mut Streams<'_>,
@@ -211,7 +252,7 @@ fn from_ptx(
     if args.without_control {
         return Err(streams.usage("--without-control is for SASS text"));
     }
-    let text = read(path, streams.stdin).map_err(|error| streams.failed(format!("{path}: {error}")))?;
+    let path = input.shown();
     let db = Database::default();
     let file = SourceFile::new(&db, path.to_string(), text);
     let options = lower::options(&db, &args.code).map_err(|message| streams.usage(message))?;

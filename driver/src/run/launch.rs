@@ -5,8 +5,6 @@
 //! The arguments must match the parameters in number and size. If SASS text does not declare the
 //! parameters, the arguments lie one after another, each aligned to its size.
 
-use std::path::PathBuf;
-
 use ptxc_sass::ParamInfo;
 use ptxc_sim::Case;
 use ptxc_sim::case::{Argument, Buffer, Elem, Tolerance};
@@ -47,7 +45,7 @@ pub(crate) fn case(code: &Code, args: &RunArgs) -> Result<Case, String> {
         fit(params, &arguments, &args.arg).map_err(|why| format!("{why}\n{}", list(code, params)))?;
     }
     Ok(Case {
-        ptx: PathBuf::from(&args.input),
+        ptx: args.input.path().to_path_buf(),
         entry: code.entry.clone(),
         grid,
         block,

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use ptxc_sim::Case;
 
 use crate::cli::{Engine, RunArgs, StatsFormat};
+use crate::input::Input;
 use crate::output::check_overwrites;
 use crate::sass_text::count;
 use crate::streams::{Outcome, Streams};
@@ -34,12 +35,17 @@ pub(crate) fn run(args: &RunArgs, streams: &mut Streams<'_>) -> Outcome {
         return streams.usage(format!("{option} is for SASS, which has control codes"));
     }
     let files = args.arg.iter().filter_map(|arg| arg.split_once('@').map(|(_, file)| file));
+    let files = files.map(Path::new);
     let inputs = [Some(&args.input), args.sass.as_ref(), args.cubin.as_ref()].into_iter().flatten();
     let traces = || args.trace.iter().map(PathBuf::as_path);
-    if let Err(message) = check_overwrites(inputs.map(String::as_str).chain(files), traces()) {
+    if let Err(message) = check_overwrites(inputs.map(Input::path).chain(files), traces()) {
         return streams.usage(message);
     }
-    let is_case = Path::new(&args.input).extension().is_some_and(|extension| extension == "json");
+    let is_case = args.input.has_extension("json");
+    let formats = args.trace.iter().try_for_each(|path| code::trace_format(path).map(drop));
+    if let Err(message) = formats {
+        return streams.usage(message);
+    }
     let result = if is_case { run_case(args, streams) } else { run_kernel(args, streams) };
     result.unwrap_or_else(|outcome| outcome)
 }
@@ -49,20 +55,20 @@ fn run_case(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outcom
     if let Some(option) = launch::given(args) {
         return Err(streams.usage(format!("a case contains its launch; {option} is for kernels")));
     }
-    let case = Case::load(&args.input).map_err(|error| streams.failed(error))?;
-    let ptx = case.ptx.display().to_string();
-    check_overwrites([ptx.as_str()], args.trace.iter().map(PathBuf::as_path))
+    let case = Case::load(args.input.path()).map_err(|error| streams.failed(error))?;
+    let ptx = Input::from(case.ptx.clone());
+    check_overwrites([ptx.path()], args.trace.iter().map(PathBuf::as_path))
         .map_err(|message| streams.usage(message))?;
     let source = args.sass.as_ref().or(args.cubin.as_ref()).unwrap_or(&ptx);
     let code = Code::load(source, Some(&case.entry), args, streams)?;
     let runs: Vec<Run> = engines(args).iter().map(|&engine| code.run(engine, &case, args)).collect();
     if args.stats == Some(StatsFormat::Json) {
-        show::stats(&args.input, &code, &runs, streams);
+        show::stats(args.input.shown(), &code, &runs, streams);
     }
     print_output(&runs, args, streams);
     for run in &runs {
         let several = runs.len() > 1;
-        let name = if several { format!("{}, {}", args.input, run.engine) } else { args.input.clone() };
+        let name = if several { format!("{}, {}", args.input, run.engine) } else { args.input.to_string() };
         let (hazards, end) = run.end();
         code.print_hazards(hazards, streams);
         match end {
@@ -99,7 +105,7 @@ fn run_kernel(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outc
         runs.push(run);
     }
     if args.stats == Some(StatsFormat::Json) {
-        show::stats(&args.input, &code, &runs, streams);
+        show::stats(args.input.shown(), &code, &runs, streams);
     } else if let Some(Ok(report)) = runs.first().map(|run| &run.result) {
         print_output(&runs, args, streams);
         let _ = write!(streams.out, "{}", show::changes(&case, report, args.print));

@@ -113,7 +113,10 @@ fn entry(bytes: &[u8], visit: &mut Visit<'_>) -> Result<usize, ContainerError> {
         )));
     }
     let payload = slice(bytes, header.len(), u64_at(header, 8).ok_or(WHAT)?).ok_or(WHAT)?;
-    match u16_at(header, 0).ok_or(WHAT)? {
+    let kind = u16_at(header, 0).ok_or(WHAT)?;
+    // The members of a group may be for several architectures.
+    visit.place.arch = u32_at(header, 28).filter(|_| kind != GROUP);
+    match kind {
         PTX => visit.next(Found::Skipped(Content::Ptx)),
         LINK_TIME => visit.next(Found::Skipped(Content::LinkTime)),
         CUBIN => match content(header, payload) {
@@ -126,6 +129,7 @@ fn entry(bytes: &[u8], visit: &mut Visit<'_>) -> Result<usize, ContainerError> {
         },
         kind => visit.next(Found::Skipped(Content::Other(kind))),
     }
+    visit.place.arch = None;
     Ok(header.len() + payload.len())
 }
 

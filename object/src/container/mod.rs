@@ -100,6 +100,8 @@ pub struct Place {
     /// The number of the image, or of another entry, counted from 1 through the file; 0 is the file
     /// or the member itself.
     pub number: u32,
+    /// The number of the architecture in the header of an entry of a fatbin, 90 for sm_90.
+    pub arch: Option<u32>,
 }
 
 impl fmt::Display for Place {
@@ -172,6 +174,7 @@ impl Visit<'_> {
     /// Reports an error of the file or member as a whole.
     fn broken(&mut self, why: ContainerError) {
         self.place.number = 0;
+        self.place.arch = None;
         (self.each)(&self.place, Found::Broken(why));
     }
 }

@@ -12,8 +12,8 @@ use memchr::{memchr, memchr3, memmem};
 
 use crate::lexer::is_ident_byte;
 
-/// Words that end an unclosed body or hide the rest of a line.
-const STRANGERS: [&[u8]; 3] = [b".entry", b".func", b"@@DWARF"];
+/// Words that end an unclosed body or may hide the rest of a line.
+const STRANGERS: [&[u8]; 4] = [b".entry", b".func", b"@@DWARF", b"#"];
 
 /// The end of the body whose `{` is at `start`. `slash` is the first slash in the text after some
 /// place before `start`, or 0. It is kept from body to body, because in a text without comments
