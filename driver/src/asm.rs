@@ -30,7 +30,7 @@ pub(crate) fn run(args: &AsmArgs, streams: &mut Streams<'_>) -> Outcome {
         Err(message) => return streams.usage(message),
     };
     let options = ReadOptions { arch, without_control: false };
-    let is_bare = match by_extension(&args.output, &[("cubin", false), ("bin", true)]) {
+    let is_bare = match by_extension(&args.output, &args.files, &[("cubin", false), ("bin", true)]) {
         Ok(is_bare) => args.bare || is_bare == Some(true),
         Err(_) if args.bare => true,
         Err(message) => return streams.usage(message),

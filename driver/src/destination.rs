@@ -33,8 +33,13 @@ pub(crate) struct Form<'a> {
 /// if the output is standard output, a folder, a device or a file without an extension.
 ///
 /// # Errors
-/// The extension means nothing to the command.
-pub(crate) fn by_extension<T: Copy>(output: &Path, known: &[(&str, T)]) -> Result<Option<T>, String> {
+/// The output is an input, or its extension means nothing to the command.
+pub(crate) fn by_extension<T: Copy>(
+    output: &Path,
+    inputs: &[Input],
+    known: &[(&str, T)],
+) -> Result<Option<T>, String> {
+    check_overwrites(inputs.iter().map(Input::path), [output])?;
     if output == Path::new("-") || is_folder(output) {
         return Ok(None);
     }
@@ -211,7 +216,7 @@ mod tests {
     #[test]
     fn an_extension_must_mean_something() {
         let known = [("sass", 1), ("json", 2)];
-        let form = |output: &str| by_extension(Path::new(output), &known);
+        let form = |output: &str| by_extension(Path::new(output), &[], &known);
         assert_eq!(form("a.b/k.json"), Ok(Some(2)));
         for output in ["-", "out", "/dev/null", "out.d/"] {
             assert_eq!(form(output), Ok(None), "{output}");

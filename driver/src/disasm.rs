@@ -20,7 +20,7 @@ pub(crate) fn run(args: &DisasmArgs, streams: &mut Streams<'_>) -> Outcome {
         Ok(arch) => arch,
         Err(message) => return streams.usage(message),
     };
-    if let Err(message) = by_extension(&args.output, &[("sass", ())]) {
+    if let Err(message) = by_extension(&args.output, &args.files, &[("sass", ())]) {
         return streams.usage(message);
     }
     let form = Form { name: "SASS text", extension: "sass", is_text: true };

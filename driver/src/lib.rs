@@ -23,6 +23,7 @@ mod progress;
 mod ptx_text;
 mod run;
 mod sass_text;
+mod scratch;
 mod standard_output;
 mod streams;
 pub mod surroundings;
@@ -63,7 +64,7 @@ pub fn run_in<S: AsRef<OsStr>>(
     let shows_progress = surroundings.err_is_terminal && cli.everywhere.progress == WhenProgress::Auto;
     let surroundings = *surroundings;
     let escapes = surroundings.out_is_terminal && cli.command.prints_input();
-    let mut out = StandardOutput::new(out, escapes);
+    let mut out = StandardOutput::new(out, escapes, surroundings.out_is_closed);
     let mut streams =
         Streams { stdin, out: &mut out, err, surroundings, color: cli.everywhere.color, shows_progress };
     let outcome = match &cli.command {
@@ -108,7 +109,7 @@ fn explain_usage(
         let _ = write!(err, "{text}");
         return error.exit_code();
     }
-    let mut out = StandardOutput::new(out, false);
+    let mut out = StandardOutput::new(out, false, surroundings.out_is_closed);
     let _ = write!(out, "{text}");
     match out.end() {
         Ok(()) => error.exit_code(),

@@ -6,6 +6,7 @@ use std::path::Path;
 use rustc_hash::FxHashMap;
 
 use crate::input::Input;
+use crate::scratch::Scratch;
 
 /// Bytes as text, with replacement characters for those that are not UTF-8, which the lexer reports
 /// where they occur. A byte order mark at the start is no part of the text.
@@ -106,8 +107,8 @@ pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>, out: &mut dyn Write)
     write_with(path, out, |file| file.write_all(content.as_ref()))
 }
 
-/// Writes a temporary file next to the target and renames it, so that a failed run leaves the old
-/// file intact. A link stays a link. `-` is standard output, and anything that is not a regular
+/// Writes a new file that takes the place of the target when it is complete, so that a failed run
+/// leaves the old file intact. A link stays a link. `-` is standard output, and anything that is not a regular
 /// file is written directly.
 pub(crate) fn write_with(
     path: &Path,
@@ -130,8 +131,8 @@ pub(crate) fn write_with(
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
-    let mut file = tempfile::Builder::new().prefix(".ptxc-").tempfile_in(folder)?;
-    let mut buffered = BufWriter::new(&mut file);
+    let mut scratch = Scratch::new_in(folder)?;
+    let mut buffered = BufWriter::new(scratch.file());
     content(&mut buffered)?;
     buffered.flush()?;
     drop(buffered);
@@ -139,11 +140,7 @@ pub(crate) fn write_with(
         Some(old) => Some(old.permissions()),
         None => default_permissions(),
     };
-    if let Some(permissions) = permissions {
-        file.as_file().set_permissions(permissions)?;
-    }
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    scratch.persist(path, folder, permissions)
 }
 
 /// The permissions that a new file usually gets; a temporary file is private to its owner.

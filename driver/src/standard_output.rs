@@ -12,13 +12,15 @@ pub(crate) struct StandardOutput<'a> {
     stream: &'a mut dyn Write,
     /// Whether text is escaped, because it goes to a terminal and may contain bytes of the input.
     escapes: bool,
+    /// Whether nothing can be written. That is an error only once something is written.
+    is_closed: bool,
     /// The first error.
     error: Option<Error>,
 }
 
 impl<'a> StandardOutput<'a> {
-    pub(crate) fn new(stream: &'a mut dyn Write, escapes: bool) -> StandardOutput<'a> {
-        StandardOutput { stream, escapes, error: None }
+    pub(crate) fn new(stream: &'a mut dyn Write, escapes: bool, is_closed: bool) -> StandardOutput<'a> {
+        StandardOutput { stream, escapes, is_closed, error: None }
     }
 
     /// Writes the rest, and returns the first error. A reader that has left (`ptxc … | head`) has
@@ -55,6 +57,7 @@ impl Write for StandardOutput<'_> {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
         self.check()?;
         let result = match self.escapes {
+            _ if self.is_closed && !bytes.is_empty() => Err(Error::other("it is closed")),
             false => self.stream.write(bytes),
             true => {
                 let text = String::from_utf8_lossy(bytes);
@@ -96,7 +99,7 @@ mod tests {
     fn the_first_error_is_kept_and_a_reader_may_leave() {
         for (kind, is_error) in [(ErrorKind::StorageFull, true), (ErrorKind::BrokenPipe, false)] {
             let mut stream = Limited(4, kind);
-            let mut out = StandardOutput::new(&mut stream, false);
+            let mut out = StandardOutput::new(&mut stream, false, false);
             assert!(out.write_all(b"abc").is_ok());
             assert!(out.write_all(b"def").is_err());
             assert!(out.write_all(b"g").is_err(), "nothing follows the gap");
@@ -105,9 +108,18 @@ mod tests {
     }
 
     #[test]
+    fn a_closed_output_fails_once_it_is_used() {
+        let mut bytes = Vec::new();
+        assert!(StandardOutput::new(&mut bytes, false, true).end().is_ok());
+        let mut out = StandardOutput::new(&mut bytes, false, true);
+        assert!(out.write_all(b"a").is_err());
+        assert!(out.end().is_err());
+    }
+
+    #[test]
     fn a_terminal_gets_no_control_characters() {
         let mut bytes = Vec::new();
-        let mut out = StandardOutput::new(&mut bytes, true);
+        let mut out = StandardOutput::new(&mut bytes, true, false);
         assert!(out.write_all("a\x1b]0;b\x07\n\tc\u{9b}".as_bytes()).is_ok());
         assert!(out.end().is_ok());
         assert_eq!(String::from_utf8_lossy(&bytes), "a\\u{1b}]0;b\\u{7}\n\tc\\u{9b}");

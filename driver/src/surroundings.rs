@@ -20,6 +20,8 @@ use crate::cli::Color;
 pub struct Surroundings {
     /// Whether standard output is a terminal.
     pub out_is_terminal: bool,
+    /// Whether standard output is closed.
+    pub out_is_closed: bool,
     /// Whether standard error is a terminal.
     pub err_is_terminal: bool,
     /// Whether the environment asks for colours, if it says anything about them.
@@ -34,6 +36,7 @@ impl Surroundings {
     pub fn of_process() -> Surroundings {
         Surroundings {
             out_is_terminal: std::io::stdout().is_terminal(),
+            out_is_closed: false,
             err_is_terminal: std::io::stderr().is_terminal(),
             environment: environment(|name| std::env::var_os(name)),
             ends_with_command: true,

@@ -50,7 +50,7 @@ pub(crate) fn run(args: &DecodeArgs, streams: &mut Streams<'_>) -> Outcome {
     if let Err(message) = check_overwrites(args.files.iter().map(Input::path), [args.output.as_path()]) {
         return streams.usage(message);
     }
-    let format = match (args.format, by_extension(&args.output, &EXTENSIONS)) {
+    let format = match (args.format, by_extension(&args.output, &args.files, &EXTENSIONS)) {
         (Some(format), _) => format,
         (None, Ok(format)) => format.unwrap_or(DecodeFormat::Table),
         (None, Err(message)) => return streams.usage(message),

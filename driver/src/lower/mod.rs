@@ -227,7 +227,7 @@ fn emits(args: &LowerArgs) -> Result<Vec<Emit>, String> {
     if !args.emit.is_empty() {
         return Ok(args.emit.clone());
     }
-    Ok(vec![by_extension(&args.output, &EXTENSIONS)?.unwrap_or(Emit::Sass)])
+    Ok(vec![by_extension(&args.output, &args.files, &EXTENSIONS)?.unwrap_or(Emit::Sass)])
 }
 
 /// Whether a form is a file of its own, not a part of a text.

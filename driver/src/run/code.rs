@@ -190,7 +190,7 @@ pub(crate) fn trace_format(path: &Path) -> Result<TraceFormat, String> {
         ("konata", TraceFormat::Konata),
         ("log", TraceFormat::Konata),
     ];
-    Ok(by_extension(path, &EXTENSIONS)?.unwrap_or(TraceFormat::Konata))
+    Ok(by_extension(path, &[], &EXTENSIONS)?.unwrap_or(TraceFormat::Konata))
 }
 
 /// The number of hazards that are listed.
