@@ -118,6 +118,7 @@
 //! A [`Database`] holds files, options and all results that were computed from them; [`lower`] and
 //! [`diagnostics`] query it. See [`input`], [`module`] and [`stages`] for the query graph.
 
+mod causes;
 pub mod compile;
 pub mod cubin;
 pub mod db;

@@ -13,8 +13,9 @@ use ptxc_ptx::check::scope::misplaces_predicate;
 use ptxc_syntax::ast::{
     Function, Item, Linkage, Operand, OperandKind, Parameter, Space, StatementKind, SymbolOffset,
 };
+use ptxc_syntax::codes::{self, Code};
 use ptxc_syntax::items::ItemKind;
-use ptxc_syntax::{Name, Parsed, parse_function, parse_item, parse_signature};
+use ptxc_syntax::{Name, NodeId, Parsed, parse_function, parse_item, parse_signature};
 use rustc_hash::FxHashSet;
 
 use crate::db::Db;
@@ -187,6 +188,65 @@ pub fn ast(db: &dyn Db, func: Func) -> &Function {
 /// Whether a function's text has syntax errors, so that its tree lacks statements.
 pub fn is_damaged(db: &dyn Db, func: Func) -> bool {
     !tree(db, func).errors.is_empty()
+}
+
+/// The words that skipped text of a function may declare. A declaration such as `%r<9>` stands for
+/// every name that begins with `%r`.
+#[derive(Default)]
+pub(crate) struct Lost {
+    words: FxHashSet<Name>,
+    stems: FxHashSet<Name>,
+    /// Whether the skipped text may declare any name.
+    any: bool,
+}
+
+/// Errors after which any name may be missing: blocks that end in the wrong place, and text that is
+/// not read at all.
+const HIDING: [Code; 4] =
+    [codes::UNTERMINATED_COMMENT, codes::UNCLOSED_BODY, codes::UNMATCHED_BRACE, codes::BODY_TOO_LARGE];
+
+impl Lost {
+    /// Finds them. Skipped text that begins with an instruction declares only a label there.
+    pub(crate) fn of(db: &dyn Db, func: Func) -> Lost {
+        let (text, tree, mut lost) = (func.code(db), tree(db, func), Lost::default());
+        lost.any = tree.errors.iter().any(|error| HIDING.contains(&error.code));
+        for part in &tree.lost {
+            let text = &text[part.range()];
+            let lists = [".branchtargets", ".calltargets", ".callprototype"];
+            // The label that names such a list is missing.
+            lost.any |= lists.iter().any(|list| text.starts_with(list));
+            let mut last: Option<Name> = None;
+            for token in ptxc_syntax::tokens(text) {
+                let word = &text[token.range()];
+                match (word, &last) {
+                    ("<", Some(stem)) => drop(lost.stems.insert(stem.clone())),
+                    _ => {
+                        last = Some(Name::new(word));
+                        lost.words.extend(last.clone());
+                    }
+                }
+                if !text.starts_with('.') {
+                    break;
+                }
+            }
+        }
+        lost
+    }
+
+    /// Whether the text of an operand mentions one of the words.
+    pub(crate) fn explains(&self, operand: &str) -> bool {
+        self.any
+            || ptxc_syntax::tokens(operand).any(|token| {
+                let word = &operand[token.range()];
+                self.words.contains(word)
+                    || self.stems.contains(word.trim_end_matches(|c: char| c.is_ascii_digit()))
+            })
+    }
+}
+
+/// The text of a node of a function.
+pub(crate) fn text_of(db: &dyn Db, func: Func, node: NodeId) -> &str {
+    func.code(db).get(tree(db, func).spans.get(node).range()).unwrap_or_default()
 }
 
 /// The names that a function mentions and that its own declarations may not explain, sorted. A name

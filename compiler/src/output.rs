@@ -13,6 +13,7 @@ use ptxc_syntax::{NodeId, Span, codes, item_errors};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
+use crate::causes;
 use crate::db::{Database, Db};
 use crate::input::items::{Func, items, places};
 use crate::input::{Options, SourceFile};
@@ -40,7 +41,7 @@ pub fn diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Locat
             found.extend(lowering_findings(db, func, options));
         }
     }
-    sort(found)
+    sort(file.text(db), found)
 }
 
 /// Every finding in a file that is not in one of its functions, or that concerns how its functions
@@ -50,7 +51,7 @@ pub(crate) fn module_findings(db: &dyn Db, file: SourceFile, options: Options) -
     found.extend(unsupported_target(db, file, options));
     found.extend(missing_targets(db, file, Missing::Definition));
     found.extend(lonely_function(db, file));
-    sort(found)
+    sort(file.text(db), found)
 }
 
 /// Every finding in a function, and in the device functions that it calls.
@@ -88,7 +89,7 @@ fn lonely_function(db: &dyn Db, file: SourceFile) -> Option<Located> {
 
 /// All findings except those of the lowering from SSA to code.
 pub fn ssa_diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located> {
-    sort(ssa_findings(db, file, options))
+    sort(file.text(db), ssa_findings(db, file, options))
 }
 
 /// The nodes that use a feature that the architecture lacks, as a finding says.
@@ -175,12 +176,12 @@ pub fn check_syntax(text: &str) -> Vec<Located> {
         let errors = item_errors(&text[item.span.range()], item.kind);
         found.extend(errors.iter().map(|error| syntax_error(error, item.span.start)));
     }
-    found
+    causes::only(text, found)
 }
 
 /// The findings in a file's text: syntax, names, types, forms.
 pub fn check_text(db: &dyn Db, file: SourceFile) -> Vec<Located> {
-    sort(findings(db, file))
+    sort(file.text(db), findings(db, file))
 }
 
 /// The findings in a file that need no lowering. They concern its text; instructions that need more
@@ -207,11 +208,12 @@ pub fn check(
             found.extend(split_findings(db, func, arch));
         }
     }
-    sort(found)
+    sort(file.text(db), found)
 }
 
-/// Sorts findings, and keeps as many as a reader needs.
-pub(crate) fn sort(mut found: Vec<Located>) -> Vec<Located> {
+/// Sorts the findings in a text, and keeps as many as a reader needs.
+pub(crate) fn sort(text: &str, found: Vec<Located>) -> Vec<Located> {
+    let mut found = causes::only(text, found);
     found.sort_by(|a, b| (a.primary.0, &a.code, &a.message).cmp(&(b.primary.0, &b.code, &b.message)));
     found.dedup();
     if found.len() > MOST_FINDINGS {

@@ -219,7 +219,7 @@ impl Session {
                 found.extend(function_findings(&self.db, *func, options));
             }
         }
-        sort(found)
+        sort(source.text(&self.db), found)
     }
 
     /// The kernels and their code, in the order of the file; the code is `None` if errors were

@@ -52,17 +52,16 @@ fn disassembled(
         Err(error) => return streams.failed(format!("{input}: {error}")),
     };
     // Bare instructions may begin with any bytes and contain zeros.
-    let kind = match expect(input, &bytes, "disasm", &[Kind::Cubin, Kind::Binary]) {
-        Ok(kind) => kind,
-        Err(message) => return streams.failed(message),
-    };
+    let kind = expect(input, &bytes, "disasm", &[Kind::Cubin, Kind::Binary]);
     let style = style(args.control);
     let text = match (kind, arch) {
-        (Kind::Cubin, _) => disassemble(&bytes, &args.kernel, &style),
-        (_, Some(arch)) => disassemble_words(bytes, &name_of(input.path()), arch, &style),
-        (_, None) => {
+        (Ok(Kind::Cubin), _) => disassemble(&bytes, &args.kernel, &style),
+        (Ok(_), Some(arch)) => disassemble_words(bytes, &name_of(input.path()), arch, &style),
+        (Err(message), Some(_)) => return streams.failed(message),
+        (kind, None) => {
+            let reason = kind.err().map_or_else(String::new, |message| format!("\nnote: {message}"));
             return streams.failed(format!(
-                "{input} is not a cubin; for bare instructions, give the architecture with --arch"
+                "{input} is not a cubin; for bare instructions, give the architecture with --arch{reason}"
             ));
         }
     };

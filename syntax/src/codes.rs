@@ -38,6 +38,8 @@ codes! {
         `0f` takes 8 and `0d` 16 hexadecimal digits.";
     NUMBER_TOO_LARGE = 5, "Integer literals have at most 64 bits.";
     FILE_TOO_LARGE = 6, "A file must be smaller than 4 GiB.";
+    PREPROCESSOR = 7, "PTX has no preprocessor; only the line markers that one leaves, such as `# 7 \"k.cu\"`, are allowed.";
+    DOTTED_NAME = 8, "The name of a variable, a function or a label has no dot, because a dot begins a modifier or an element.";
     EXPECTED_ITEM = 10, "A module consists of header directives, variables, functions, aliases and debug sections.";
     UNKNOWN_DIRECTIVE = 11, "The directive does not exist, or is not allowed in this place.";
     MALFORMED_HEADER = 12, "The header is `.version MAJOR.MINOR`, `.target NAME, …` and `.address_size 32` or `64`.";
@@ -64,6 +66,7 @@ codes! {
     EXPECTED_EXPRESSION = 40, "A constant expression consists of literals, `WARP_SZ`, operators, casts and parentheses.";
     EXPRESSION_TOO_DEEP = 41, "Constant expressions and initialisers nest at most 200 levels deep.";
     SYMBOL_IN_EXPRESSION = 42, "A symbol must come first, followed by `+` or `-` and a constant expression.";
+    MISSING_COLON = 43, "A label ends with `:`.";
     MALFORMED_SECTION = 50, "A debug section contains labels and `.b8`, `.b16`, `.b32`, `.b64` data.";
     TOO_MANY_ERRORS = 99, "At most 1000 errors are reported for one item.";
 }

@@ -44,4 +44,6 @@ pub struct Parsed<T, S = SpanMap> {
     pub spans: S,
     /// The errors in order of appearance; empty if and only if the whole text was understood.
     pub errors: Vec<SyntaxError>,
+    /// The text that was skipped after errors: statements, and the rest of a function's head.
+    pub lost: Vec<Span>,
 }

@@ -31,7 +31,7 @@ use callees::{SYSTEM_FUNCTIONS, callees, fill_lanes, named_callee};
 use crate::db::Db;
 use crate::input::items::Func;
 use crate::input::{Options, SourceFile};
-use crate::module::{ast, environment, header, is_damaged};
+use crate::module::{Lost, ast, environment, header, is_damaged, text_of};
 
 /// The result of a stage: its product, unless there are errors, and its diagnostics.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,7 +134,7 @@ fn has_errors(db: &dyn Db, func: Func) -> bool {
         || checked(db, func).findings.iter().any(|finding| finding.severity == Severity::Error)
 }
 
-/// The errors that are not reported for a function whose text is damaged.
+/// The errors that are not reported where skipped text may declare the name.
 const UNDECLARED: [Code; 3] = [codes::UNDECLARED_REGISTER, codes::UNDECLARED_SYMBOL, codes::UNDECLARED_LABEL];
 
 /// The findings of the checker in a function, and the facts that it found.
@@ -142,8 +142,10 @@ const UNDECLARED: [Code; 3] = [codes::UNDECLARED_REGISTER, codes::UNDECLARED_SYM
 pub fn checked(db: &dyn Db, func: Func) -> Checked {
     let mut found = check::examine(ast(db, func), environment(db, func));
     if is_damaged(db, func) {
-        // The parser may have left out declarations.
-        found.findings.retain(|finding| !UNDECLARED.contains(&finding.code));
+        let lost = Lost::of(db, func);
+        found.findings.retain(|finding| {
+            !UNDECLARED.contains(&finding.code) || !lost.explains(text_of(db, func, finding.primary.node))
+        });
     }
     found
 }

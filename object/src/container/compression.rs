@@ -23,12 +23,12 @@ const LZ4_RATIO: u64 = 255;
 /// Decompresses `packed`, which must give exactly `size` bytes.
 pub(super) fn unpack(packed: &[u8], compression: Compression, size: u64) -> Result<Vec<u8>, ContainerError> {
     let packed_size = packed.len() as u64;
-    let limit = match compression {
-        Compression::Lz4 => packed_size.saturating_mul(LZ4_RATIO).min(MAX_IMAGE),
-        Compression::Zstd => MAX_IMAGE,
-    };
-    if size > limit {
+    if size > MAX_IMAGE {
         return Err(ContainerError::TooLarge(size));
+    }
+    let most = packed_size.saturating_mul(LZ4_RATIO);
+    if compression == Compression::Lz4 && size > most {
+        return Err(ContainerError::Expands(size, most));
     }
     let failed = |why: String| ContainerError::Compression(why);
     let unpacked = match compression {

@@ -19,9 +19,11 @@ pub enum ContainerError {
     Malformed(String),
     /// Two parts name the same bytes.
     Overlapping(&'static str),
-    /// An image would have more than [`MAX_IMAGE`] bytes, or more than its compressed bytes can
-    /// expand to.
+    /// An image claims more than [`MAX_IMAGE`] bytes.
     TooLarge(u64),
+    /// An image claims more bytes than its compressed bytes can expand to: the first number is the
+    /// claim, the second the limit.
+    Expands(u64, u64),
     /// Compressed bytes are malformed.
     Compression(String),
     /// Code of an unknown architecture, by its number.
@@ -38,7 +40,16 @@ impl fmt::Display for ContainerError {
             ContainerError::Malformed(what) => f.write_str(what),
             ContainerError::Overlapping(what) => write!(f, "two {what} overlap"),
             ContainerError::TooLarge(size) => {
-                write!(f, "an image claims {size} bytes, more than it can have (at most {MAX_IMAGE})")
+                write!(
+                    f,
+                    "an image claims {size} bytes, more than it can have: ptxc reads at most {MAX_IMAGE}"
+                )
+            }
+            ContainerError::Expands(size, most) => {
+                write!(
+                    f,
+                    "an image claims {size} bytes, more than its compressed bytes expand to: at most {most}"
+                )
             }
             ContainerError::Compression(why) => write!(f, "its compressed bytes are malformed: {why}"),
             ContainerError::Arch(number) => {

@@ -418,7 +418,16 @@ impl<R: Register> Inst<R> {
         for (position, modifier) in row.mods.iter().enumerate() {
             let value = modifier.values[usize::from(self.mods.get(position))];
             if !modifier.limits.is_empty() && !modifier.exists(value, arch) {
-                return Err(format!("{arch} has no {value} of {}", row.mnemonic_on(arch)));
+                let name = row.mnemonic_on(arch);
+                return Err(match value {
+                    // The architecture demands one of the others.
+                    "" => {
+                        let needed = modifier.values.iter().filter(|value| modifier.exists(value, arch));
+                        let needed: Vec<&str> = needed.copied().collect();
+                        format!("{arch} has no {name} without {}", needed.join(" or "))
+                    }
+                    value => format!("{arch} has no {value} of {name}"),
+                });
             }
         }
         for (slot, operand) in row.slots.iter().zip(&self.operands) {

@@ -264,7 +264,14 @@ impl<'a> Splitter<'a> {
                     }
                 }
                 TokenKind::Ident if depth == 0 && !initial && (!is_function || item.names.is_empty()) => {
-                    item.names.push(Name::new(self.text()));
+                    let start = self.token.span.start as usize;
+                    self.advance();
+                    // A dot in a name is an error, but it belongs to the name.
+                    while self.token.kind == TokenKind::Dotted && self.token.span.start == self.end {
+                        self.advance();
+                    }
+                    item.names.push(Name::new(&self.lexer.text()[start..self.end as usize]));
+                    continue;
                 }
                 TokenKind::Punct(b'=') => initial = true,
                 TokenKind::Punct(b',') if depth == 0 => initial = false,

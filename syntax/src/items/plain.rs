@@ -152,6 +152,8 @@ impl Scan<'_> {
                     Some(end) => at = end,
                     None => return Some(false),
                 },
+                // Perhaps a line marker, with a comma after it.
+                Some(b'#') => return None,
                 byte => return Some(byte == Some(&b',')),
             }
         }

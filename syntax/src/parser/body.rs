@@ -8,7 +8,7 @@ use crate::ast::{
 use crate::codes;
 use crate::lexer::TokenKind;
 use crate::name::Name;
-use crate::span::NodeId;
+use crate::span::{NodeId, Span};
 
 /// The greatest number of statements in a body. A larger body needs tens of seconds and gigabytes
 /// to compile, and none is known.
@@ -18,6 +18,14 @@ const MOST_STATEMENTS: usize = 500_000;
 /// the lists grow.
 const STATEMENT_BYTES: usize = 32;
 const NODE_BYTES: usize = 7;
+
+/// The number of errors in an item up to which the whole text is searched for the reason of one.
+const MOST_SEARCHES: usize = 20;
+
+/// Whether a word has characters that no mnemonic has, and that compilers write into labels.
+fn is_label_like(word: &str) -> bool {
+    !word.starts_with('%') && word.contains(|c: char| c.is_ascii_uppercase() || matches!(c, '_' | '$'))
+}
 
 /// Whether `.word` can start a statement.
 pub(super) fn is_statement_directive(word: &str) -> bool {
@@ -131,6 +139,7 @@ impl Parser<'_> {
                 } else {
                     self.skip_statement(start);
                 }
+                self.lost.push(Span::new(start, self.end.max(start)));
             }
         }
     }
@@ -249,7 +258,11 @@ impl Parser<'_> {
     }
 
     fn instruction(&mut self, id: NodeId, guard: Option<Guard>) -> Parse<StatementKind> {
+        let start = self.token.span;
         let opcode = self.opcode();
+        if guard.is_none() && self.is_label_without_colon(start) {
+            return Ok(self.label_without_colon(id, start));
+        }
         let in_call = opcode.mnemonic() == "call";
         let first = self.operands.len();
         if !self.at(b';') && !self.starts_statement() && !self.at(b'}') && !self.at_end() {
@@ -276,6 +289,69 @@ impl Parser<'_> {
             return Ok(instruction);
         }
         Err(self.error_here(codes::EXPECTED_COMMA, "expected `,` or `;`"))
+    }
+
+    /// Whether the word that was just read is a label, although no colon follows it. The word
+    /// `start` and its modifiers have been read.
+    fn is_label_without_colon(&self, start: Span) -> bool {
+        if self.at(b':') {
+            return true;
+        }
+        let is_glued =
+            self.lexer.touches(b'.') && self.token.kind == TokenKind::Ident && !self.token.first_on_line;
+        if self.end == start.end && is_glued && !self.text().starts_with('%') {
+            return is_label_like(&self.lexer.text()[start.range()]) && self.at_opcode_and_operand();
+        }
+        let is_alone = self.end == start.end
+            && (self.token.first_on_line || self.at(b'}') || self.at_end())
+            && !self.at(b';');
+        // An instruction with operands continues on the next line.
+        if !is_alone || !(self.at(b'}') || self.at_end() || self.starts_statement_on_line()) {
+            return false;
+        }
+        let word = &self.lexer.text()[start.range()];
+        is_label_like(word) || self.errors.len() < MOST_SEARCHES && self.is_target(word)
+    }
+
+    /// Whether the words from the cursor on are an opcode and, in the same line, its first operand.
+    fn at_opcode_and_operand(&self) -> bool {
+        let (mut lexer, mut end) = (self.lexer.clone(), self.token.span.end);
+        loop {
+            let token = lexer.next();
+            if token.kind != TokenKind::Dotted || token.span.start != end {
+                let is_operand =
+                    matches!(token.kind, TokenKind::Ident | TokenKind::Int | TokenKind::Punct(b'[' | b'{'));
+                return is_operand && !token.first_on_line;
+            }
+            end = token.span.end;
+        }
+    }
+
+    /// Whether some instruction has this word as its only operand.
+    fn is_target(&self, word: &str) -> bool {
+        let text = self.lexer.text();
+        text.match_indices(word).any(|(at, _)| {
+            let is_last = text[at + word.len()..].trim_start().starts_with(';');
+            let before = text[..at].trim_end_matches([' ', '\t']);
+            let opcode = before.rsplit(|c: char| c.is_whitespace() || c == ';').next().unwrap_or_default();
+            let has_gap = before.len() < at;
+            is_last && has_gap && opcode.starts_with(|c: char| c.is_ascii_lowercase())
+        })
+    }
+
+    /// Reports a label whose colon is missing, or whose name has dots before the colon.
+    fn label_without_colon(&mut self, id: NodeId, start: Span) -> StatementKind {
+        let span = Span::new(start.start, self.end);
+        let name = &self.lexer.text()[span.range()];
+        if self.at(b':') {
+            self.dotted_name(span);
+            self.advance();
+        } else {
+            self.report(codes::MISSING_COLON, span, format!("the label `{name}` has no colon"));
+            self.help(format!("write `{name}:`"));
+        }
+        self.close(id);
+        StatementKind::Label(Name::new(name))
     }
 
     fn opcode(&mut self) -> Opcode {

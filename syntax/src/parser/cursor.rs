@@ -27,6 +27,8 @@ pub(super) struct Parser<'a> {
     pub(super) end: u32,
     pub(super) spans: SpanMap,
     pub(super) errors: Vec<SyntaxError>,
+    /// The text of statements that were skipped after an error.
+    pub(super) lost: Vec<Span>,
     /// The operands of the instruction that is being read.
     pub(super) operands: Vec<Operand>,
     /// How many more labels may be expanded from ranges.
@@ -49,6 +51,7 @@ impl<'a> Parser<'a> {
             end: 0,
             spans: SpanMap::default(),
             errors: Vec::new(),
+            lost: Vec::new(),
             operands: Vec::new(),
             label_budget: text.len() as u32,
             plain: Plain::default(),
@@ -58,7 +61,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn finish<T>(self, value: T) -> Parsed<T> {
-        Parsed { value, spans: self.spans, errors: self.errors }
+        Parsed { value, spans: self.spans, errors: self.errors, lost: self.lost }
     }
 
     /// The characters of the current token.
@@ -216,13 +219,10 @@ impl<'a> Parser<'a> {
     pub(super) fn error_here(&mut self, code: Code, expected: &str) -> Reported {
         let span = self.token.span;
         match self.token.kind {
+            TokenKind::Unknown if self.token.first_on_line && self.text() == "#" => self.preprocessor_line(),
             TokenKind::Unknown => {
                 let found = self.describe();
-                self.report(codes::UNKNOWN_CHARACTER, span, format!("unknown character {found}"));
-                if self.text().starts_with('#') {
-                    self.help("run the file through a C preprocessor first");
-                }
-                Reported
+                self.report(codes::UNKNOWN_CHARACTER, span, format!("unknown character {found}"))
             }
             TokenKind::Dwarf => {
                 let message = "`@@DWARF` lines are no longer PTX".to_owned();
@@ -250,6 +250,57 @@ impl<'a> Parser<'a> {
                 self.report(code, span, message)
             }
         }
+    }
+
+    /// Reports a line for a preprocessor.
+    fn preprocessor_line(&mut self) -> Reported {
+        let next = self.peek();
+        let is_word = next.kind == TokenKind::Ident && !next.first_on_line;
+        let end = if is_word { next.span.end } else { self.token.span.end };
+        let span = Span::new(self.token.span.start, end);
+        let word = if is_word { &self.lexer.text()[next.span.range()] } else { "" };
+        let message = match word {
+            "" | "line" => "this is not a line marker such as `# 7 \"k.cu\"`".to_owned(),
+            _ => format!("`#{word}` is for a C preprocessor, which PTX does not have"),
+        };
+        self.report(codes::PREPROCESSOR, span, message);
+        self.help("run the file through a C preprocessor first");
+        Reported
+    }
+
+    /// The name of something that is declared. If it has dots, they are reported, and the whole is
+    /// taken as its name.
+    pub(super) fn declared_name(&mut self, what: &str) -> Parse<Ident> {
+        let mut ident = self.expect_ident(what)?;
+        let word = self.spans.get(ident.id);
+        let whole = self.rest_of_name(word);
+        if whole != word {
+            self.close(ident.id);
+            ident.name = Name::new(&self.lexer.text()[whole.range()]);
+        }
+        Ok(ident)
+    }
+
+    /// The place of a declared name, of which the first word has been read. Dots and the words after
+    /// them are reported.
+    pub(super) fn rest_of_name(&mut self, word: Span) -> Span {
+        while self.token.span.start == self.end
+            && matches!(self.token.kind, TokenKind::Dotted | TokenKind::Ident)
+        {
+            self.advance();
+        }
+        let whole = Span::new(word.start, self.end);
+        if whole != word {
+            self.dotted_name(whole);
+        }
+        whole
+    }
+
+    /// Reports a name with dots.
+    pub(super) fn dotted_name(&mut self, span: Span) {
+        let name = &self.lexer.text()[span.range()];
+        self.report(codes::DOTTED_NAME, span, format!("the name `{name}` has a dot"));
+        self.help(format!("write `{}`", name.replace('.', "_")));
     }
 
     /// Reports an error at any place.
@@ -320,6 +371,16 @@ impl<'a> Parser<'a> {
     #[inline]
     pub(super) fn starts_statement(&self) -> bool {
         self.token.first_on_line && self.looks_like_statement()
+    }
+
+    /// Whether the current token is the first of its line and can start a statement: as
+    /// [`starts_statement`](Self::starts_statement), or a word alone.
+    pub(super) fn starts_statement_on_line(&self) -> bool {
+        let next = self.peek();
+        let is_alone = self.token.kind == TokenKind::Ident
+            && !self.text().starts_with('%')
+            && (next.is(b';') || next.is(b'}') || next.first_on_line);
+        self.token.first_on_line && (is_alone || self.at(b'{') || self.looks_like_statement())
     }
 
     fn looks_like_statement(&self) -> bool {

@@ -149,7 +149,7 @@ impl Parser<'_> {
     }
 
     fn declarator(&mut self) -> Parse<Declarator> {
-        let name = self.expect_ident("a name")?;
+        let name = self.declared_name("a name")?;
         let mut range = None;
         let open = self.token.span;
         if self.eat(b'<') {
@@ -298,8 +298,9 @@ impl Parser<'_> {
         if self.token.kind != TokenKind::Ident {
             return Err(self.error_here(codes::MALFORMED_PARAMETER, "expected the parameter's name"));
         }
-        let name = Name::new(self.text());
+        let word = self.token.span;
         self.advance();
+        let name = Name::new(&self.lexer.text()[self.rest_of_name(word).range()]);
         let dimensions = self.dimensions()?;
         if !matches!(self.token.kind, TokenKind::Punct(b',' | b')')) {
             return Err(self.error_here(codes::MALFORMED_PARAMETER, "expected `,` or `)`"));

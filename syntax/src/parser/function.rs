@@ -6,7 +6,7 @@ use crate::ast::{Directive, DirectiveKind, Function, FunctionKind, Ident};
 use crate::codes;
 use crate::error::Parsed;
 use crate::lexer::TokenKind;
-use crate::span::NodeId;
+use crate::span::{NodeId, Span};
 
 /// Parses the text of one function, as [`split`](crate::items::split) cuts it out.
 ///
@@ -52,7 +52,9 @@ impl Parser<'_> {
         };
         let sound = self.function_head(&mut function);
         if sound.is_err() {
+            let start = self.spans.get(id).start;
             self.skip_head();
+            self.lost.push(Span::new(start, self.end));
         }
         self.close(id);
         if !with_body {
@@ -87,7 +89,7 @@ impl Parser<'_> {
         if function.kind == FunctionKind::Func && self.at(b'(') {
             function.returns = self.parameters()?;
         }
-        function.name = self.expect_ident("the name of the function")?;
+        function.name = self.declared_name("the name of the function")?;
         if self.at(b'(') {
             function.parameters = self.parameters()?;
         }

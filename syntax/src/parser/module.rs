@@ -21,7 +21,12 @@ use crate::span::{ModuleSpans, NodeId, Span};
 /// assert_eq!(parsed.value.items.len(), 2);
 /// ```
 pub fn parse_module(text: &str) -> Parsed<Module, ModuleSpans> {
-    let mut parsed = Parsed { value: Module::default(), spans: ModuleSpans::default(), errors: Vec::new() };
+    let mut parsed = Parsed {
+        value: Module::default(),
+        spans: ModuleSpans::default(),
+        errors: Vec::new(),
+        lost: Vec::new(),
+    };
     if u32::try_from(text.len()).is_err() {
         parsed.errors.push(SyntaxError {
             code: codes::FILE_TOO_LARGE,
@@ -154,7 +159,7 @@ impl Parser<'_> {
 
     fn alias(&mut self, id: NodeId) -> Parse<Item> {
         self.advance();
-        let name = self.expect_ident("the new name")?;
+        let name = self.declared_name("the new name")?;
         if !self.eat(b',') {
             return Err(self.error_here(codes::EXPECTED_COMMA, "expected `,`"));
         }

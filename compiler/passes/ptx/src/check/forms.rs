@@ -225,6 +225,9 @@ fn surplus(
         fits.iter().any(|fit| fit.form.row.groups.iter().any(|group| position(group, text).is_some()));
     if !known {
         let all = fits.iter().flat_map(|fit| fit.form.row.groups).flat_map(|group| group.choices);
+        if let Some(finding) = wrong_vector(opcode, part, all.clone().map(|choice| choice.text)) {
+            return finding;
+        }
         // The modifiers that the form lacks are the likeliest intention.
         let missing = best.missing.iter().flat_map(|&group| row.groups[group].choices);
         let near = match super::foreign::modifier(text) {
@@ -277,6 +280,29 @@ fn surplus(
             }
             _ => format!("remove `.{text}`"),
         })
+}
+
+/// The finding about a vector modifier such as `.v3` with a number of elements that no form has.
+fn wrong_vector<'c>(opcode: &Opcode, part: usize, all: impl Iterator<Item = &'c str>) -> Option<Diagnostic> {
+    let elements = |text: &str| text.strip_prefix('v')?.parse::<u32>().ok();
+    let (mnemonic, text) = (opcode.mnemonic(), opcode.part(part));
+    let count = elements(text)?;
+    let mut known: Vec<u32> = all.filter_map(elements).collect();
+    known.sort_unstable();
+    known.dedup();
+    let last = known.pop()?;
+    let list: Vec<String> = known.iter().map(|count| format!("`.v{count}`")).collect();
+    let list = match list.is_empty() {
+        true => format!("`.v{last}`"),
+        false => format!("{} or `.v{last}`", list.join(", ")),
+    };
+    let message = format!("`{mnemonic}` has no vectors of {count} elements");
+    let finding = Diagnostic::error(codes::UNKNOWN_MODIFIER, opcode.part_id(part), message);
+    Some(
+        finding
+            .label(format!("`.{text}` is not one of {list}"))
+            .help("split the access into such vectors and single elements"),
+    )
 }
 
 /// The modifiers that the closest form needs.

@@ -188,13 +188,21 @@ pub fn check_target(
     env.target = target;
     let mut found = check_with(function, &env, strictness);
     found.retain(|finding| finding.code == codes::TARGET_TOO_OLD);
+    // Older architectures have no features of their own, so their names have no suffix.
+    let name = match env.target.number < FIRST_SPECIFIC {
+        true => format!("sm_{}", env.target.number),
+        false => env.target.to_string(),
+    };
     for finding in &mut found {
-        finding.primary.message = format!("compiled for {}", env.target);
+        finding.primary.message = format!("compiled for {name}");
         // Changing the module's own `.target` would not help.
         finding.help = None;
     }
     found
 }
+
+/// The first target with features that no later target has: sm_90a.
+const FIRST_SPECIFIC: u32 = 90;
 
 struct Checker<'a> {
     env: &'a ModuleEnv,

@@ -76,6 +76,8 @@ impl Translator<'_> {
             Some(Meaning::Register { register, ty, vector: None }) => self.register(register, ty),
             Some(Meaning::Variable(_)) => self.address_of(name),
             Some(_) => Err(Unsupported),
+            // The fourth element of `%tid` and similar vectors is always zero.
+            None if name.starts_with('%') && name.ends_with(".w") => Ok(self.constant(Type::B32, 0)),
             None => match special(name) {
                 Some((register, Type::Pred)) => {
                     let flag = self.emit(Op::SpecialReg(register), Type::B32, &[]);
