@@ -29,7 +29,7 @@ pub(crate) fn run(args: &AsmArgs, streams: &mut Streams<'_>) -> Outcome {
         Ok(arch) => arch,
         Err(message) => return streams.usage(message),
     };
-    let options = ReadOptions { arch, without_control: false };
+    let options = ReadOptions { arch, ..ReadOptions::default() };
     let is_bare = match by_extension(&args.output, &args.files, &[("cubin", false), ("bin", true)]) {
         Ok(is_bare) => args.bare || is_bare == Some(true),
         Err(_) if args.bare => true,
@@ -115,6 +115,9 @@ fn errors(kernel: &Kernel) -> impl Iterator<Item = Located> {
         |label: ptxc_sass::Label| program.labels.get(label.0 as usize).map(|at| at * Program::INST_BYTES);
     let encoded = program.insts.iter().zip(&kernel.spans).enumerate();
     encoded.filter_map(move |(index, (coded, place))| {
+        if program.unknown_word(index as u32).is_some() {
+            return None;
+        }
         let offset = index as u32 * Program::INST_BYTES;
         let error = bits::encode(coded, offset, program.arch, label).err()?;
         Some(Located {

@@ -10,12 +10,21 @@ use ptxc_object::cubin::{Abi, Cubin, Function, program, read};
 use ptxc_sass::text::{Style, write_program, write_variables};
 use ptxc_sass::variable::union;
 
+use crate::unknown::sentence;
+
+/// The text of machine code.
+pub(crate) struct Disassembly {
+    pub(crate) text: String,
+    /// A sentence for each kernel with words that are not known instructions.
+    pub(crate) unknown: Vec<String>,
+}
+
 /// The text of a cubin: the kernels named in `names`, or all kernels if it is empty, then the
 /// variables that they name.
 ///
 /// # Errors
 /// The reason why the file cannot be read.
-pub(crate) fn disassemble(bytes: &[u8], names: &[String], style: &Style) -> Result<String, String> {
+pub(crate) fn disassemble(bytes: &[u8], names: &[String], style: &Style) -> Result<Disassembly, String> {
     let cubin = read(bytes).map_err(|error| error.to_string())?;
     text(&cubin, names, style)
 }
@@ -29,7 +38,7 @@ pub(crate) fn disassemble_words(
     name: &str,
     arch: Arch,
     style: &Style,
-) -> Result<String, String> {
+) -> Result<Disassembly, String> {
     let name = name.to_string();
     let function = Function { name, is_kernel: true, code, max_registers: 255, ..Function::default() };
     let cubin = Cubin {
@@ -45,7 +54,7 @@ pub(crate) fn disassemble_words(
     text(&cubin, &[], style)
 }
 
-fn text(cubin: &Cubin, names: &[String], style: &Style) -> Result<String, String> {
+fn text(cubin: &Cubin, names: &[String], style: &Style) -> Result<Disassembly, String> {
     for name in names {
         cubin.function(name).map_err(|error| error.to_string())?;
     }
@@ -65,7 +74,8 @@ fn text(cubin: &Cubin, names: &[String], style: &Style) -> Result<String, String
     let written = write_variables(&variables, &mut part);
     debug_assert!(written.is_ok());
     parts.extend((!part.is_empty()).then_some(part));
-    Ok(parts.join("\n"))
+    let unknown = programs.iter().filter_map(sentence).collect();
+    Ok(Disassembly { text: parts.join("\n"), unknown })
 }
 
 /// A name for bare code, derived from the name of its file.

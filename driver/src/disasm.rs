@@ -5,7 +5,7 @@ use std::path::Path;
 use ptxc_machine::Arch;
 
 use crate::batch;
-use crate::binary::{disassemble, disassemble_words, name_of};
+use crate::binary::{Disassembly, disassemble, disassemble_words, name_of};
 use crate::cli::DisasmArgs;
 use crate::destination::{Destination, Form, by_extension, heading};
 use crate::input::Input;
@@ -66,7 +66,10 @@ fn disassembled(
         }
     };
     match text {
-        Ok(text) => {
+        Ok(Disassembly { text, unknown }) => {
+            for sentence in unknown {
+                streams.note(format!("{input}: {sentence}"));
+            }
             let heading = heading(input, args.files.len(), output);
             let result = write(output, heading + &text, streams.out);
             streams.written(output, result)

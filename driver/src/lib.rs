@@ -27,6 +27,7 @@ mod scratch;
 mod standard_output;
 mod streams;
 pub mod surroundings;
+mod unknown;
 mod verify;
 
 use std::ffi::{OsStr, OsString};

@@ -150,7 +150,7 @@ fn forms(text: &str, arch: Arch) -> Result<Vec<Form>, Vec<Located>> {
             || word.starts_with('[')
             || word.starts_with("/*") =>
         {
-            let options = ReadOptions { arch: Some(arch), without_control: false };
+            let options = ReadOptions { arch: Some(arch), ..ReadOptions::default() };
             let kernels = parse_programs(text, &options)
                 .map_err(|errors| errors.into_iter().map(located).collect::<Vec<_>>())?;
             let code = |program| FuncCode { program, explain: Default::default(), summary: None };

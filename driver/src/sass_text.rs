@@ -52,7 +52,7 @@ pub(crate) fn load_bytes(
     let kind = expect(input, &bytes, command, &[Kind::Sass, Kind::Cubin]);
     let text = match kind.map_err(|message| streams.failed(message))? {
         Kind::Cubin => match disassemble(&bytes, &[], &Style::default()) {
-            Ok(text) => text,
+            Ok(disassembly) => disassembly.text,
             Err(why) => return Err(streams.failed(format!("{path}: {why}"))),
         },
         _ => text_of(bytes),

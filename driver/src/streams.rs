@@ -55,6 +55,11 @@ impl Streams<'_> {
         Outcome::Failed
     }
 
+    /// Reports something that is no error.
+    pub(crate) fn note(&mut self, message: impl std::fmt::Display) {
+        self.say("note", message);
+    }
+
     /// Reports that an output could not be written. The caller of the command reports an error of
     /// standard output, once.
     pub(crate) fn unwritten(&mut self, output: &Path, error: &std::io::Error) -> Outcome {

@@ -11,13 +11,14 @@ use crate::input::Input;
 use crate::messages::{print, sum};
 use crate::sass_text::{arch, count, load};
 use crate::streams::{Outcome, Streams};
+use crate::unknown::sentence;
 
 pub(crate) fn run(args: &VerifyArgs, streams: &mut Streams<'_>) -> Outcome {
     let arch = match arch(args.arch.as_deref()) {
         Ok(arch) => arch,
         Err(message) => return streams.usage(message),
     };
-    let options = ReadOptions { arch, without_control: false };
+    let options = ReadOptions { arch, without_control: false, keeps_unknown: true };
     let order = if args.strict { Order::Own } else { Order::InOrder };
     batch::run(&args.files, &args.jobs, streams, |file, streams, _| {
         verify(&args.files[file], args, &options, order, streams)
@@ -49,6 +50,10 @@ fn verify(
         .collect();
     if print(path, &file.text, &hazards, args.message_format, streams) != Outcome::Done {
         outcome = Outcome::Failed;
+    }
+    for sentence in file.kernels.iter().filter_map(|kernel| sentence(&kernel.program)) {
+        // A failure of standard output is reported by the caller of the command.
+        let _ = writeln!(streams.out, "{path}: not known: {sentence}, and everything that depends on them");
     }
     if hazards.is_empty() {
         let instructions = file.kernels.iter().map(|kernel| kernel.program.insts.len()).sum();

@@ -69,7 +69,7 @@ pub fn words(data: &[u8]) {
 /// SASS text: errors or programs, whose instructions may have bits.
 pub fn text(data: &[u8]) {
     let Ok(data) = std::str::from_utf8(data) else { return };
-    let options = ReadOptions { arch: Some(Arch::Sm90), without_control: true };
+    let options = ReadOptions { arch: Some(Arch::Sm90), without_control: true, keeps_unknown: false };
     let Ok(kernels) = parse_programs(data, &options) else { return };
     for kernel in kernels {
         let program = kernel.program;

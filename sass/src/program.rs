@@ -7,6 +7,7 @@ use crate::inst::Inst;
 use crate::operand::Label;
 use crate::register::PReg;
 use crate::symbol::{Addend, CodeRelocation};
+use crate::table::Op;
 use crate::variable::Variable;
 
 /// An instruction with its control field.
@@ -18,6 +19,25 @@ pub struct Coded {
     pub control: Control,
     /// The node of the function's syntax tree that it came from; `u32::MAX` if there is none.
     pub loc: u32,
+}
+
+/// A word of code that is not a known instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownWord {
+    /// Its index among the instructions.
+    pub inst: u32,
+    /// Its bits.
+    pub word: u128,
+}
+
+impl UnknownWord {
+    /// The `NOP` that stands for it. If its control field is illegal, that of the `NOP` is plain.
+    pub fn stand_in(self) -> Coded {
+        let control = Control::of_word((self.word >> 64) as u64).unwrap_or(Control::plain());
+        // Reuse flags refer to operands, which are not known.
+        let control = Control { reuse: 0, ..control };
+        Coded { inst: Inst::new(Op::NOP), control, loc: u32::MAX }
+    }
 }
 
 /// A function in a program.
@@ -66,7 +86,7 @@ pub const JUMP_TABLE_BANK: u8 = 2;
 pub const CONSTANT_BANK_BYTES: u32 = 1 << 16;
 
 /// Registers that a launch allocates in addition to those that the code names.
-const EXTRA_REGISTERS: u32 = 2;
+pub const EXTRA_REGISTERS: u32 = 2;
 
 /// The resources that a kernel needs from the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -227,9 +247,18 @@ pub struct Program {
     /// The operands that a loader fills in, at most one per instruction, in the order of the
     /// instructions.
     pub relocations: Vec<CodeRelocation>,
+    /// The words that are not known instructions, by ascending index. A `NOP` with their control
+    /// field stands for each of them in `insts`.
+    pub unknown: Vec<UnknownWord>,
 }
 
 impl Program {
+    /// The word at an index, if it is not a known instruction.
+    pub fn unknown_word(&self, index: u32) -> Option<u128> {
+        let place = self.unknown.binary_search_by_key(&index, |unknown| unknown.inst).ok()?;
+        Some(self.unknown[place].word)
+    }
+
     /// The frequency of code that runs once for each entry of the kernel.
     pub const ONCE: u64 = 1024;
 

@@ -388,7 +388,7 @@ fn resources(db: &Database, file: SourceFile, options: Options, args: &LowerArgs
         text.push_str(&format!(
             "{}: {} registers, {} uniform registers, {} barriers, {} bytes shared, {} bytes local, {} spills, {} instructions\n",
             func.name(db),
-            needs.registers,
+            needs.launch_registers(code.program.arch),
             needs.uniform_registers,
             needs.barriers,
             needs.shared_bytes,

@@ -318,8 +318,11 @@ fn within_bank(what: &str, end: u32) -> Result<(), CubinError> {
 /// The first instruction without encoding.
 pub fn encode(program: &Program) -> Result<Vec<u8>, CubinError> {
     let mut code = Vec::with_capacity((program.insts.len() * INST).next_multiple_of(CODE_ALIGN));
-    for coded in &program.insts {
-        encode_one(program, coded, &mut code)?;
+    for (index, coded) in (0..).zip(&program.insts) {
+        match program.unknown_word(index) {
+            Some(word) => code.extend(word.to_le_bytes()),
+            None => encode_one(program, coded, &mut code)?,
+        }
     }
     Ok(code)
 }

@@ -11,8 +11,8 @@ use ptxc_machine::Arch;
 use ptxc_sass::bits;
 use ptxc_sass::operand::{FunctionIndex, Label, OperandKind};
 use ptxc_sass::program::{
-    CONSTANT_BANK_BYTES, Coded, JUMP_TABLE_BANK, JumpTable, Literals, ParamInfo, Program, ProgramFunction,
-    Resources,
+    CONSTANT_BANK_BYTES, Coded, EXTRA_REGISTERS, JUMP_TABLE_BANK, JumpTable, Literals, ParamInfo, Program,
+    ProgramFunction, Resources, UnknownWord,
 };
 use ptxc_sass::symbol::{Addend, CodeRelocation, Symbol};
 use ptxc_sass::table::Transfer;
@@ -27,11 +27,10 @@ use super::relocation::RelocationKind;
 /// The program of a kernel.
 ///
 /// # Errors
-/// The kernel or function does not exist, a word is not an instruction, a branch leaves the code,
-/// or a relocation has a wrong place or a kind that no operand has.
+/// The kernel or function does not exist, a branch leaves the code, or a relocation has a wrong place or a kind that no operand has.
 pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
     let function = cubin.function(name)?;
-    let mut insts = decode(cubin, function)?;
+    let (mut insts, unknown) = decode(cubin, function)?;
     let mut targets = Targets::new(function, insts.len() as u32);
     for (index, coded) in insts.iter_mut().enumerate() {
         targets.name(coded, index as u32)?;
@@ -42,6 +41,10 @@ pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
     let (tables, literals) = table_bank(function, branches)?;
     let mut resources = counted_resources(&insts, cubin.arch);
     resources.barriers = function.barriers;
+    if !unknown.is_empty() {
+        // Words that are not known may name more registers.
+        resources.registers = resources.registers.max(function.registers.saturating_sub(EXTRA_REGISTERS));
+    }
     describe(function, &mut resources)?;
     let params = function.params.iter().enumerate();
     Ok(Program {
@@ -66,11 +69,13 @@ pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
         tables,
         literals,
         relocations,
+        unknown,
     })
 }
 
-/// The instructions of a function, with branch targets as places in the code.
-fn decode(cubin: &Cubin, function: &Function) -> Result<Vec<Coded>, CubinError> {
+/// The instructions of a function, with branch targets as places in the code, and the words that are
+/// no known instructions.
+fn decode(cubin: &Cubin, function: &Function) -> Result<(Vec<Coded>, Vec<UnknownWord>), CubinError> {
     let (words, rest) = function.code.as_chunks::<{ Program::INST_BYTES as usize }>();
     if !rest.is_empty() {
         return Err(CubinError::malformed(format!(
@@ -79,14 +84,17 @@ fn decode(cubin: &Cubin, function: &Function) -> Result<Vec<Coded>, CubinError> 
         )));
     }
     let offsets = (0u32..).step_by(Program::INST_BYTES as usize);
+    let mut unknown = Vec::new();
     let decode = |(word, offset): (&[u8; 16], u32)| {
-        bits::decode(u128::from_le_bytes(*word), offset, cubin.arch).map_err(|error| CubinError::Code {
-            function: function.name.clone(),
-            offset,
-            why: error.to_string(),
+        let word = u128::from_le_bytes(*word);
+        bits::decode(word, offset, cubin.arch).unwrap_or_else(|_| {
+            let word = UnknownWord { inst: offset / Program::INST_BYTES, word };
+            unknown.push(word);
+            word.stand_in()
         })
     };
-    words.iter().zip(offsets).map(decode).collect()
+    let insts = words.iter().zip(offsets).map(decode).collect();
+    Ok((insts, unknown))
 }
 
 /// Sets the resources that a launch needs, from the file.

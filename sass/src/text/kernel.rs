@@ -13,11 +13,13 @@ use smallvec::SmallVec;
 
 use super::error::{ErrorCode, TextError};
 use super::parse::Names;
+use super::read::ReadOptions;
 use crate::control::Control;
 use crate::inst::Inst;
 use crate::operand::{FunctionIndex, Label, OperandKind};
 use crate::program::{
     CONSTANT_BANK_BYTES, Coded, JumpTable, Literals, ParamInfo, Program, ProgramFunction, Resources,
+    UnknownWord,
 };
 use crate::register::{PReg, RegFile, Register};
 use crate::slot_name;
@@ -40,6 +42,10 @@ pub(super) struct Read {
     pub inst: Inst<PReg>,
     /// The operand that a loader fills in, with its slot.
     pub loaded: Option<(u8, Symbol)>,
+    /// The word, if it is not a known instruction. Then the instruction is a `NOP`.
+    pub unknown: Option<u128>,
+    /// The reason why it cannot be read. Then the instruction is a `NOP`, too.
+    pub failed: Option<Box<TextError>>,
     /// The reuse flags of its operands.
     pub reuse: u8,
     /// The control field, and whether its notation includes the reuse flags.
@@ -143,13 +149,22 @@ impl Reading {
         (place as usize <= self.insts.len()).then_some(place)
     }
 
-    /// Finishes the kernel. An instruction without a control field is an error if `needs_control`;
-    /// otherwise it gets a field that waits for everything.
-    pub(super) fn finish(self, arch: Arch, needs_control: bool, errors: &mut Vec<TextError>) -> Kernel {
+    /// Finishes the kernel.
+    pub(super) fn finish(self, arch: Arch, options: &ReadOptions, errors: &mut Vec<TextError>) -> Kernel {
         let numbers = self.number_names(errors);
         let mut insts = Vec::with_capacity(self.insts.len());
         let mut relocations = Vec::new();
+        let mut unknown = Vec::new();
         for read in &self.insts {
+            if let Some(word) = read.word(options.keeps_unknown) {
+                let word = UnknownWord { inst: insts.len() as u32, word };
+                insts.push(word.stand_in());
+                unknown.push(word);
+                continue;
+            }
+            if let Some(error) = &read.failed {
+                errors.push((**error).clone());
+            }
             let mut inst = read.inst.clone();
             if let Some((slot, symbol)) = &read.loaded {
                 let mut symbol = symbol.clone();
@@ -173,7 +188,7 @@ impl Reading {
                     None => errors.push(undefined(&self.names.list[*name as usize], read.span.clone())),
                 }
             }
-            let control = read.field(arch, needs_control).unwrap_or_else(|error| {
+            let control = read.field(arch, !options.without_control).unwrap_or_else(|error| {
                 errors.push(*error);
                 Control::plain()
             });
@@ -199,6 +214,7 @@ impl Reading {
             tables,
             literals,
             relocations,
+            unknown,
         };
         let spans = self.insts.iter().map(|read| read.span.clone()).collect();
         Kernel { program, spans, has_parameters }
@@ -380,6 +396,17 @@ fn undefined(name: &str, span: Range<usize>) -> TextError {
 
 impl Read {
     /// The control field, from the text or the encoding.
+    /// The word, if it is not a known instruction: as the text gives it, or the encoding of an
+    /// instruction that cannot be read, if such a word is kept.
+    fn word(&self, keeps_unknown: bool) -> Option<u128> {
+        self.unknown.or(match self.words[..] {
+            [low, high] if keeps_unknown && self.failed.is_some() => {
+                Some(u128::from(high) << 64 | u128::from(low))
+            }
+            _ => None,
+        })
+    }
+
     fn field(&self, arch: Arch, needs_control: bool) -> Result<Control, Box<TextError>> {
         let wrong = |code, message: String| TextError::new(code, self.line.clone(), message);
         let encoded = match self.words[..] {

@@ -22,7 +22,8 @@ use super::inst::{add_loaded, write_loaded};
 use super::line::{Line, Sink, Writer};
 use super::notation::{Notation, bracket_head, bracket_tail};
 use super::number::hex_digits;
-use crate::program::{JUMP_TABLE_BANK, ParamInfo, Program, ProgramFunction, Resources};
+use super::read::WORD;
+use crate::program::{JUMP_TABLE_BANK, ParamInfo, Program, ProgramFunction, Resources, UnknownWord};
 
 /// The style of a program's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,12 +69,17 @@ pub fn write_program(
     let mut functions = functions.into_iter().filter(|function| function.start.is_some()).peekable();
     let mut text = String::new();
     let mut relocations = program.relocations.iter().peekable();
+    let mut unknown = program.unknown.iter().peekable();
     for (index, coded) in program.insts.iter().enumerate() {
         while let Some(function) = functions.next_if(|function| function.start <= Some(index as u32)) {
             writeln!(out, "{}:", function.name)?;
         }
         while let Some((_, number)) = labels.next_if(|&(at, _)| at as usize <= index) {
             writeln!(out, ".L_x_{number}:")?;
+        }
+        if let Some(word) = unknown.next_if(|unknown| unknown.inst as usize == index) {
+            unknown_word(word, index as u32, style, out)?;
+            continue;
         }
         let loaded = relocations.next_if(|one| one.inst as usize == index);
         let comment = explain.and_then(|comments| comments.get(index)).filter(|comment| !comment.is_empty());
@@ -124,6 +130,28 @@ pub fn write_program(
         writeln!(out, ".L_x_{number}:")?;
     }
     table_bank(program, out)
+}
+
+/// A line with a word that is not a known instruction. The word includes its control field, so the
+/// line has spaces in its place.
+fn unknown_word(
+    UnknownWord { word, .. }: &UnknownWord,
+    index: u32,
+    style: &Style,
+    out: &mut impl fmt::Write,
+) -> fmt::Result {
+    let mut writer = Writer(out);
+    let mut line = Line::new(&mut writer);
+    match style.control {
+        Notation::Bracket => line.str("                       "),
+        Notation::Hex => line.str("            "),
+        Notation::Nv | Notation::None => line.str("        "),
+    }
+    if style.offsets {
+        offset(&mut line, index * Program::INST_BYTES)?;
+    }
+    line.finish()?;
+    writeln!(out, "{WORD} {word:#034x} ;")
 }
 
 /// `/*01f0*/  `: at least four digits.
@@ -265,6 +293,7 @@ mod tests {
             tables: Vec::new(),
             literals: Vec::new(),
             relocations: Vec::new(),
+            unknown: Vec::new(),
         }
     }
 

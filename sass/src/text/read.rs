@@ -50,6 +50,9 @@ pub struct ReadOptions {
     /// Whether instructions may lack a control field. Each such instruction then waits for all
     /// earlier ones. That is enough to run a program, but its timing is meaningless.
     pub without_control: bool,
+    /// Whether an instruction that cannot be read, but whose encoding a comment gives, becomes a
+    /// [word](crate::program::UnknownWord). That suits text that only another disassembler wrote.
+    pub keeps_unknown: bool,
 }
 
 /// The section that lines belong to.
@@ -71,6 +74,9 @@ enum Section {
 
 /// Directives about the code that follows.
 const HEAD: [&str; 5] = [".target", ".resources", ".parameters", ".trap_handler", ".function"];
+
+/// The directive for a word of code that is not a known instruction.
+pub(super) const WORD: &str = ".word";
 
 struct Reader<'o> {
     options: &'o ReadOptions,
@@ -229,6 +235,8 @@ impl Reader<'_> {
             }
         } else if code.starts_with(['[', '@']) || code.starts_with(|c: char| c.is_ascii_uppercase()) {
             self.instruction(line);
+        } else if code.split([' ', '\t']).next() == Some(WORD) {
+            self.word(line);
         } else if code.starts_with('.') {
             // A line of dots ends a function of cuobjdump.
             if !code.bytes().all(|byte| byte == b'.') {
@@ -238,6 +246,27 @@ impl Reader<'_> {
             let message = "this is neither an instruction nor a label nor a directive";
             self.fail(TextError::new(ErrorCode::Line, line.span(), message));
         }
+    }
+
+    /// A word that is not a known instruction: `.word 0x…`, with 128 bits.
+    fn word(&mut self, line: &Line<'_>) {
+        let Some(kernel) = self.kernels.last_mut() else { return };
+        let index = kernel.insts.len() as u32;
+        if let Some(offset) = line.offset {
+            kernel.offsets.entry(offset).or_insert(index);
+        }
+        let text = line.code.trim_start_matches(WORD).trim().trim_end_matches(';').trim_end();
+        let number = text.strip_prefix("0x").and_then(|digits| u128::from_str_radix(digits, 16).ok());
+        if number.is_none() {
+            let message =
+                "a word of code is a number of 128 bits, such as `.word 0x000fea00038000000000000000007918`";
+            self.errors.push(TextError::new(ErrorCode::Line, line.span(), message));
+        }
+        let unknown = Some(number.unwrap_or_default());
+        let (inst, loaded, words) = (Inst::new(Op::NOP), None, SmallVec::new());
+        let (span, whole) = (line.span(), line.span());
+        let (failed, control, line) = (None, None, whole);
+        kernel.insts.push(Read { inst, loaded, unknown, failed, reuse: 0, control, words, span, line });
     }
 
     fn directive(&mut self, line: &Line<'_>) {
@@ -297,8 +326,9 @@ impl Reader<'_> {
         // A missing architecture is an error of its own.
         let arch = kernel.target.map(|target| target.arch).or(self.options.arch).unwrap_or(Arch::DEFAULT);
         let parsed = parse_named(parts.inst, arch, &mut kernel.names);
+        let mut failed = None;
         let Parsed { inst, reuse, loaded } = parsed.unwrap_or_else(|why| {
-            self.errors.push(unknown_inst(&why, arch, parts.inst, parts.span.clone()));
+            failed = Some(Box::new(unknown_inst(&why, arch, parts.inst, parts.span.clone())));
             // A placeholder, so that later instructions keep their places.
             Parsed { inst: Inst::new(Op::NOP), reuse: 0, loaded: None }
         });
@@ -318,7 +348,8 @@ impl Reader<'_> {
             self.errors.push(TextError::new(ErrorCode::Line, span, "nothing may follow the semicolon"));
         }
         let words = line.words.iter().copied().collect::<SmallVec<[u64; 2]>>();
-        kernel.insts.push(Read { inst, loaded, reuse, control, words, span: parts.span, line: line.span() });
+        let (unknown, span, line) = (None, parts.span, line.span());
+        kernel.insts.push(Read { inst, loaded, unknown, failed, reuse, control, words, span, line });
     }
 
     fn table(&mut self, line: &Line<'_>, kernel: usize) {
@@ -383,7 +414,7 @@ impl Reader<'_> {
                 self.errors.push(error.help("a line `.target sm_90` in front, or the option --arch"));
                 Arch::DEFAULT
             });
-            let mut kernel = kernel.finish(arch, !self.options.without_control, &mut self.errors);
+            let mut kernel = kernel.finish(arch, self.options, &mut self.errors);
             kernel.program.variables.clone_from(&variables);
             kernels.push(kernel);
         }

@@ -168,7 +168,8 @@ pub(super) fn run(program: &Program, rule: Order, poll: &dyn Fn()) -> Vec<Hazard
             continue;
         }
         hazards.extend(found);
-        if block.falls_off {
+        let has_unknown = || block.insts.clone().any(|index| program.unknown_word(index).is_some());
+        if block.falls_off && (program.unknown.is_empty() || !has_unknown()) {
             let (consumer, kind) = (block.insts.end - 1, HazardKind::FallsOff);
             hazards.push(Hazard { consumer, producer: consumer, kind, reg: None, lack: Lack::Rule });
         }

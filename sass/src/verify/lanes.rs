@@ -244,6 +244,11 @@ impl Check<'_> {
 
     /// Executes an instruction of the function that begins at a block.
     fn step(&mut self, state: &mut State, entry: u32, index: u32, is_called: bool) {
+        if self.program.unknown_word(index).is_some() {
+            // It may let the lanes meet, and write any register.
+            state.gather(None);
+            return;
+        }
         let inst = &self.program.insts[index as usize].inst;
         let is_uneven = |state: &State, reg: PReg| contains(&state.uneven, reg);
         let guard_is_uneven = inst.guard.is_some_and(|guard| is_uneven(state, guard.reg));

@@ -71,6 +71,10 @@ impl<'a> Walk<'a> {
 
     /// Issues an instruction: reports its hazards, and adds the accesses that it starts.
     pub(super) fn issue(&mut self, index: u32, report: &mut Vec<Hazard>) {
+        if self.program.unknown_word(index).is_some() {
+            // It may read, write and wait for anything, so nothing is known after it.
+            return self.enter(&State::new(Vec::new(), Vec::new(), Others::default()));
+        }
         let coded = &self.program.insts[index as usize];
         let control = &coded.control;
         let effects = coded.inst.row().effects;

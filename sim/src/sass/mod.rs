@@ -290,7 +290,19 @@ fn decode(
         let changed = loaded.next_if(|(place, _)| *place == index);
         changed.map_or(&coded.inst, |(_, inst)| inst)
     });
-    insts.map(|inst| node(inst).map_err(|what| unsupported(inst, what))).collect()
+    let nodes = (0..).zip(insts).map(|(index, inst)| match program.unknown_word(index) {
+        Some(word) => Ok(Node { action: unknown(word), guard: PredSource::new(None, false), holds: false }),
+        None => node(inst).map_err(|what| unsupported(inst, what)),
+    });
+    nodes.collect()
+}
+
+/// The action of a word that is not a known instruction: the launch fails where it is executed.
+fn unknown(word: u128) -> Action {
+    Box::new(move |_, step| {
+        let lane = step.lanes.trailing_zeros();
+        Err(Fault::new(lane, format!("executes the word {word:#034x}, which is not a known instruction")))
+    })
 }
 
 struct Sass<'a> {
@@ -321,6 +333,7 @@ impl Engine for Sass<'_> {
 
     fn describe(&self, pc: u32) -> String {
         match self.program.insts.get(pc as usize) {
+            Some(_) if self.program.unknown_word(pc).is_some() => format!("/*{:04x}*/", 16 * pc),
             Some(coded) => format!("/*{:04x}*/ {}", 16 * pc, coded.inst),
             None => format!("/*{:04x}*/ the end of the program", 16 * pc),
         }

@@ -72,6 +72,7 @@ mod tests {
                 tables: Vec::new(),
                 literals: Vec::new(),
                 relocations: Vec::new(),
+                unknown: Vec::new(),
             };
             let shape = Shape {
                 cluster: None,

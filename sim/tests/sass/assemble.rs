@@ -82,6 +82,7 @@ pub fn case_program((insts, labels): Insts, case: &Case) -> Program {
         tables: Vec::new(),
         literals: Vec::new(),
         relocations: Vec::new(),
+        unknown: Vec::new(),
         functions: Vec::new(),
         resources: Resources { shared_bytes: 0xc000, local_bytes: 0x400, ..Resources::default() },
         variables: Vec::new(),
