@@ -7,9 +7,10 @@ use std::path::Path;
 
 use ptxc_compiler::Located;
 use ptxc_machine::Arch;
-use ptxc_object::cubin::{Cubin, CubinError, Module, Source, assemble, encode, write};
+use ptxc_object::cubin::{Cubin, CubinError, Line, Module, Source, assemble, encode, write};
 use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::bits::{self, EncodeError};
+use ptxc_sass::program::SourceLine;
 use ptxc_sass::text::{Kernel, ReadOptions};
 use ptxc_sass::{CodeRelocation, Coded, Program};
 
@@ -102,9 +103,23 @@ fn assembled(
 }
 
 fn contents(file: &SassFile, arch: Arch, args: &AsmArgs) -> Result<Cubin, CubinError> {
+    // All kernels of a text have the same list of files, if they have lines.
+    let files = file.kernels.iter().map(|kernel| &kernel.program.files).find(|files| !files.is_empty());
+    let files = files.cloned().unwrap_or_default();
     let sources: Vec<Source<'_>> =
-        file.kernels.iter().map(|kernel| Source { program: &kernel.program, lines: Vec::new() }).collect();
-    assemble(&sources, Module::of(arch, args.cubin_abi.into()))
+        file.kernels.iter().map(|Kernel { program, .. }| Source { program, lines: lines(program) }).collect();
+    assemble(&sources, Module { files, ..Module::of(arch, args.cubin_abi.into()) })
+}
+
+/// The source lines of a program, as a cubin holds them.
+fn lines(program: &Program) -> Vec<Line> {
+    let line = |line: &SourceLine| Line {
+        offset: line.inst * Program::INST_BYTES,
+        file: line.file,
+        line: line.line,
+    };
+    let inside = program.lines.iter().filter(|line| (line.inst as usize) < program.insts.len());
+    inside.map(line).collect()
 }
 
 /// The instructions of a kernel that have no encoding. Branch targets are in reach, wherever they

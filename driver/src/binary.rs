@@ -17,6 +17,8 @@ pub(crate) struct Disassembly {
     pub(crate) text: String,
     /// A sentence for each kernel with words that are not known instructions.
     pub(crate) unknown: Vec<String>,
+    /// Whether there is no code at all.
+    pub(crate) is_empty: bool,
 }
 
 /// The text of a cubin: the kernels named in `names`, or all kernels if it is empty, then the
@@ -75,7 +77,7 @@ fn text(cubin: &Cubin, names: &[String], style: &Style) -> Result<Disassembly, S
     debug_assert!(written.is_ok());
     parts.extend((!part.is_empty()).then_some(part));
     let unknown = programs.iter().filter_map(sentence).collect();
-    Ok(Disassembly { text: parts.join("\n"), unknown })
+    Ok(Disassembly { text: parts.join("\n"), unknown, is_empty: programs.is_empty() })
 }
 
 /// A name for bare code, derived from the name of its file.

@@ -66,7 +66,10 @@ fn disassembled(
         }
     };
     match text {
-        Ok(Disassembly { text, unknown }) => {
+        Ok(Disassembly { text, unknown, is_empty }) => {
+            if is_empty {
+                streams.note(format!("{input}: there is no code"));
+            }
             for sentence in unknown {
                 streams.note(format!("{input}: {sentence}"));
             }

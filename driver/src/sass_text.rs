@@ -8,7 +8,7 @@ use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::text::{Kernel, ReadOptions, Style, TextError, parse_programs};
 use ptxc_syntax::Span;
 
-use crate::binary::disassemble;
+use crate::binary::{Disassembly, disassemble};
 use crate::cli::MessageFormat;
 use crate::input::Input;
 use crate::kind::{Kind, expect};
@@ -52,6 +52,10 @@ pub(crate) fn load_bytes(
     let kind = expect(input, &bytes, command, &[Kind::Sass, Kind::Cubin]);
     let text = match kind.map_err(|message| streams.failed(message))? {
         Kind::Cubin => match disassemble(&bytes, &[], &Style::default()) {
+            // A cubin may hold variables only.
+            Ok(Disassembly { text, is_empty: true, .. }) => {
+                return Ok(SassFile { text, kernels: Vec::new() });
+            }
             Ok(disassembly) => disassembly.text,
             Err(why) => return Err(streams.failed(format!("{path}: {why}"))),
         },

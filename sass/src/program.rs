@@ -21,6 +21,17 @@ pub struct Coded {
     pub loc: u32,
 }
 
+/// The source line of the code from an instruction on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceLine {
+    /// The index of the instruction.
+    pub inst: u32,
+    /// The index of the file in [`Program::files`].
+    pub file: u32,
+    /// The line, from 1.
+    pub line: u32,
+}
+
 /// A word of code that is not a known instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownWord {
@@ -250,6 +261,11 @@ pub struct Program {
     /// The words that are not known instructions, by ascending index. A `NOP` with their control
     /// field stands for each of them in `insts`.
     pub unknown: Vec<UnknownWord>,
+    /// The source lines of its instructions, by ascending index, if it was read from a file that has
+    /// them. A line holds for all instructions up to the next one.
+    pub lines: Vec<SourceLine>,
+    /// The source files that lines name.
+    pub files: Vec<String>,
 }
 
 impl Program {

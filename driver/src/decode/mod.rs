@@ -84,8 +84,9 @@ pub(crate) fn run(args: &DecodeArgs, streams: &mut Streams<'_>) -> Outcome {
     }
     let err = &mut Above { progress: &progress, stream: streams.err };
     let gathering = Gathering::default();
-    let (broken, shown, unknown) = (false, 0, Vec::new());
-    let mut decoding = Decoding { arch, names: &args.function, broken, shown, unknown, gathering, err };
+    let (broken, shown, is_any_empty, unknown) = (false, 0, false, Vec::new());
+    let names = &args.function[..];
+    let mut decoding = Decoding { arch, names, broken, shown, is_any_empty, unknown, gathering, err };
     let written = write_with(&args.output, streams.out, |out| {
         let mut sheet = Sheet::begin(format, colored, out)?;
         for (path, bytes) in &files {
@@ -100,10 +101,15 @@ pub(crate) fn run(args: &DecodeArgs, streams: &mut Streams<'_>) -> Outcome {
     if decoding.broken {
         outcome = Outcome::Failed;
     }
+    let is_any_empty = decoding.is_any_empty;
     if decoding.shown == 0 && outcome == Outcome::Done {
         let filtered = args.arch.is_some() || !args.function.is_empty();
-        let which = if filtered { " of that name or architecture" } else { "" };
-        outcome = streams.failed(format!("there is no machine code{which}"));
+        match (filtered, is_any_empty) {
+            (true, _) => outcome = streams.failed("there is no machine code of that name or architecture"),
+            // A cubin may hold variables only.
+            (false, true) => streams.note("there is no machine code"),
+            (false, false) => outcome = streams.failed("there is no machine code"),
+        }
     }
     outcome.max(streams.written(&args.output, written))
 }
@@ -206,6 +212,8 @@ struct Decoding<'a> {
     broken: bool,
     /// How many functions were shown.
     shown: usize,
+    /// Whether an image has no code at all.
+    is_any_empty: bool,
     /// Images of unknown architectures, which are reported only if nothing could be shown, because
     /// the user asked for other code.
     unknown: Vec<String>,
@@ -295,6 +303,7 @@ impl Decoding<'_> {
             return Ok(());
         }
         let place = &Place { member: place.member.as_deref().map(|name| plain_line(name).into()), ..*place };
+        self.is_any_empty |= image.functions.is_empty();
         if !self.names.is_empty() {
             image.functions.retain(|function| self.names.iter().any(|name| *name == function.name));
         }

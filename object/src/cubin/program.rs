@@ -12,7 +12,7 @@ use ptxc_sass::bits;
 use ptxc_sass::operand::{FunctionIndex, Label, OperandKind};
 use ptxc_sass::program::{
     CONSTANT_BANK_BYTES, Coded, EXTRA_REGISTERS, JUMP_TABLE_BANK, JumpTable, Literals, ParamInfo, Program,
-    ProgramFunction, Resources, UnknownWord,
+    ProgramFunction, Resources, SourceLine, UnknownWord,
 };
 use ptxc_sass::symbol::{Addend, CodeRelocation, Symbol};
 use ptxc_sass::table::Transfer;
@@ -20,7 +20,7 @@ use ptxc_sass::text::{counted_resources, is_name};
 use ptxc_sass::variable::{Pointer, Section, Variable};
 use rustc_hash::FxHashMap;
 
-use super::contents::{Cubin, Function, GlobalVariable};
+use super::contents::{Cubin, Function, GlobalVariable, IndirectBranch, Line};
 use super::error::CubinError;
 use super::relocation::RelocationKind;
 
@@ -31,7 +31,8 @@ use super::relocation::RelocationKind;
 pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
     let function = cubin.function(name)?;
     let (mut insts, unknown) = decode(cubin, function)?;
-    let mut targets = Targets::new(function, insts.len() as u32);
+    let branches = with_targets(function);
+    let mut targets = Targets::new(function, &branches, insts.len() as u32);
     for (index, coded) in insts.iter_mut().enumerate() {
         targets.name(coded, index as u32)?;
     }
@@ -70,6 +71,8 @@ pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
         literals,
         relocations,
         unknown,
+        lines: function.lines.iter().map(source_line).collect(),
+        files: if function.lines.is_empty() { Vec::new() } else { cubin.files.clone() },
     })
 }
 
@@ -97,6 +100,10 @@ fn decode(cubin: &Cubin, function: &Function) -> Result<(Vec<Coded>, Vec<Unknown
     Ok((insts, unknown))
 }
 
+fn source_line(line: &Line) -> SourceLine {
+    SourceLine { inst: line.offset / Program::INST_BYTES, file: line.file, line: line.line }
+}
+
 /// Sets the resources that a launch needs, from the file.
 fn describe(function: &Function, resources: &mut Resources) -> Result<(), CubinError> {
     let shared = u32::try_from(function.shared_bytes.unwrap_or(0));
@@ -117,6 +124,8 @@ fn describe(function: &Function, resources: &mut Resources) -> Result<(), CubinE
 /// Names for the places that instructions jump to.
 struct Targets<'a> {
     function: &'a Function,
+    /// Its branches that use a table.
+    branches: &'a [IndirectBranch],
     /// The number of instructions.
     count: u32,
     /// The places of labels, by instruction; they are sorted at the end.
@@ -126,7 +135,7 @@ struct Targets<'a> {
 }
 
 impl<'a> Targets<'a> {
-    fn new(function: &'a Function, count: u32) -> Targets<'a> {
+    fn new(function: &'a Function, branches: &'a [IndirectBranch], count: u32) -> Targets<'a> {
         let mut functions = vec![ProgramFunction { name: function.name.clone(), start: Some(0) }];
         let mut function_at = FxHashMap::default();
         function_at.insert(0, 0);
@@ -135,7 +144,7 @@ impl<'a> Targets<'a> {
             function_at.entry(start).or_insert(functions.len() as u32);
             functions.push(ProgramFunction { name: part.name.clone(), start: Some(start) });
         }
-        Targets { function, count, labels: Vec::new(), functions, function_at }
+        Targets { function, branches, count, labels: Vec::new(), functions, function_at }
     }
 
     /// The instruction at a byte offset.
@@ -177,7 +186,7 @@ impl<'a> Targets<'a> {
     /// offsets of their targets.
     fn tables(&mut self, insts: &mut [Coded]) -> Result<Vec<(u32, &'a [u32])>, CubinError> {
         let mut branches = Vec::new();
-        for branch in &self.function.branches {
+        for branch in self.branches {
             let index = self.place(i64::from(branch.offset), 0)?;
             let coded = insts.get_mut(index as usize).filter(|coded| coded.inst.is_indexed_branch());
             let Some(coded) = coded else {
@@ -257,6 +266,38 @@ impl<'a> Targets<'a> {
         }
         (labels, self.functions)
     }
+}
+
+/// The branches of a function that use a table. Older versions of NVIDIA's compiler list only the
+/// number of targets, each as zero; then the targets are the next words of the bank that are places
+/// of instructions.
+fn with_targets(function: &Function) -> Vec<IndirectBranch> {
+    let mut branches = function.branches.clone();
+    if branches.iter().all(|branch| branch.targets.iter().any(|&target| target != 0)) {
+        return branches;
+    }
+    let bank = function.bank(JUMP_TABLE_BANK).map_or(&[][..], |bank| &bank.bytes);
+    let words: Vec<u32> = bank.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    let is_place = |word: &u32| {
+        *word != 0 && word.is_multiple_of(Program::INST_BYTES) && (*word as usize) < function.code.len()
+    };
+    let mut at = 0;
+    for branch in branches.iter_mut().filter(|branch| branch.targets.iter().all(|&target| target == 0)) {
+        let count = branch.targets.len();
+        // The run of places that begins at `at`, or at a later word.
+        let mut run = 0;
+        while at + run < words.len() && run < count {
+            match is_place(&words[at + run]) {
+                true => run += 1,
+                false => (at, run) = (at + run + 1, 0),
+            }
+        }
+        if run == count {
+            branch.targets.copy_from_slice(&words[at..at + count]);
+            at += count;
+        }
+    }
+    branches
 }
 
 /// Finds the table of each branch in its bank: the first place with the targets in order. Words

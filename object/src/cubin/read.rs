@@ -245,7 +245,8 @@ impl<'a> Reader<'a> {
                     let function = &mut self.cubin.functions[function];
                     function.frame_bytes = function.frame_bytes.max(bytes);
                 }
-                (object::elf::SHT_PROGBITS, owner) => {
+                // Some versions of NVIDIA's compiler have a type for the sections of each bank.
+                (object::elf::SHT_PROGBITS | cuda::FIRST_BANK..=cuda::LAST_BANK, owner) => {
                     let Some((number, rest)) = bank_of(name) else { continue };
                     let data = self.section_data(section)?;
                     if let Some(function) = owner.filter(|_| rest.starts_with(b".")) {

@@ -21,6 +21,9 @@ pub(super) mod cuda {
     pub(crate) const INFO: u32 = 0x7000_0000;
     pub(crate) const CALLGRAPH: u32 = 0x7000_0001;
     pub(crate) const COMPAT: u32 = 0x7000_0086;
+    /// The types that constant banks may have, from bank 0 on.
+    pub(crate) const FIRST_BANK: u32 = 0x7000_0064;
+    pub(crate) const LAST_BANK: u32 = 0x7000_0075;
     /// A symbol that can be launched.
     pub(crate) const ENTRY: u8 = 0x10;
     /// The place of the number of barriers in the flags of code, in the older layout.

@@ -19,7 +19,7 @@ use crate::inst::Inst;
 use crate::operand::{FunctionIndex, Label, OperandKind};
 use crate::program::{
     CONSTANT_BANK_BYTES, Coded, JumpTable, Literals, ParamInfo, Program, ProgramFunction, Resources,
-    UnknownWord,
+    SourceLine, UnknownWord,
 };
 use crate::register::{PReg, RegFile, Register};
 use crate::slot_name;
@@ -82,6 +82,8 @@ pub(super) struct Reading {
     pub insts: Vec<Read>,
     /// Labels and functions in the order of the text: name, place, span.
     pub places: Vec<(String, u32, Range<usize>)>,
+    /// The source lines, each with the number of its file.
+    pub lines: Vec<SourceLine>,
     /// Each jump table: its offset in the bank, the names of its targets, its span.
     pub tables: Vec<(u32, Vec<String>, Range<usize>)>,
     /// The literals in the bank of the jump tables.
@@ -130,6 +132,7 @@ impl Reading {
             head,
             insts: Vec::new(),
             places: Vec::new(),
+            lines: Vec::new(),
             tables: Vec::new(),
             literals: Vec::new(),
             in_literals: false,
@@ -215,6 +218,8 @@ impl Reading {
             literals,
             relocations,
             unknown,
+            lines: self.lines,
+            files: Vec::new(),
         };
         let spans = self.insts.iter().map(|read| read.span.clone()).collect();
         Kernel { program, spans, has_parameters }

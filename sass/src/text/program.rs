@@ -59,6 +59,8 @@ pub fn write_program(
     if style.header {
         header(program, out)?;
     }
+    let mut lines = program.lines.iter().peekable();
+    files(program, out)?;
     writeln!(out, ".text.{}:", program.name)?;
     let mut labels: Vec<(u32, usize)> =
         program.labels.iter().enumerate().map(|(number, &index)| (index, number)).collect();
@@ -76,6 +78,9 @@ pub fn write_program(
         }
         while let Some((_, number)) = labels.next_if(|&(at, _)| at as usize <= index) {
             writeln!(out, ".L_x_{number}:")?;
+        }
+        while let Some(line) = lines.next_if(|line| line.inst as usize <= index) {
+            writeln!(out, ".loc {} {}", line.file + 1, line.line)?;
         }
         if let Some(word) = unknown.next_if(|unknown| unknown.inst as usize == index) {
             unknown_word(word, index as u32, style, out)?;
@@ -130,6 +135,20 @@ pub fn write_program(
         writeln!(out, ".L_x_{number}:")?;
     }
     table_bank(program, out)
+}
+
+/// The names of the source files that lines name.
+fn files(program: &Program, out: &mut impl fmt::Write) -> fmt::Result {
+    if program.lines.is_empty() {
+        return Ok(());
+    }
+    for (index, name) in program.files.iter().enumerate() {
+        // A name ends at the next quotation mark of its line.
+        let plain = |c: char| if c.is_control() || c == '"' { '?' } else { c };
+        let name: String = name.chars().map(plain).collect();
+        writeln!(out, ".file {} \"{name}\"", index + 1)?;
+    }
+    Ok(())
 }
 
 /// A line with a word that is not a known instruction. The word includes its control field, so the
@@ -294,6 +313,8 @@ mod tests {
             literals: Vec::new(),
             relocations: Vec::new(),
             unknown: Vec::new(),
+            lines: Vec::new(),
+            files: Vec::new(),
         }
     }
 

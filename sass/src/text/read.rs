@@ -23,6 +23,7 @@
 //! `docs/sass-text.md`. Sections without meaning for the machine are skipped; in all others every
 //! line must be valid. Time and memory are linear in the text, except for sorting.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ptxc_machine::Arch;
@@ -38,7 +39,7 @@ use super::parse::{ParseError, Parsed, parse_named};
 use super::source::{Line, Source};
 use crate::control::Control;
 use crate::inst::Inst;
-use crate::program::{JUMP_TABLE_BANK, Literals, ParamInfo, Resources};
+use crate::program::{JUMP_TABLE_BANK, Literals, ParamInfo, Program, Resources, SourceLine};
 use crate::table::Op;
 use crate::variable::Section as Memory;
 
@@ -83,6 +84,8 @@ struct Reader<'o> {
     section: Section,
     target: Option<Target>,
     head: Head,
+    /// The names of source files by their numbers.
+    files: BTreeMap<u32, String>,
     kernels: Vec<Reading>,
     by_name: FxHashMap<String, usize>,
     data: DataReader,
@@ -100,6 +103,7 @@ pub fn parse_programs(text: &str, options: &ReadOptions) -> Result<Vec<Kernel>, 
         section: Section::Outside,
         target: None,
         head: Head::default(),
+        files: BTreeMap::new(),
         kernels: Vec::new(),
         by_name: FxHashMap::default(),
         data: DataReader::default(),
@@ -283,8 +287,6 @@ impl Reader<'_> {
             ".sectionflags",
             ".sectionentsize",
             ".weak",
-            ".file",
-            ".loc",
             ".nv_debug_ptx_txt",
             ".local",
         ];
@@ -307,12 +309,33 @@ impl Reader<'_> {
                 Ok(())
             }
             ".trap_handler" | ".function" => Err(format!("`{word}` takes no arguments")),
+            ".file" => {
+                self.files.extend(source_file(rest));
+                Ok(())
+            }
+            ".loc" => {
+                self.source_line(rest);
+                Ok(())
+            }
             ".parameters" => parameters(rest).map(|list| self.head.parameters = Some(list)),
             _ if KNOWN.contains(&word) => Ok(()),
             _ => Err(format!("there is no directive `{word}`")),
         };
         if let Err(message) = result {
             self.fail(TextError::new(ErrorCode::Directive, line.span(), message));
+        }
+    }
+
+    /// `.loc FILE LINE`; other assemblers have more numbers, or names.
+    fn source_line(&mut self, text: &str) {
+        let mut numbers = text.split_whitespace().map(str::parse);
+        let (Some(Ok(file)), Some(Ok(line)), Some(kernel)) =
+            (numbers.next(), numbers.next(), self.kernels.last_mut())
+        else {
+            return;
+        };
+        if self.section == Section::Text {
+            kernel.lines.push(SourceLine { inst: kernel.insts.len() as u32, file, line });
         }
     }
 
@@ -416,6 +439,7 @@ impl Reader<'_> {
             });
             let mut kernel = kernel.finish(arch, self.options, &mut self.errors);
             kernel.program.variables.clone_from(&variables);
+            name_files(&mut kernel.program, &self.files);
             kernels.push(kernel);
         }
         if self.errors.is_empty() {
@@ -424,6 +448,29 @@ impl Reader<'_> {
         self.errors.sort_by_key(|error| (error.span.start, error.span.end));
         Err(self.errors)
     }
+}
+
+/// `1 "k.cu"`: the number and the name of a source file.
+fn source_file(text: &str) -> Option<(u32, String)> {
+    let (number, name) = text.trim().split_once(char::is_whitespace)?;
+    let name = name.trim().strip_prefix('"')?.split('"').next()?;
+    Some((number.parse().ok()?, name.to_string()))
+}
+
+/// Replaces the numbers of files by indices. Lines of files without a name are dropped.
+fn name_files(program: &mut Program, files: &BTreeMap<u32, String>) {
+    if program.lines.is_empty() {
+        return;
+    }
+    let index: FxHashMap<u32, u32> = files.keys().copied().zip(0..).collect();
+    program.lines.retain_mut(|line| match index.get(&line.file) {
+        Some(&index) => {
+            line.file = index;
+            true
+        }
+        None => false,
+    });
+    program.files = files.values().cloned().collect();
 }
 
 /// The parts of a line that has an instruction.

@@ -73,6 +73,8 @@ mod tests {
                 literals: Vec::new(),
                 relocations: Vec::new(),
                 unknown: Vec::new(),
+                lines: Vec::new(),
+                files: Vec::new(),
             };
             let shape = Shape {
                 cluster: None,

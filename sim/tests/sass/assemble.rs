@@ -83,6 +83,8 @@ pub fn case_program((insts, labels): Insts, case: &Case) -> Program {
         literals: Vec::new(),
         relocations: Vec::new(),
         unknown: Vec::new(),
+        lines: Vec::new(),
+        files: Vec::new(),
         functions: Vec::new(),
         resources: Resources { shared_bytes: 0xc000, local_bytes: 0x400, ..Resources::default() },
         variables: Vec::new(),

@@ -134,6 +134,8 @@ fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resource
         literals: Vec::new(),
         relocations: Vec::new(),
         unknown: Vec::new(),
+        lines: Vec::new(),
+        files: Vec::new(),
     }
 }
 
