@@ -2,8 +2,6 @@
 
 use ptxc_sass::Program;
 
-use crate::sass_text::count;
-
 /// The number of words of a program that are listed.
 const LISTED: usize = 10;
 
@@ -17,6 +15,9 @@ pub(crate) fn sentence(program: &Program) -> Option<String> {
     let mut places: Vec<String> =
         program.unknown.iter().take(LISTED).map(|unknown| offset(unknown.inst)).collect();
     places.extend((number > LISTED).then(|| "…".to_string()));
-    let verb = if number == 1 { "is not a known instruction" } else { "are not known instructions" };
-    Some(format!("`{}`: {} {verb}, at {}", program.name, count(number, "word"), places.join(", ")))
+    let what = match number {
+        1 => "1 word is not a known instruction".to_string(),
+        _ => format!("{number} words are not known instructions"),
+    };
+    Some(format!("`{}`: {what}, at {}", program.name, places.join(", ")))
 }

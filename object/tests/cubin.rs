@@ -192,6 +192,9 @@ fn program_with_variables() -> Program {
         tables: Vec::new(),
         literals: Vec::new(),
         relocations: Vec::new(),
+        unknown: Vec::new(),
+        lines: Vec::new(),
+        files: Vec::new(),
     }
 }
 
@@ -252,6 +255,12 @@ fn malformed_code_is_refused() {
     let mut cubin = assembled(&program_with_variables()).unwrap();
     cubin.functions[0].code.truncate(40);
     assert!(matches!(program(&cubin, "k"), Err(CubinError::Malformed(_))));
+    // Words that are no instructions are kept as they are.
     cubin.functions[0].code = vec![0; 32];
-    assert!(matches!(program(&cubin, "k"), Err(CubinError::Code { offset: 0, .. })));
+    let kept = program(&cubin, "k").unwrap();
+    assert_eq!(
+        kept.unknown.iter().map(|unknown| (unknown.inst, unknown.word)).collect::<Vec<_>>(),
+        [(0, 0), (1, 0)]
+    );
+    assert_eq!(ptxc_object::cubin::encode(&kept), Ok(vec![0; 32]));
 }

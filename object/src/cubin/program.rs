@@ -31,7 +31,7 @@ use super::relocation::RelocationKind;
 pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
     let function = cubin.function(name)?;
     let (mut insts, unknown) = decode(cubin, function)?;
-    let branches = with_targets(function);
+    let branches = with_targets(function, &insts);
     let mut targets = Targets::new(function, &branches, insts.len() as u32);
     for (index, coded) in insts.iter_mut().enumerate() {
         targets.name(coded, index as u32)?;
@@ -268,33 +268,27 @@ impl<'a> Targets<'a> {
     }
 }
 
-/// The branches of a function that use a table. Older versions of NVIDIA's compiler list only the
-/// number of targets, each as zero; then the targets are the next words of the bank that are places
-/// of instructions.
-fn with_targets(function: &Function) -> Vec<IndirectBranch> {
-    let mut branches = function.branches.clone();
-    if branches.iter().all(|branch| branch.targets.iter().any(|&target| target != 0)) {
-        return branches;
-    }
+/// The most instructions between the load of a target and its branch.
+const LOAD_DISTANCE: usize = 64;
+
+/// The branches of a function that use a table. Older versions of NVIDIA's compiler list most targets
+/// as zero; then the targets are those of the table, which a load before the branch names.
+fn with_targets(function: &Function, insts: &[Coded]) -> Vec<IndirectBranch> {
     let bank = function.bank(JUMP_TABLE_BANK).map_or(&[][..], |bank| &bank.bytes);
-    let words: Vec<u32> = bank.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
-    let is_place = |word: &u32| {
-        *word != 0 && word.is_multiple_of(Program::INST_BYTES) && (*word as usize) < function.code.len()
-    };
-    let mut at = 0;
-    for branch in branches.iter_mut().filter(|branch| branch.targets.iter().all(|&target| target == 0)) {
-        let count = branch.targets.len();
-        // The run of places that begins at `at`, or at a later word.
-        let mut run = 0;
-        while at + run < words.len() && run < count {
-            match is_place(&words[at + run]) {
-                true => run += 1,
-                false => (at, run) = (at + run + 1, 0),
-            }
-        }
-        if run == count {
-            branch.targets.copy_from_slice(&words[at..at + count]);
-            at += count;
+    let words = bank.as_chunks::<4>().0;
+    let mut branches = function.branches.clone();
+    for branch in branches.iter_mut().filter(|branch| branch.targets.contains(&0)) {
+        let index = (branch.offset / Program::INST_BYTES) as usize;
+        let Some(before) = insts.get(index.saturating_sub(LOAD_DISTANCE)..index) else { continue };
+        let loads = before.iter().rev().flat_map(|coded| &coded.inst.operands);
+        let start = loads.filter_map(|operand| match operand.kind {
+            OperandKind::IndexedConst { bank: JUMP_TABLE_BANK, offset, .. } => usize::try_from(offset).ok(),
+            _ => None,
+        });
+        let Some(start) = start.map(|offset| offset / 4).next() else { continue };
+        let Some(table) = words.get(start..start.saturating_add(branch.targets.len())) else { continue };
+        for (target, word) in branch.targets.iter_mut().zip(table) {
+            *target = u32::from_le_bytes(*word);
         }
     }
     branches
