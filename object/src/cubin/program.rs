@@ -272,7 +272,9 @@ impl<'a> Targets<'a> {
 const LOAD_DISTANCE: usize = 64;
 
 /// The branches of a function that use a table. Older versions of NVIDIA's compiler list most targets
-/// as zero; then the targets are those of the table, which a load before the branch names.
+/// as zero; then the targets are those of the table, which a load before the branch names. Without
+/// such a load, it is the first table whose words are places of instructions and agree with the
+/// targets that are listed.
 fn with_targets(function: &Function, insts: &[Coded]) -> Vec<IndirectBranch> {
     let bank = function.bank(JUMP_TABLE_BANK).map_or(&[][..], |bank| &bank.bytes);
     let words = bank.as_chunks::<4>().0;
@@ -285,7 +287,17 @@ fn with_targets(function: &Function, insts: &[Coded]) -> Vec<IndirectBranch> {
             OperandKind::IndexedConst { bank: JUMP_TABLE_BANK, offset, .. } => usize::try_from(offset).ok(),
             _ => None,
         });
-        let Some(start) = start.map(|offset| offset / 4).next() else { continue };
+        let fits = |table: &[[u8; 4]]| {
+            let mut pairs = table.iter().zip(&branch.targets);
+            pairs.all(|(word, &target)| {
+                let word = u32::from_le_bytes(*word);
+                let is_place =
+                    word.is_multiple_of(Program::INST_BYTES) && (word as usize) < function.code.len();
+                is_place && (target == 0 || target == word)
+            })
+        };
+        let first = || words.windows(branch.targets.len()).position(fits);
+        let Some(start) = start.map(|offset| offset / 4).next().or_else(first) else { continue };
         let Some(table) = words.get(start..start.saturating_add(branch.targets.len())) else { continue };
         for (target, word) in branch.targets.iter_mut().zip(table) {
             *target = u32::from_le_bytes(*word);
