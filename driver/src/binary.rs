@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ptxc_machine::Arch;
 use ptxc_object::cubin::{Abi, Cubin, Function, program, read};
-use ptxc_sass::text::{Style, write_program, write_variables};
+use ptxc_sass::text::{Style, write_debug, write_program, write_variables};
 use ptxc_sass::variable::union;
 
 use crate::unknown::sentence;
@@ -52,6 +52,7 @@ pub(crate) fn disassemble_words(
         address_bytes: 0,
         addresses: Vec::new(),
         files: Vec::new(),
+        debug: Default::default(),
     };
     text(&cubin, &[], style)
 }
@@ -76,6 +77,10 @@ fn text(cubin: &Cubin, names: &[String], style: &Style) -> Result<Disassembly, S
     let written = write_variables(&variables, &mut part);
     debug_assert!(written.is_ok());
     parts.extend((!part.is_empty()).then_some(part));
+    let mut part = String::new();
+    let written = write_debug(&cubin.debug, &mut part);
+    debug_assert!(written.is_ok());
+    parts.extend((!part.is_empty() && !programs.is_empty()).then_some(part));
     let unknown = programs.iter().filter_map(sentence).collect();
     Ok(Disassembly { text: parts.join("\n"), unknown, is_empty: programs.is_empty() })
 }

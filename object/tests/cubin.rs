@@ -87,6 +87,7 @@ fn sample(arch: Arch, abi: Abi) -> Cubin {
             relocation(16, RelocationKind::ABS_64, "vprintf", 0),
         ],
         files: vec!["k.cu".into(), "dir/h.cuh".into()],
+        debug: Default::default(),
     }
 }
 
@@ -195,6 +196,7 @@ fn program_with_variables() -> Program {
         unknown: Vec::new(),
         lines: Vec::new(),
         files: Vec::new(),
+        debug: Default::default(),
     }
 }
 

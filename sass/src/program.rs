@@ -1,5 +1,7 @@
 //! A finished kernel: instructions in their final order with control codes.
 
+use std::sync::Arc;
+
 use ptxc_machine::Arch;
 
 use crate::control::Control;
@@ -19,6 +21,30 @@ pub struct Coded {
     pub control: Control,
     /// The node of the function's syntax tree that it came from; `u32::MAX` if there is none.
     pub loc: u32,
+}
+
+/// A debug section that is not interpreted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DebugSection {
+    /// Its name, such as `.nv_debug_ptx_txt`.
+    pub name: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// The addresses in it.
+    pub relocations: Vec<DebugRelocation>,
+}
+
+/// An address in a debug section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DebugRelocation {
+    /// Its offset in bytes.
+    pub at: u64,
+    /// The kind of the relocation, by its number in ELF.
+    pub kind: u32,
+    /// The symbol.
+    pub symbol: String,
+    /// The number that is added to the address of the symbol.
+    pub addend: i64,
 }
 
 /// The source line of the code from an instruction on.
@@ -266,6 +292,8 @@ pub struct Program {
     pub lines: Vec<SourceLine>,
     /// The source files that lines name.
     pub files: Vec<String>,
+    /// The debug sections of its file that are kept as they are; all programs of a file share them.
+    pub debug: Arc<Vec<DebugSection>>,
 }
 
 impl Program {

@@ -145,8 +145,10 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
     variables.sort_by_key(|one| (one.section, !one.has_content, one.offset));
     let address_bytes = addresses.iter().map(|one| one.at + 8).max().unwrap_or(0);
     let Module { arch, abi, files, .. } = module;
+    let debug = sources.iter().map(|source| &source.program.debug).find(|debug| !debug.is_empty());
+    let debug = debug.cloned().unwrap_or_default();
     let accelerated = sources.iter().any(|source| source.program.accelerated);
-    Ok(Cubin { arch, accelerated, abi, functions, variables, address_bytes, addresses, files })
+    Ok(Cubin { arch, accelerated, abi, functions, variables, address_bytes, addresses, files, debug })
 }
 
 /// An address in the content of a variable.

@@ -1,7 +1,9 @@
 //! The contents of a cubin, independent of their form in ELF.
 
+use std::sync::Arc;
+
 use ptxc_machine::Arch;
-use ptxc_sass::program::Resources;
+use ptxc_sass::program::{DebugSection, Resources};
 use ptxc_sass::variable::Section;
 use rustc_hash::FxHashSet;
 
@@ -37,6 +39,8 @@ pub struct Cubin {
     pub addresses: Vec<Relocation>,
     /// The source files that lines name.
     pub files: Vec<String>,
+    /// The debug sections that are kept as they are.
+    pub debug: Arc<Vec<DebugSection>>,
 }
 
 impl Cubin {

@@ -72,6 +72,7 @@ pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
         relocations,
         unknown,
         lines: function.lines.iter().map(source_line).collect(),
+        debug: cubin.debug.clone(),
         files: if function.lines.is_empty() { Vec::new() } else { cubin.files.clone() },
     })
 }

@@ -6,11 +6,14 @@
 //! same bytes cannot cause much larger copies. There is no recursion. Linear in the file's size,
 //! except for sorting its symbols.
 
+use std::sync::Arc;
+
 use object::LittleEndian as LE;
 use object::elf::{FileHeader64, STT_FUNC, STT_OBJECT, SectionHeader64};
 use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, SectionTable, Sym, SymbolTable};
 use object::{SectionIndex, SymbolIndex};
 use ptxc_machine::Arch;
+use ptxc_sass::program::{DebugRelocation, DebugSection};
 use ptxc_sass::variable::Section as Space;
 use rustc_hash::FxHashMap;
 
@@ -55,17 +58,28 @@ pub fn read(data: &[u8]) -> Result<Cubin> {
         address_bytes: 0,
         addresses: Vec::new(),
         files: Vec::new(),
+        debug: Arc::default(),
     };
     let budget = data.len().saturating_mul(4).saturating_add(1 << 16);
-    let mut reader =
-        Reader { data, sections, symbols, cubin, places: Places::default(), budget, line_starts: Vec::new() };
+    let mut reader = Reader {
+        data,
+        sections,
+        symbols,
+        cubin,
+        places: Places::default(),
+        debug: Vec::new(),
+        budget,
+        line_starts: Vec::new(),
+    };
     reader.functions()?;
     reader.cubin.check_names()?;
     reader.function_symbols()?;
+    reader.debug_sections()?;
     reader.function_sections()?;
     reader.variables()?;
     reader.relocations()?;
     reader.lines()?;
+    reader.cubin.debug = Arc::new(reader.debug);
     Ok(reader.cubin)
 }
 
@@ -78,6 +92,8 @@ struct Places {
     banks: FxHashMap<usize, (usize, usize)>,
     /// For each section of variables, the offsets of its variables, ascending, and their indices.
     variables: FxHashMap<usize, Vec<(u64, usize)>>,
+    /// The debug sections that are kept.
+    debug: FxHashMap<usize, usize>,
 }
 
 struct Reader<'a> {
@@ -86,6 +102,8 @@ struct Reader<'a> {
     symbols: SymbolTable<'a, Header>,
     cubin: Cubin,
     places: Places,
+    /// The debug sections that are kept as they are.
+    debug: Vec<DebugSection>,
     /// Bytes that may still be copied.
     budget: usize,
     /// The places of addresses in the line table, each with its function.
@@ -183,6 +201,20 @@ impl<'a> Reader<'a> {
                 max_registers,
                 ..Function::default()
             });
+        }
+        Ok(())
+    }
+
+    /// Copies the debug sections of NVIDIA's compiler.
+    fn debug_sections(&mut self) -> Result<()> {
+        for (index, section) in self.all_sections() {
+            let name = self.section_name(section)?;
+            if !name.starts_with(b".nv_debug_") || section.sh_type(LE) != object::elf::SHT_PROGBITS {
+                continue;
+            }
+            let (name, bytes) = (self.text(name)?, self.copy(self.section_data(section)?)?);
+            self.places.debug.insert(index, self.debug.len());
+            self.debug.push(DebugSection { name, bytes, relocations: Vec::new() });
         }
         Ok(())
     }
@@ -481,6 +513,10 @@ impl<'a> Reader<'a> {
             let within = at - self.cubin.variables[index].offset;
             let relocation = self.resolved(within, kind, symbol, addend)?;
             self.cubin.variables[index].relocations.push(relocation);
+        } else if let Some(&section) = self.places.debug.get(&target) {
+            let Relocation { at, kind, target, addend } = self.resolved(at, kind, symbol, addend)?;
+            let relocation = DebugRelocation { at, kind: kind.0, symbol: target, addend };
+            self.debug[section].relocations.push(relocation);
         } else if let Ok(section) = self.sections.section(SectionIndex(target)) {
             match self.section_name(section)? {
                 b".nv.constant4" => {

@@ -145,6 +145,9 @@ impl<'a> Writer<'a> {
         if has_lines {
             self.add(Section::new(".debug_line", PROGBITS, 0, 1));
         }
+        for debug in cubin.debug.iter() {
+            self.add(Section::new(debug.name.clone(), PROGBITS, 0, 1));
+        }
         if cubin.abi == Abi::V8 {
             self.add(Section::new(".note.nv.tkinfo", NOTE, cuda::TOOL_NOTE, 4));
             self.add(Section::new(".note.nv.cuinfo", NOTE, cuda::INFO_NOTE, 4));
@@ -205,6 +208,8 @@ impl<'a> Writer<'a> {
         let cubin = self.cubin;
         let mut names = vec![".debug_frame".to_string()];
         names.extend(has_lines.then(|| ".debug_line".to_string()));
+        let debug = cubin.debug.iter().filter(|debug| !debug.relocations.is_empty());
+        names.extend(debug.map(|debug| debug.name.clone()));
         for function in &cubin.functions {
             if !function.relocations.is_empty() {
                 names.push(format!(".text.{}", function.name));
@@ -408,6 +413,15 @@ impl<'a> Writer<'a> {
         self.fill_section(".debug_frame", Data::Bytes(frames));
         self.fill_section(".rela.debug_frame", Data::Relocations(relocations));
         self.describe_lines()?;
+        for debug in cubin.debug.iter() {
+            let mut entries = Vec::new();
+            for one in &debug.relocations {
+                let (symbol, kind) = (self.target(&one.symbol), RelocationKind(one.kind));
+                entries.push(Entry { at: one.at, symbol, kind, addend: one.addend });
+            }
+            self.fill_section(&debug.name, Data::Bytes(debug.bytes.clone()));
+            self.fill_section(&format!(".rela{}", debug.name), Data::Relocations(entries));
+        }
         self.fill_section(".note.nv.tkinfo", Data::Bytes(note::tool_info()));
         let info = note::cuda_info(cubin.arch.number(), toolkit(cubin.abi));
         self.fill_section(".note.nv.cuinfo", Data::Bytes(info));

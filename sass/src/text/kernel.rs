@@ -6,6 +6,7 @@
 //! the text, plus sorting the labels.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use ptxc_machine::Arch;
 use rustc_hash::FxHashMap;
@@ -220,6 +221,7 @@ impl Reading {
             unknown,
             lines: self.lines,
             files: Vec::new(),
+            debug: Arc::default(),
         };
         let spans = self.insts.iter().map(|read| read.span.clone()).collect();
         Kernel { program, spans, has_parameters }

@@ -14,6 +14,8 @@
 mod alias;
 mod data;
 mod data_read;
+mod debug;
+mod directive;
 mod error;
 mod float;
 mod forms;
@@ -31,6 +33,7 @@ pub mod source;
 mod symbol;
 
 pub use data::write_variables;
+pub use debug::write_debug;
 pub use error::{ErrorCode, TextError};
 pub use forms::form;
 pub use inst::{is_shown, push_inst, write_inst, write_loaded, write_operand};

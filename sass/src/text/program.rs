@@ -315,6 +315,7 @@ mod tests {
             unknown: Vec::new(),
             lines: Vec::new(),
             files: Vec::new(),
+            debug: Default::default(),
         }
     }
 

@@ -25,12 +25,15 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use ptxc_machine::Arch;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::data_read::DataReader;
+use super::debug;
+use super::directive::{name_files, parameters, resources, source_file, target};
 use super::error::{ErrorCode, TextError};
 use super::forms::{forms, similar};
 use super::kernel::{Head, Kernel, Read, Reading, Target};
@@ -39,7 +42,7 @@ use super::parse::{ParseError, Parsed, parse_named};
 use super::source::{Line, Source};
 use crate::control::Control;
 use crate::inst::Inst;
-use crate::program::{JUMP_TABLE_BANK, Literals, ParamInfo, Program, Resources, SourceLine};
+use crate::program::{DebugSection, JUMP_TABLE_BANK, Literals, SourceLine};
 use crate::table::Op;
 use crate::variable::Section as Memory;
 
@@ -71,6 +74,8 @@ enum Section {
     Data(Memory),
     /// The addresses of global variables.
     Addresses,
+    /// The last debug section.
+    Debug,
 }
 
 /// Directives about the code that follows.
@@ -89,6 +94,7 @@ struct Reader<'o> {
     kernels: Vec<Reading>,
     by_name: FxHashMap<String, usize>,
     data: DataReader,
+    debug: Vec<DebugSection>,
     errors: Vec<TextError>,
 }
 
@@ -107,6 +113,7 @@ pub fn parse_programs(text: &str, options: &ReadOptions) -> Result<Vec<Kernel>, 
         kernels: Vec::new(),
         by_name: FxHashMap::default(),
         data: DataReader::default(),
+        debug: Vec::new(),
         errors: Vec::new(),
     };
     if let Some(span) = source.unclosed() {
@@ -140,6 +147,7 @@ impl Reader<'_> {
                 Section::Text => self.text(line),
                 Section::Tables(kernel) => self.table(line, kernel),
                 Section::Data(memory) => self.data.line(line, memory, &mut self.errors),
+                Section::Debug => self.debug(line),
                 Section::Addresses => self.data.address(line, &mut self.errors),
             }
         }
@@ -152,6 +160,11 @@ impl Reader<'_> {
     /// Enters a section if the line begins one; returns whether it does.
     fn header(&mut self, line: &Line<'_>) -> bool {
         let code = line.code;
+        if let Some(section) = debug::begin(code) {
+            self.debug.push(section);
+            self.section = Section::Debug;
+            return true;
+        }
         let label = code.strip_suffix(':').filter(|name| !name.contains(char::is_whitespace));
         let directive = || {
             let rest = code.strip_prefix(".section")?.strip_prefix([' ', '\t'])?;
@@ -326,6 +339,14 @@ impl Reader<'_> {
         }
     }
 
+    fn debug(&mut self, line: &Line<'_>) {
+        let read = self.debug.last_mut().and_then(|section| debug::line(line.code, section));
+        if read.is_none() {
+            let message = "a debug section has lines `.byte 0x00, 0x01` and `.reloc 0x20 2 k 0`";
+            self.fail(TextError::new(ErrorCode::Data, line.span(), message));
+        }
+    }
+
     /// `.loc FILE LINE`; other assemblers have more numbers, or names.
     fn source_line(&mut self, text: &str) {
         let mut numbers = text.split_whitespace().map(str::parse);
@@ -428,6 +449,7 @@ impl Reader<'_> {
         }
         let functions = self.kernels.iter().flat_map(Reading::functions).collect();
         let variables = self.data.finish(&functions, &mut self.errors);
+        let debug = Arc::new(self.debug);
         let mut kernels = Vec::new();
         for kernel in self.kernels {
             let arch = kernel.target.map(|target| target.arch).or(self.options.arch).unwrap_or_else(|| {
@@ -439,6 +461,7 @@ impl Reader<'_> {
             });
             let mut kernel = kernel.finish(arch, self.options, &mut self.errors);
             kernel.program.variables.clone_from(&variables);
+            kernel.program.debug = debug.clone();
             name_files(&mut kernel.program, &self.files);
             kernels.push(kernel);
         }
@@ -448,29 +471,6 @@ impl Reader<'_> {
         self.errors.sort_by_key(|error| (error.span.start, error.span.end));
         Err(self.errors)
     }
-}
-
-/// `1 "k.cu"`: the number and the name of a source file.
-fn source_file(text: &str) -> Option<(u32, String)> {
-    let (number, name) = text.trim().split_once(char::is_whitespace)?;
-    let name = name.trim().strip_prefix('"')?.split('"').next()?;
-    Some((number.parse().ok()?, name.to_string()))
-}
-
-/// Replaces the numbers of files by indices. Lines of files without a name are dropped.
-fn name_files(program: &mut Program, files: &BTreeMap<u32, String>) {
-    if program.lines.is_empty() {
-        return;
-    }
-    let index: FxHashMap<u32, u32> = files.keys().copied().zip(0..).collect();
-    program.lines.retain_mut(|line| match index.get(&line.file) {
-        Some(&index) => {
-            line.file = index;
-            true
-        }
-        None => false,
-    });
-    program.files = files.values().cloned().collect();
 }
 
 /// The parts of a line that has an instruction.
@@ -508,47 +508,6 @@ impl<'a> Parts<'a> {
         }
         Parts { control, inst, span: place(inst), rest }
     }
-}
-
-fn target(text: &str) -> Result<Target, String> {
-    let text = text.trim();
-    let name = text.trim_end_matches(['a', 'f']);
-    let accelerated = text.ends_with('a');
-    name.parse().map(|arch| Target { arch, accelerated }).map_err(|()| {
-        let known: Vec<String> = Arch::ALL.iter().map(Arch::to_string).collect();
-        format!("`{}` is no architecture that is known here: {}", text.trim(), known.join(", "))
-    })
-}
-
-fn resources(text: &str) -> Result<Resources, String> {
-    let mut resources = Resources::default();
-    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let (name, number) = part.split_once('=').ok_or_else(|| format!("`{part}` is not NAME=NUMBER"))?;
-        let number = number.parse().map_err(|_| format!("`{number}` is no number"))?;
-        let place = resources.by_name(name).ok_or_else(|| format!("there is no resource `{name}`"))?;
-        *place = number;
-    }
-    Ok(resources)
-}
-
-/// `n b32 +0, block b8[12] +4`.
-fn parameters(text: &str) -> Result<Vec<ParamInfo>, String> {
-    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-    let read = |part: &str| {
-        let mut words = part.split_whitespace();
-        let (name, kind, offset) = (words.next()?, words.next()?, words.next()?.strip_prefix('+')?);
-        let size = match kind.strip_prefix("b8[").and_then(|kind| kind.strip_suffix(']')) {
-            Some(bytes) => bytes.parse().ok()?,
-            None => kind.strip_prefix('b')?.parse::<u32>().ok().filter(|bits| bits % 8 == 0)? / 8,
-        };
-        let param = ParamInfo { name: name.to_string(), size, offset: offset.parse().ok()? };
-        // The whole block has to fit its constant bank.
-        let fits = param.size <= 1 << 16 && param.offset <= 1 << 16;
-        (words.next().is_none() && fits).then_some(param)
-    };
-    parts
-        .map(|part| read(part).ok_or_else(|| format!("`{part}` is no parameter such as `n b32 +0`")))
-        .collect()
 }
 
 fn unknown_inst(why: &ParseError, arch: Arch, inst: &str, span: Range<usize>) -> TextError {

@@ -75,6 +75,7 @@ mod tests {
                 unknown: Vec::new(),
                 lines: Vec::new(),
                 files: Vec::new(),
+                debug: Default::default(),
             };
             let shape = Shape {
                 cluster: None,

@@ -136,6 +136,7 @@ fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resource
         unknown: Vec::new(),
         lines: Vec::new(),
         files: Vec::new(),
+        debug: Default::default(),
     }
 }
 

@@ -1,0 +1,70 @@
+//! Debug sections that ptxc does not interpret, as text.
+//!
+//! ```text
+//! .debug_section .nv_debug_line_sass
+//! .reloc 0x20 2 k 0
+//! .byte 0x43, 0x00, 0x00, 0x00
+//! ```
+//!
+//! A line `.reloc` has the offset of an address that a loader or debugger fills in, its kind, the
+//! symbol and the number that is added.
+
+use std::fmt;
+
+use super::symbol::is_name;
+use crate::program::{DebugRelocation, DebugSection};
+
+/// The directive that begins such a section.
+pub(super) const SECTION: &str = ".debug_section";
+
+/// The bytes of a line.
+const BYTES_A_LINE: usize = 16;
+
+/// Writes debug sections.
+///
+/// # Errors
+/// If the writer fails.
+pub fn write_debug(sections: &[DebugSection], out: &mut impl fmt::Write) -> fmt::Result {
+    for DebugSection { name, bytes, relocations } in sections {
+        writeln!(out, "{SECTION} {name}")?;
+        for DebugRelocation { at, kind, symbol, addend } in relocations {
+            writeln!(out, ".reloc {at:#x} {kind} {symbol} {addend}")?;
+        }
+        for bytes in bytes.chunks(BYTES_A_LINE) {
+            out.write_str(".byte ")?;
+            for (index, byte) in bytes.iter().enumerate() {
+                write!(out, "{}{byte:#04x}", if index == 0 { "" } else { ", " })?;
+            }
+            out.write_str("\n")?;
+        }
+    }
+    Ok(())
+}
+
+/// The empty section that a line begins, if it does.
+pub(super) fn begin(code: &str) -> Option<DebugSection> {
+    let name = code.strip_prefix(SECTION)?.strip_prefix([' ', '\t'])?.trim();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
+    (name.starts_with(".nv_debug_") && name.bytes().all(is_plain)).then(|| DebugSection {
+        name: name.to_string(),
+        bytes: Vec::new(),
+        relocations: Vec::new(),
+    })
+}
+
+/// Reads a line of a section. `None` if it is neither bytes nor a relocation.
+pub(super) fn line(code: &str, section: &mut DebugSection) -> Option<()> {
+    if let Some(list) = code.strip_prefix(".byte") {
+        for byte in list.split(',') {
+            section.bytes.push(u8::from_str_radix(byte.trim().strip_prefix("0x")?, 16).ok()?);
+        }
+        return Some(());
+    }
+    let mut words = code.strip_prefix(".reloc")?.split_whitespace();
+    let at = u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()?;
+    let kind = words.next()?.parse().ok()?;
+    let symbol = words.next().filter(|name| is_name(name))?.to_string();
+    let addend = words.next()?.parse().ok()?;
+    section.relocations.push(DebugRelocation { at, kind, symbol, addend });
+    words.next().is_none().then_some(())
+}

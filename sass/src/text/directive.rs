@@ -1,0 +1,73 @@
+//! The arguments of directives about code: targets, resources, parameters, source files.
+
+use std::collections::BTreeMap;
+
+use ptxc_machine::Arch;
+use rustc_hash::FxHashMap;
+
+use super::kernel::Target;
+use crate::program::{ParamInfo, Program, Resources};
+
+pub(super) fn target(text: &str) -> Result<Target, String> {
+    let text = text.trim();
+    let name = text.trim_end_matches(['a', 'f']);
+    let accelerated = text.ends_with('a');
+    name.parse().map(|arch| Target { arch, accelerated }).map_err(|()| {
+        let known: Vec<String> = Arch::ALL.iter().map(Arch::to_string).collect();
+        format!("`{}` is no architecture that is known here: {}", text.trim(), known.join(", "))
+    })
+}
+
+pub(super) fn resources(text: &str) -> Result<Resources, String> {
+    let mut resources = Resources::default();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (name, number) = part.split_once('=').ok_or_else(|| format!("`{part}` is not NAME=NUMBER"))?;
+        let number = number.parse().map_err(|_| format!("`{number}` is no number"))?;
+        let place = resources.by_name(name).ok_or_else(|| format!("there is no resource `{name}`"))?;
+        *place = number;
+    }
+    Ok(resources)
+}
+
+/// `n b32 +0, block b8[12] +4`.
+pub(super) fn parameters(text: &str) -> Result<Vec<ParamInfo>, String> {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    let read = |part: &str| {
+        let mut words = part.split_whitespace();
+        let (name, kind, offset) = (words.next()?, words.next()?, words.next()?.strip_prefix('+')?);
+        let size = match kind.strip_prefix("b8[").and_then(|kind| kind.strip_suffix(']')) {
+            Some(bytes) => bytes.parse().ok()?,
+            None => kind.strip_prefix('b')?.parse::<u32>().ok().filter(|bits| bits % 8 == 0)? / 8,
+        };
+        let param = ParamInfo { name: name.to_string(), size, offset: offset.parse().ok()? };
+        // The whole block has to fit its constant bank.
+        let fits = param.size <= 1 << 16 && param.offset <= 1 << 16;
+        (words.next().is_none() && fits).then_some(param)
+    };
+    parts
+        .map(|part| read(part).ok_or_else(|| format!("`{part}` is no parameter such as `n b32 +0`")))
+        .collect()
+}
+
+/// `1 "k.cu"`: the number and the name of a source file.
+pub(super) fn source_file(text: &str) -> Option<(u32, String)> {
+    let (number, name) = text.trim().split_once(char::is_whitespace)?;
+    let name = name.trim().strip_prefix('"')?.split('"').next()?;
+    Some((number.parse().ok()?, name.to_string()))
+}
+
+/// Replaces the numbers of files by indices. Lines of files without a name are dropped.
+pub(super) fn name_files(program: &mut Program, files: &BTreeMap<u32, String>) {
+    if program.lines.is_empty() {
+        return;
+    }
+    let index: FxHashMap<u32, u32> = files.keys().copied().zip(0..).collect();
+    program.lines.retain_mut(|line| match index.get(&line.file) {
+        Some(&index) => {
+            line.file = index;
+            true
+        }
+        None => false,
+    });
+    program.files = files.values().cloned().collect();
+}
