@@ -193,6 +193,7 @@ fn program_with_variables() -> Program {
         tables: Vec::new(),
         literals: Vec::new(),
         relocations: Vec::new(),
+        kept_relocations: Vec::new(),
         unknown: Vec::new(),
         lines: Vec::new(),
         files: Vec::new(),

@@ -31,15 +31,15 @@ pub struct DebugSection {
     /// Its bytes.
     pub bytes: Vec<u8>,
     /// The addresses in it.
-    pub relocations: Vec<DebugRelocation>,
+    pub relocations: Vec<KeptRelocation>,
 }
 
-/// An address in a debug section.
+/// A relocation that is kept as it is, in a debug section or in code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DebugRelocation {
+pub struct KeptRelocation {
     /// Its offset in bytes.
     pub at: u64,
-    /// The kind of the relocation, by its number in ELF.
+    /// The kind, by its number in ELF.
     pub kind: u32,
     /// The symbol.
     pub symbol: String,
@@ -284,6 +284,8 @@ pub struct Program {
     /// The operands that a loader fills in, at most one per instruction, in the order of the
     /// instructions.
     pub relocations: Vec<CodeRelocation>,
+    /// Relocations of the code that no operand shows, by ascending offset in bytes.
+    pub kept_relocations: Vec<KeptRelocation>,
     /// The words that are not known instructions, by ascending index. A `NOP` with their control
     /// field stands for each of them in `insts`.
     pub unknown: Vec<UnknownWord>,

@@ -300,6 +300,12 @@ fn relocations(program: &Program) -> Result<Vec<Relocation>, CubinError> {
         let at = u64::from(one.inst) * u64::from(Program::INST_BYTES);
         list.push(Relocation { at, kind, target: symbol.name.clone(), addend });
     }
+    list.extend(program.kept_relocations.iter().map(|one| Relocation {
+        at: one.at,
+        kind: RelocationKind(one.kind),
+        target: one.symbol.clone(),
+        addend: one.addend,
+    }));
     list.sort_unstable();
     Ok(list)
 }

@@ -11,8 +11,8 @@ use ptxc_machine::Arch;
 use ptxc_sass::bits;
 use ptxc_sass::operand::{FunctionIndex, Label, OperandKind};
 use ptxc_sass::program::{
-    CONSTANT_BANK_BYTES, Coded, EXTRA_REGISTERS, JUMP_TABLE_BANK, JumpTable, Literals, ParamInfo, Program,
-    ProgramFunction, Resources, SourceLine, UnknownWord,
+    CONSTANT_BANK_BYTES, Coded, EXTRA_REGISTERS, JUMP_TABLE_BANK, JumpTable, KeptRelocation, Literals,
+    ParamInfo, Program, ProgramFunction, Resources, SourceLine, UnknownWord,
 };
 use ptxc_sass::symbol::{Addend, CodeRelocation, Symbol};
 use ptxc_sass::table::Transfer;
@@ -37,7 +37,7 @@ pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
         targets.name(coded, index as u32)?;
     }
     let branches = targets.tables(&mut insts)?;
-    let mut relocations = targets.relocations(&insts, cubin.arch)?;
+    let (mut relocations, kept_relocations) = targets.relocations(&insts, cubin.arch)?;
     let (labels, functions) = targets.finish(&mut insts, &mut relocations);
     let (tables, literals) = table_bank(function, branches)?;
     let mut resources = counted_resources(&insts, cubin.arch);
@@ -70,6 +70,7 @@ pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
         tables,
         literals,
         relocations,
+        kept_relocations,
         unknown,
         lines: function.lines.iter().map(source_line).collect(),
         debug: cubin.debug.clone(),
@@ -205,9 +206,14 @@ impl<'a> Targets<'a> {
         Ok(branches)
     }
 
-    /// The addresses that the loader writes into instructions. Places in this function become
-    /// labels, as for branch targets.
-    fn relocations(&mut self, insts: &[Coded], arch: Arch) -> Result<Vec<CodeRelocation>, CubinError> {
+    /// The addresses that the loader writes into instructions, and the relocations that no operand
+    /// shows. Places in this function become labels, as for branch targets.
+    fn relocations(
+        &mut self,
+        insts: &[Coded],
+        arch: Arch,
+    ) -> Result<(Vec<CodeRelocation>, Vec<KeptRelocation>), CubinError> {
+        let mut kept = Vec::new();
         let mut list: Vec<CodeRelocation> = Vec::with_capacity(self.function.relocations.len());
         for one in &self.function.relocations {
             let malformed = |why: &str| {
@@ -225,16 +231,16 @@ impl<'a> Targets<'a> {
             let slot = bits::loaded_slot(&coded.inst, arch);
             let slot = slot.and_then(|slot| Some((slot, coded.inst.operands.get(slot)?.kind)));
             let symbol = one.kind.in_code(coded.inst.op, arch);
+            if !is_name(&one.target) {
+                return Err(CubinError::Unsupported(format!("the name `{}`", one.target.escape_debug())));
+            }
             let (Some((slot, kind)), Some((value, bits))) = (slot, symbol) else {
-                let (name, at) = (&self.function.name, one.at);
-                let what = format!("{} at {at:#x} of `{name}`, in {},", one.kind, coded.inst);
-                return Err(CubinError::Unsupported(what));
+                let (at, kind) = (one.at, one.kind.0);
+                kept.push(KeptRelocation { at, kind, symbol: one.target.clone(), addend: one.addend });
+                continue;
             };
             if kind != OperandKind::Imm(0) {
                 return Err(malformed("its place is not zero"));
-            }
-            if !is_name(&one.target) {
-                return Err(CubinError::Unsupported(format!("the name `{}`", one.target.escape_debug())));
             }
             let addend = match self.place(one.addend, inst) {
                 Ok(place) if one.addend != 0 && one.target == self.function.name => {
@@ -246,7 +252,7 @@ impl<'a> Targets<'a> {
             let symbol = Symbol { name: one.target.clone(), addend, value, bits };
             list.push(CodeRelocation { inst, slot: slot as u8, symbol });
         }
-        Ok(list)
+        Ok((list, kept))
     }
 
     /// Numbers labels in the order of their places.

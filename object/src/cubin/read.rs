@@ -13,7 +13,7 @@ use object::elf::{FileHeader64, STT_FUNC, STT_OBJECT, SectionHeader64};
 use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, SectionTable, Sym, SymbolTable};
 use object::{SectionIndex, SymbolIndex};
 use ptxc_machine::Arch;
-use ptxc_sass::program::{DebugRelocation, DebugSection};
+use ptxc_sass::program::{DebugSection, KeptRelocation};
 use ptxc_sass::variable::Section as Space;
 use rustc_hash::FxHashMap;
 
@@ -515,7 +515,7 @@ impl<'a> Reader<'a> {
             self.cubin.variables[index].relocations.push(relocation);
         } else if let Some(&section) = self.places.debug.get(&target) {
             let Relocation { at, kind, target, addend } = self.resolved(at, kind, symbol, addend)?;
-            let relocation = DebugRelocation { at, kind: kind.0, symbol: target, addend };
+            let relocation = KeptRelocation { at, kind: kind.0, symbol: target, addend };
             self.debug[section].relocations.push(relocation);
         } else if let Ok(section) = self.sections.section(SectionIndex(target)) {
             match self.section_name(section)? {

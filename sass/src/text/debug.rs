@@ -12,7 +12,7 @@
 use std::fmt;
 
 use super::symbol::is_name;
-use crate::program::{DebugRelocation, DebugSection};
+use crate::program::{DebugSection, KeptRelocation};
 
 /// The directive that begins such a section.
 pub(super) const SECTION: &str = ".debug_section";
@@ -27,7 +27,7 @@ const BYTES_A_LINE: usize = 16;
 pub fn write_debug(sections: &[DebugSection], out: &mut impl fmt::Write) -> fmt::Result {
     for DebugSection { name, bytes, relocations } in sections {
         writeln!(out, "{SECTION} {name}")?;
-        for DebugRelocation { at, kind, symbol, addend } in relocations {
+        for KeptRelocation { at, kind, symbol, addend } in relocations {
             writeln!(out, ".reloc {at:#x} {kind} {symbol} {addend}")?;
         }
         for bytes in bytes.chunks(BYTES_A_LINE) {
@@ -60,11 +60,17 @@ pub(super) fn line(code: &str, section: &mut DebugSection) -> Option<()> {
         }
         return Some(());
     }
-    let mut words = code.strip_prefix(".reloc")?.split_whitespace();
-    let at = u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()?;
+    let (at, rest) = code.strip_prefix(".reloc")?.trim_start().split_once(char::is_whitespace)?;
+    let at = u64::from_str_radix(at.strip_prefix("0x")?, 16).ok()?;
+    section.relocations.push(relocation(rest, at)?);
+    Some(())
+}
+
+/// Reads the kind, the symbol and the addend of a relocation at a place.
+pub(super) fn relocation(text: &str, at: u64) -> Option<KeptRelocation> {
+    let mut words = text.split_whitespace();
     let kind = words.next()?.parse().ok()?;
     let symbol = words.next().filter(|name| is_name(name))?.to_string();
     let addend = words.next()?.parse().ok()?;
-    section.relocations.push(DebugRelocation { at, kind, symbol, addend });
-    words.next().is_none().then_some(())
+    words.next().is_none().then_some(KeptRelocation { at, kind, symbol, addend })
 }

@@ -19,8 +19,8 @@ use crate::control::Control;
 use crate::inst::Inst;
 use crate::operand::{FunctionIndex, Label, OperandKind};
 use crate::program::{
-    CONSTANT_BANK_BYTES, Coded, JumpTable, Literals, ParamInfo, Program, ProgramFunction, Resources,
-    SourceLine, UnknownWord,
+    CONSTANT_BANK_BYTES, Coded, JumpTable, KeptRelocation, Literals, ParamInfo, Program, ProgramFunction,
+    Resources, SourceLine, UnknownWord,
 };
 use crate::register::{PReg, RegFile, Register};
 use crate::slot_name;
@@ -83,6 +83,8 @@ pub(super) struct Reading {
     pub insts: Vec<Read>,
     /// Labels and functions in the order of the text: name, place, span.
     pub places: Vec<(String, u32, Range<usize>)>,
+    /// Relocations that no operand shows.
+    pub kept_relocations: Vec<KeptRelocation>,
     /// The source lines, each with the number of its file.
     pub lines: Vec<SourceLine>,
     /// Each jump table: its offset in the bank, the names of its targets, its span.
@@ -133,6 +135,7 @@ impl Reading {
             head,
             insts: Vec::new(),
             places: Vec::new(),
+            kept_relocations: Vec::new(),
             lines: Vec::new(),
             tables: Vec::new(),
             literals: Vec::new(),
@@ -218,6 +221,7 @@ impl Reading {
             tables,
             literals,
             relocations,
+            kept_relocations: self.kept_relocations,
             unknown,
             lines: self.lines,
             files: Vec::new(),

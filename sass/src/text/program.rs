@@ -23,7 +23,9 @@ use super::line::{Line, Sink, Writer};
 use super::notation::{Notation, bracket_head, bracket_tail};
 use super::number::hex_digits;
 use super::read::WORD;
-use crate::program::{JUMP_TABLE_BANK, ParamInfo, Program, ProgramFunction, Resources, UnknownWord};
+use crate::program::{
+    JUMP_TABLE_BANK, KeptRelocation, ParamInfo, Program, ProgramFunction, Resources, UnknownWord,
+};
 
 /// The style of a program's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +74,7 @@ pub fn write_program(
     let mut text = String::new();
     let mut relocations = program.relocations.iter().peekable();
     let mut unknown = program.unknown.iter().peekable();
+    let mut kept = program.kept_relocations.iter().peekable();
     for (index, coded) in program.insts.iter().enumerate() {
         while let Some(function) = functions.next_if(|function| function.start <= Some(index as u32)) {
             writeln!(out, "{}:", function.name)?;
@@ -81,6 +84,10 @@ pub fn write_program(
         }
         while let Some(line) = lines.next_if(|line| line.inst as usize <= index) {
             writeln!(out, ".loc {} {}", line.file + 1, line.line)?;
+        }
+        let end = index as u64 * u64::from(Program::INST_BYTES);
+        while let Some(KeptRelocation { kind, symbol, addend, .. }) = kept.next_if(|one| one.at <= end) {
+            writeln!(out, ".reloc {kind} {symbol} {addend}")?;
         }
         if let Some(word) = unknown.next_if(|unknown| unknown.inst as usize == index) {
             unknown_word(word, index as u32, style, out)?;
@@ -312,6 +319,7 @@ mod tests {
             tables: Vec::new(),
             literals: Vec::new(),
             relocations: Vec::new(),
+            kept_relocations: Vec::new(),
             unknown: Vec::new(),
             lines: Vec::new(),
             files: Vec::new(),

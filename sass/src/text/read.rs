@@ -42,7 +42,7 @@ use super::parse::{ParseError, Parsed, parse_named};
 use super::source::{Line, Source};
 use crate::control::Control;
 use crate::inst::Inst;
-use crate::program::{DebugSection, JUMP_TABLE_BANK, Literals, SourceLine};
+use crate::program::{DebugSection, JUMP_TABLE_BANK, Literals, Program, SourceLine};
 use crate::table::Op;
 use crate::variable::Section as Memory;
 
@@ -322,6 +322,7 @@ impl Reader<'_> {
                 Ok(())
             }
             ".trap_handler" | ".function" => Err(format!("`{word}` takes no arguments")),
+            ".reloc" => self.kept_relocation(rest),
             ".file" => {
                 self.files.extend(source_file(rest));
                 Ok(())
@@ -337,6 +338,17 @@ impl Reader<'_> {
         if let Err(message) = result {
             self.fail(TextError::new(ErrorCode::Directive, line.span(), message));
         }
+    }
+
+    /// `.reloc KIND SYMBOL ADDEND`, before an instruction.
+    fn kept_relocation(&mut self, text: &str) -> Result<(), String> {
+        let kernel = self.kernels.last_mut().filter(|_| self.section == Section::Text);
+        let read = kernel.and_then(|kernel| {
+            let at = kernel.insts.len() as u64 * u64::from(Program::INST_BYTES);
+            kernel.kept_relocations.push(debug::relocation(text, at)?);
+            Some(())
+        });
+        read.ok_or_else(|| "a relocation of code is `.reloc 66 symbol 0`, before an instruction".to_string())
     }
 
     fn debug(&mut self, line: &Line<'_>) {

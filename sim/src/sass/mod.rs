@@ -290,11 +290,26 @@ fn decode(
         let changed = loaded.next_if(|(place, _)| *place == index);
         changed.map_or(&coded.inst, |(_, inst)| inst)
     });
+    let is_kept = |index: u32| {
+        let at = u64::from(index) * u64::from(Program::INST_BYTES);
+        program.kept_relocations.binary_search_by_key(&at, |one| one.at).is_ok()
+    };
     let nodes = (0..).zip(insts).map(|(index, inst)| match program.unknown_word(index) {
         Some(word) => Ok(Node { action: unknown(word), guard: PredSource::new(None, false), holds: false }),
+        None if is_kept(index) => {
+            Ok(Node { action: unrelocated(), guard: PredSource::new(None, false), holds: false })
+        }
         None => node(inst).map_err(|what| unsupported(inst, what)),
     });
     nodes.collect()
+}
+
+/// The action of an instruction whose relocation is not known.
+fn unrelocated() -> Action {
+    Box::new(|_, step| {
+        let what = "executes an instruction with a relocation of an unknown kind";
+        Err(Fault::new(step.lanes.trailing_zeros(), what))
+    })
 }
 
 /// The action of a word that is not a known instruction: the launch fails where it is executed.

@@ -72,6 +72,7 @@ mod tests {
                 tables: Vec::new(),
                 literals: Vec::new(),
                 relocations: Vec::new(),
+                kept_relocations: Vec::new(),
                 unknown: Vec::new(),
                 lines: Vec::new(),
                 files: Vec::new(),

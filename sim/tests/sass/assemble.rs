@@ -82,6 +82,7 @@ pub fn case_program((insts, labels): Insts, case: &Case) -> Program {
         tables: Vec::new(),
         literals: Vec::new(),
         relocations: Vec::new(),
+        kept_relocations: Vec::new(),
         unknown: Vec::new(),
         lines: Vec::new(),
         files: Vec::new(),

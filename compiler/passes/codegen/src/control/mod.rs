@@ -133,6 +133,7 @@ fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resource
         tables,
         literals: Vec::new(),
         relocations: Vec::new(),
+        kept_relocations: Vec::new(),
         unknown: Vec::new(),
         lines: Vec::new(),
         files: Vec::new(),
