@@ -70,7 +70,7 @@ pub struct UnknownWord {
 impl UnknownWord {
     /// The `NOP` that stands for it. If its control field is illegal, that of the `NOP` is plain.
     pub fn stand_in(self) -> Coded {
-        let control = Control::of_word((self.word >> 64) as u64).unwrap_or(Control::plain());
+        let control = Control::of_word((self.word >> 64) as u64).unwrap_or_default();
         // Reuse flags refer to operands, which are not known.
         let control = Control { reuse: 0, ..control };
         Coded { inst: Inst::new(Op::NOP), control, loc: u32::MAX }
