@@ -141,12 +141,11 @@ impl<'a> Writer<'a> {
         let cubin = self.cubin;
         let functions = &cubin.functions;
         self.add(Section::new(".debug_frame", PROGBITS, 0, 1));
-        let has_lines = functions.iter().any(|function| !function.lines.is_empty());
+        // Tools refuse a table of the lines of PTX without this section.
+        let has_lines =
+            functions.iter().any(|function| !function.lines.is_empty()) || !cubin.debug.is_empty();
         if has_lines {
             self.add(Section::new(".debug_line", PROGBITS, 0, 1));
-        }
-        for debug in cubin.debug.iter() {
-            self.add(Section::new(debug.name.clone(), PROGBITS, 0, 1));
         }
         if cubin.abi == Abi::V8 {
             self.add(Section::new(".note.nv.tkinfo", NOTE, cuda::TOOL_NOTE, 4));
@@ -155,6 +154,10 @@ impl<'a> Writer<'a> {
         self.add(Section { link: Reference::Symbols, ..Section::new(".nv.info", cuda::INFO, 0, 4) });
         if cubin.abi == Abi::V8 && self.facts.compatible_version.is_some() {
             self.add(Section::new(".nv.compat", cuda::COMPAT, 0, 4));
+        }
+        // NVIDIA's tools refuse ptxc's files if these sections come before the notes.
+        for debug in cubin.debug.iter() {
+            self.add(Section::new(debug.name.clone(), PROGBITS, 0, 1));
         }
         let infos: Vec<SectionId> = functions
             .iter()
