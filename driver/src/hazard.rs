@@ -154,6 +154,7 @@ pub(crate) fn located(kernel: &Kernel, hazards: &[Hazard]) -> Located {
             format!(", but waits for {} too early to see the signal", names(mask))
         }
         Lack::Wait(mask) => format!(" without waiting for {}", names(mask)),
+        Lack::Group => " without waiting for the group of products".to_string(),
         Lack::Rule => String::new(),
     };
     let mut secondary = Vec::new();
@@ -234,6 +235,7 @@ fn help(program: &Program, hazard: &Hazard) -> Option<String> {
             let place = hazard.consumer * Program::INST_BYTES;
             format!("wait for SB{scoreboard} at /*{place:04x}*/")
         }
+        Lack::Group => "put `WARPGROUP.DEPBAR.LE gsb0, 0x0` before the later instruction, after a product with `gsb0`".to_string(),
         Lack::Rule => match hazard.kind {
             HazardKind::Parted => "bring the lanes together: `BSSY` before the call and `BSYNC` after it, or \
                                    `WARPSYNC.ALL` here"

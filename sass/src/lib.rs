@@ -63,6 +63,7 @@ pub use register::{PReg, RegFile, Register};
 pub use special::SpecialReg;
 pub use symbol::{Addend, CodeRelocation, Symbol, SymbolBits, SymbolValue};
 pub use table::{
-    BarrierResult, Choice, Choices, Completion, Effects, Halves, ImmFormat, Kinds, LatencyClass, ModKind,
-    ModValue, Modifier, Op, OpSlot, OpSlots, Pipe, Role, Row, Slot, SlotName, Spelling, Width,
+    BarrierResult, Choice, Choices, Completion, Effects, Group, GroupRole, Halves, ImmFormat, Kinds,
+    LatencyClass, ModKind, ModValue, Modifier, Op, OpSlot, OpSlots, Pipe, Role, Row, Slot, SlotName,
+    Spelling, Width,
 };

@@ -55,7 +55,13 @@ pub fn mul(format: Format, a: u64, b: u64, mode: Mode) -> u64 {
     let (a, b) = (mode.input(format, a), mode.input(format, b));
     let nearest = mode.rounding == Rounding::Nearest;
     let fast = if nearest { host(format, [a, b, 0], |[a, b, _]| a * b, |[a, b, _]| a * b) } else { None };
-    mode.output(format, fast.unwrap_or_else(|| mul_exactly(format, a, b, mode.rounding)))
+    mode.output(format, fast.unwrap_or_else(|| mul_exactly(format, a, b, 0, mode.rounding)))
+}
+
+/// `a * b * 2^scale` with one rounding.
+pub fn mul_scaled(format: Format, a: u64, b: u64, scale: i32, mode: Mode) -> u64 {
+    let (a, b) = (mode.input(format, a), mode.input(format, b));
+    mode.output(format, mul_exactly(format, a, b, scale, mode.rounding))
 }
 
 /// `a * b + c` with one rounding. Zero times infinity gives NaN, even if `c` is a NaN or an
@@ -153,9 +159,10 @@ fn add_exactly(format: Format, a: u64, b: u64, rounding: Rounding) -> u64 {
     }
 }
 
-fn mul_exactly(format: Format, a: u64, b: u64, rounding: Rounding) -> u64 {
+fn mul_exactly(format: Format, a: u64, b: u64, scale: i32, rounding: Rounding) -> u64 {
     if format.is_finite(a) && format.is_finite(b) {
-        return Exact::unpack(format, a).mul(Exact::unpack(format, b)).round(format, rounding);
+        let product = Exact::unpack(format, a).mul(Exact::unpack(format, b));
+        return Exact { exponent: product.exponent + scale, ..product }.round(format, rounding);
     }
     special_product(format, a, b)
 }

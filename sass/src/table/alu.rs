@@ -3,7 +3,7 @@
 use ptxc_machine::Archs;
 
 use super::Op;
-use super::place::{Bits, Fixed, Form, Joint, Place, Shape};
+use super::place::{Bits, Fixed, Form, Joint, Place, Shape, Signs};
 use super::row::{
     Completion, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Spelling, Stand,
 };
@@ -145,6 +145,21 @@ pub(super) static LEA: Row = Row {
 
 /// The shift of a `LEA`, in bits.
 pub(super) const SHIFT: Slot = Slot::read("shift", IMM).at(75, 5);
+/// The upper word of the shifted pair.
+const SHIFTED_HIGH: Slot = Slot::read("c", Kinds::R.or(Kinds::IMM)).reuse(2).place(Place::C);
+/// The forms of a `LEA` that shifts a pair. If the upper word is an immediate, b moves to its place and has no sign.
+const OF_PAIR: &[Form] = &[
+    Form::B[0],
+    Form::upper(&[("b", Shape::Register), ("c", Shape::Immediate)], 2)
+        .with(&[(ModKind::Variant, &[""])])
+        .places(&[
+            ("b", Place::Number(Bits::new(64, 8), Signs::NONE)),
+            ("c", Place::Number(Place::WIDE, Signs::NONE)),
+        ]),
+    Form::B[1],
+    Form::B[2],
+    Form::B[3],
+];
 /// The third operand of a `LEA` that has none.
 const NO_C: Fixed = Fixed::new(64, 8, 0xff);
 /// The predicate that a `LEA` without carry reads, all ones.
@@ -159,9 +174,9 @@ pub(super) const SX32: Modifier = Modifier::new(ModKind::Variant, &["", ".SX32"]
 pub(super) static LEA_HI: Row = Row {
     mnemonic: "LEA.HI",
     summary: "d = (c:a >> (32 - shift)) + b; with `.SX32` the sign of a stands for c",
-    slots: &[D, P_OUT.hidden(), A.neg(), B.neg(), CR.hidden_with(".SX32"), SHIFT],
+    slots: &[D, P_OUT.hidden(), A.neg(), B.neg(), SHIFTED_HIGH.hidden_with(".SX32"), SHIFT],
     mods: &[SX32],
-    forms: Form::B,
+    forms: OF_PAIR,
     fixed: &[NO_CARRY, HIGH],
     opcode: 0x211,
     ..ALU
@@ -175,12 +190,12 @@ pub(super) static LEA_HI_X: Row = Row {
         P_OUT.hidden(),
         A.not(),
         B.not(),
-        CR.optional().hidden_with(".SX32"),
+        SHIFTED_HIGH.optional().hidden_with(".SX32"),
         SHIFT,
         Slot::read("ps", Kinds::P).not().at(87, 3),
     ],
     mods: &[SX32],
-    forms: Form::B,
+    forms: OF_PAIR,
     fixed: &[HIGH, EXTENDED],
     opcode: 0x211,
     ..ALU

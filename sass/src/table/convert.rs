@@ -20,7 +20,8 @@ const D_PAIR: Slot = D.width(Width::Fixed(2));
 const B: Slot = Slot::read("b", ANY).place(Place::B);
 const FLOAT_B: Slot = B.neg().abs().imm(ImmFormat::Float);
 const DOUBLE_B: Slot = B.width(Width::Fixed(2)).neg().abs().imm(ImmFormat::DoubleHigh);
-const HALF_B: Slot = B.neg().abs().imm(ImmFormat::OfSource);
+/// A half, which may be the upper one of its register or word.
+const HALF_B: Slot = B.neg().abs().imm(ImmFormat::OfSource).halves(Halves::Upper).place(Place::UPPER_B);
 /// A source of one word: all bits of an immediate count.
 const INT_B: Slot = B.imm(ImmFormat::OfInteger);
 /// A source of two words: an immediate is the upper word, and the lower word is zero.

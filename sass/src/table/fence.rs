@@ -5,7 +5,8 @@ use ptxc_machine::Archs;
 use super::memory::{BY_UNIFORM, EXTENDED, PLAIN, UNIFORM};
 use super::place::{AddressPlace, Bits, Fixed, Place};
 use super::row::{
-    Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot, Width,
+    Completion, Effects, Group, GroupRole, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards,
+    Slot, Width,
 };
 use crate::register::RegFile;
 
@@ -158,6 +159,6 @@ pub(super) static UTMACMDFLUSH: Row = Row {
     archs: Archs::HOPPER,
     guard: RegFile::Upred,
     opcode: 0x9b7,
-    commits_copies: true,
+    group: GroupRole::Commit(Group::Bulk),
     ..FENCE
 };

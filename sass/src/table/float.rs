@@ -2,7 +2,7 @@
 
 use ptxc_machine::Archs;
 
-use super::place::{Fixed, Form, Place};
+use super::place::{Form, Place};
 use super::row::{Completion, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot};
 
 /// The common part of the rows of the multiply-add pipe.
@@ -22,8 +22,10 @@ const P_IN: Slot = Slot::read("ps", Kinds::P).not().at(87, 3);
 const FTZ: Modifier = Modifier::new(ModKind::Ftz, &["", ".FTZ"]).at(80, 1);
 const ROUND: Modifier = Modifier::new(ModKind::Round, &["", ".RM", ".RP", ".RZ"]).at(78, 2);
 const SAT: Modifier = Modifier::new(ModKind::Sat, &["", ".SAT"]).at(77, 1);
-/// The scale of a product; the code 4 means 1.
-const UNSCALED: &[Fixed] = &[Fixed::new(84, 3, 4)];
+/// The power of two by which a product is multiplied or divided before it is rounded.
+const SCALE: Modifier = Modifier::new(ModKind::Scale, &["", ".D8", ".D4", ".D2", ".M2", ".M4", ".M8"])
+    .at(84, 3)
+    .codes(&[4, 1, 2, 3, 5, 6, 7]);
 pub(super) const COMPARE: Modifier = Modifier::new(
     ModKind::Compare,
     &[
@@ -46,11 +48,10 @@ pub(super) static FADD: Row = Row {
 
 pub(super) static FMUL: Row = Row {
     mnemonic: "FMUL",
-    summary: "d = a * b, rounded",
+    summary: "d = a * b, multiplied (`.M2`) or divided (`.D2`) by a power of two, rounded",
     slots: &[D, A.neg().abs(), B.neg().abs().imm(FLOAT)],
-    mods: &[FTZ, ROUND, SAT],
+    mods: &[FTZ, SCALE, ROUND, SAT],
     forms: Form::B,
-    fixed: UNSCALED,
     opcode: 0x220,
     ..FMA
 };

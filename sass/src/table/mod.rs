@@ -43,8 +43,9 @@ pub use kinds::{ImageOperand, Matrix};
 pub use modifier::Mods;
 pub use place::{AddressPlace, Bits, Fixed, Form, FormCode, Joint, Place, Shape, Signs};
 pub use row::{
-    BarrierResult, Completion, Effects, Halves, ImmFormat, Kinds, Lanes, LatencyClass, Memory, ModKind,
-    Modifier, Pipe, Returns, Role, Row, Scoreboards, Slot, Space, Spelling, Stand, Transfer, Width,
+    BarrierResult, Completion, Effects, Group, GroupRole, Halves, ImmFormat, Kinds, Lanes, LatencyClass,
+    Memory, ModKind, Modifier, Pipe, Returns, Role, Row, Scoreboards, Slot, Space, Spelling, Stand, Transfer,
+    Width,
 };
 
 /// The architectures on which a row has the modifier values and operand kinds without a limit:
@@ -112,8 +113,10 @@ opcodes! {
         BMOV BMOV_CLEAR BMOV_OF_MASK BMOV_TO_MASK RPCMOV RPCMOV_READ BSSY BSYNC BREAK BREAK_NEVER BREAK_IF YIELD NOP BPT }
     tensor { HMMA HMMA_SP HMMA_884 IMMA IMMA_SP IMMA_4 IMMA_4_SP BMMA QMMA QMMA_SP DMMA }
     warpgroup {
-        HGMMA HGMMA_R HGMMA_SP HGMMA_SP_R IGMMA IGMMA_R IGMMA_SP IGMMA_SP_R QGMMA QGMMA_R QGMMA_SP QGMMA_SP_R
-        BGMMA BGMMA_R WARPGROUP_ARRIVE WARPGROUP_DEPBAR USETMAXREG_DEALLOC USETMAXREG_TRY_ALLOC
+        HGMMA HGMMA_R HGMMA_SP HGMMA_SP_R HGMMA_SP_OFFSET HGMMA_SP_R_OFFSET
+        IGMMA IGMMA_R IGMMA_SP IGMMA_SP_R IGMMA_SP_OFFSET IGMMA_SP_R_OFFSET
+        QGMMA QGMMA_R QGMMA_SP QGMMA_SP_R QGMMA_SP_OFFSET QGMMA_SP_R_OFFSET
+        BGMMA BGMMA_R WARPGROUP_ARRIVE WARPGROUP_DEPBAR USETMAXREG_DEALLOC USETMAXREG_TRY_ALLOC USETSHMSZ
     }
     texture { TEX TEX_B TLD TLD_B TLD4 TLD4_B TXD TXD_B TXQ TXQ_B }
     surface { SULD SULD_R SUST SUST_R SUST_P SUST_P_R SURED SURED_R }

@@ -45,6 +45,8 @@ pub enum ModKind {
     Ftz,
     /// Rounding.
     Round,
+    /// The power of two by which a result is multiplied or divided.
+    Scale,
     /// Saturation: to 0 through 1, to finite numbers, and of negative numbers to zero.
     Sat,
     /// Memory order: `.STRONG`, `.CONSTANT`, ….

@@ -19,28 +19,31 @@ const SR: Slot = Slot::read("sr", Kinds::SPECIAL).at(72, 8);
 
 /// The predicates that are moved, a bit each from P0 on. ptxas sets no higher bit.
 const MASK: Slot = Slot::read("mask", Kinds::IMM).at(32, 7);
+const BYTE: Modifier = Modifier::new(ModKind::Variant, &["", ".B1", ".B2", ".B3"]).at(76, 2);
 
 pub(super) static P2R: Row = Row {
     mnemonic: "P2R",
-    summary: "d = a with those bits replaced by the predicates that are set in mask",
+    summary: "d = a with those bits of the chosen byte replaced by the predicates that are set in mask",
     slots: &[
         RD,
         Slot::read("predicates", Kinds::PREDICATES).place(Place::Absent),
         Slot::read("a", Kinds::R).reuse(0).place(Place::A),
         MASK,
     ],
+    mods: &[BYTE],
     opcode: 0x803,
     ..MOVE
 };
 
 pub(super) static R2P: Row = Row {
     mnemonic: "R2P",
-    summary: "those predicates that are set in mask = the bits of a",
+    summary: "those predicates that are set in mask = the bits of the chosen byte of a",
     slots: &[
         Slot::def("predicates", Kinds::PREDICATES).place(Place::Absent),
         Slot::read("a", Kinds::R).reuse(0).place(Place::A),
         MASK,
     ],
+    mods: &[BYTE.stand(Stand::Operand("a"))],
     opcode: 0x804,
     ..MOVE
 };

@@ -107,6 +107,41 @@ pub enum Completion {
     LateRead,
     /// As [`LateRead`](Self::LateRead), for uniform registers.
     LateUniformRead,
+    /// Results are written, and operands in general registers read, at an unknown time that no scoreboard announces: a
+    /// later instruction [awaits](GroupRole::Await) the group to which the instruction belongs.
+    Group,
+}
+
+/// Operations whose work continues after their instruction, and which later instructions await by the group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Group {
+    /// Asynchronous copies of elements.
+    Elements,
+    /// Asynchronous bulk copies that no mbarrier reports.
+    Bulk,
+    /// Matrix products of a warpgroup.
+    Products,
+}
+
+/// What a row has to do with [groups](Group).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GroupRole {
+    /// Nothing.
+    #[default]
+    None,
+    /// Its work belongs to the group that is made next.
+    Member(Group),
+    /// It makes a group of the work so far. A scoreboard in its control field counts the group until its work is done.
+    Commit(Group),
+    /// It waits until at most a given number of groups is under way.
+    Await(Group),
+}
+
+impl GroupRole {
+    /// Whether it makes asynchronous copies of elements a group, or waits for groups.
+    pub const fn counts_copies(self) -> bool {
+        matches!(self, GroupRole::Commit(Group::Elements) | GroupRole::Await(Group::Elements))
+    }
 }
 
 /// The scoreboards that an instruction can name in its control field.
@@ -312,10 +347,8 @@ pub struct Row {
     /// instruction has read its operands. NVIDIA's assembler branches on it after a wait for the read scoreboard,
     /// while the old value is still under way.
     pub tells_space_early: bool,
-    /// Whether it ends a group of asynchronous copies of elements, or waits for groups.
-    pub of_copy_groups: bool,
-    /// Whether it makes a group of asynchronous copies, of any kind, which a scoreboard counts until they are done.
-    pub commits_copies: bool,
+    /// What it has to do with groups of asynchronous work.
+    pub group: GroupRole,
     /// Whether threads arrive at a CTA barrier, of any kind.
     pub cta_barrier: bool,
     /// Whether it relies on a `FENCE.VIEW.ASYNC` before it to make accesses visible: true for units that access shared
@@ -367,8 +400,7 @@ impl Row {
         never: false,
         returns: Returns::Unordered,
         tells_space_early: false,
-        of_copy_groups: false,
-        commits_copies: false,
+        group: GroupRole::None,
         cta_barrier: false,
         awaits_view: false,
         takes_descriptor: true,

@@ -62,10 +62,9 @@ const COUNT: Slot =
 
 const PREDICATE: Slot = Slot::read("ps", Kinds::P).not().at(87, 3);
 
-/// Other threads of the warp's scheduler go first while it waits; ptxas sets it from sm_80 on.
-const DEFER: Modifier = Modifier::new(ModKind::Defer, &["", ".DEFER_BLOCKING"])
-    .at(80, 1)
-    .limited(&[(".DEFER_BLOCKING", Archs::AMPERE_TO_HOPPER)]);
+/// Other threads of the warp's scheduler go first while it waits; ptxas sets it from sm_80 on, earlier compilers also on
+/// sm_75.
+const DEFER: Modifier = Modifier::new(ModKind::Defer, &["", ".DEFER_BLOCKING"]).at(80, 1);
 
 pub(super) static BAR_SYNC: Row = Row {
     mnemonic: "BAR.SYNC",

@@ -15,7 +15,9 @@
 use ptxc_machine::Archs;
 
 use super::place::{Fixed, Form, Shape};
-use super::row::{Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width};
+use super::row::{
+    Completion, Effects, Group, GroupRole, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Width,
+};
 use crate::register::RegFile;
 
 /// The common part of the rows of this family.
@@ -73,6 +75,7 @@ pub(super) static UTMALDG: Row = Row {
 pub(super) static UTMASTG: Row = Row {
     mnemonic: "UTMASTG",
     summary: "asynchronously copy a box from shared memory to the tensor of map",
+    group: GroupRole::Member(Group::Bulk),
     slots: &[place(1), MAP, POLICY],
     mods: &[DIMENSIONS, IM2COL],
     forms: FORMS,
@@ -83,6 +86,7 @@ pub(super) static UTMASTG: Row = Row {
 pub(super) static UTMAREDG: Row = Row {
     mnemonic: "UTMAREDG",
     summary: "asynchronously combine a box of shared memory with a box of the tensor of map",
+    group: GroupRole::Member(Group::Bulk),
     slots: &[place(1), MAP, POLICY],
     mods: &[
         DIMENSIONS,

@@ -14,8 +14,8 @@ use ptxc_machine::Archs;
 use super::kinds::Matrix;
 use super::place::{Bits, Fixed, Place, Signs};
 use super::row::{
-    Completion, Effects, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Scoreboards, Slot,
-    Stand, Width,
+    Completion, Effects, Group, GroupRole, ImmFormat, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row,
+    Scoreboards, Slot, Stand, Width,
 };
 use crate::register::RegFile;
 
@@ -23,7 +23,8 @@ use crate::register::RegFile;
 const WGMMA: Row = Row {
     pipe: Pipe::Tensor,
     latency: LatencyClass::Mma,
-    completion: Completion::Fixed,
+    completion: Completion::Group,
+    group: GroupRole::Member(Group::Products),
     effects: Effects { reads_memory: true, fence: true, convergent: true, ..Effects::NONE },
     archs: Archs::HOPPER,
     fixed: DENSE,
@@ -311,6 +312,29 @@ pub(super) static BGMMA_R: Row = Row {
     ..WGMMA
 };
 
+/// Bit 74: the places of the stored elements are an offset in a register.
+const BY_REGISTER: Fixed = Fixed::new(74, 1, 1);
+const SPARSE_BY_REGISTER: &[Fixed] = &[SPARSE[0], SPARSE[1], BY_REGISTER];
+const Q_SPARSE_BY_REGISTER: &[Fixed] = &[Q_SPARSE[0], Q_SPARSE[1], Q_SPARSE[2], BY_REGISTER];
+
+pub(super) static HGMMA_SP_OFFSET: Row =
+    Row { mnemonic: "HGMMA.SP.REGOFFSET", fixed: SPARSE_BY_REGISTER, ..HGMMA_SP };
+
+pub(super) static HGMMA_SP_R_OFFSET: Row =
+    Row { mnemonic: "HGMMA.SP.REGOFFSET", fixed: SPARSE_BY_REGISTER, ..HGMMA_SP_R };
+
+pub(super) static IGMMA_SP_OFFSET: Row =
+    Row { mnemonic: "IGMMA.SP.REGOFFSET", fixed: SPARSE_BY_REGISTER, ..IGMMA_SP };
+
+pub(super) static IGMMA_SP_R_OFFSET: Row =
+    Row { mnemonic: "IGMMA.SP.REGOFFSET", fixed: SPARSE_BY_REGISTER, ..IGMMA_SP_R };
+
+pub(super) static QGMMA_SP_OFFSET: Row =
+    Row { mnemonic: "QGMMA.SP.REGOFFSET", fixed: Q_SPARSE_BY_REGISTER, ..QGMMA_SP };
+
+pub(super) static QGMMA_SP_R_OFFSET: Row =
+    Row { mnemonic: "QGMMA.SP.REGOFFSET", fixed: Q_SPARSE_BY_REGISTER, ..QGMMA_SP_R };
+
 const WARPGROUP: Row = Row {
     pipe: Pipe::Control,
     latency: LatencyClass::Branch,
@@ -341,11 +365,25 @@ pub(super) static WARPGROUP_DEPBAR: Row = Row {
     min_stall: 2,
     fixed: &[Fixed::new(47, 1, 1), Fixed::new(80, 1, 1)],
     opcode: 0x9c5,
+    group: GroupRole::Await(Group::Products),
     scoreboards: Scoreboards::NO_WAITS,
     ..WARPGROUP
 };
 
 const REGISTERS: Slot = Slot::read("registers", Kinds::IMM).at(32, 10);
+
+pub(super) static USETSHMSZ: Row = Row {
+    mnemonic: "USETSHMSZ",
+    summary: "set the size of the CTA's shared memory to the given number of bytes; with `.FLUSH` make it effective",
+    slots: &[Slot::read("bytes", Kinds::IMM).hidden_with(".FLUSH").at(32, 20)],
+    mods: &[Modifier::new(ModKind::Mode, &["", ".FLUSH"]).at(72, 1)],
+    completion: Completion::Variable,
+    fixed: &[Fixed::new(91, 1, 1)],
+    guard: RegFile::Upred,
+    opcode: 0x9c9,
+    scoreboards: Scoreboards::BOTH,
+    ..WARPGROUP
+};
 
 pub(super) static USETMAXREG_DEALLOC: Row = Row {
     mnemonic: "USETMAXREG.DEALLOC.CTAPOOL",

@@ -24,6 +24,10 @@
 //! - **CTA barriers.** After `BAR`, 6 cycles pass before an instruction other than arithmetic, and
 //!   8 before the next `BAR`. From `CGAERRBAR` to a barrier there are 8 cycles as well. Other
 //!   architectures have other figures ([`Ahead`]).
+//! - **Groups of products.** An instruction that reads or overwrites the result of a matrix product
+//!   of a warpgroup, or overwrites one of its operands in general registers, comes after a wait
+//!   (`WARPGROUP.DEPBAR.LE`) for the product's group. Products with the same accumulator follow
+//!   each other without a wait.
 //! - **Groups of copies.** A wait for groups of asynchronous copies (`DEPBAR.LE`) names the
 //!   scoreboard that each of them sets.
 //! - **Fences of views.** An instruction that relies on a `FENCE.VIEW.ASYNC`
@@ -63,6 +67,7 @@
 
 mod fixed;
 mod flow;
+mod groups;
 mod lanes;
 mod pending;
 mod state;
@@ -149,6 +154,8 @@ pub enum Lack {
     },
     /// A wait for one of these scoreboards (a bit each); none if the producer sets none.
     Wait(u8),
+    /// A wait for the producer's group of matrix products.
+    Group,
     /// Something that no wait repairs.
     Rule,
 }
@@ -192,6 +199,7 @@ impl fmt::Display for Hazard {
                     (0..8).filter(|sb| mask & (1 << sb) != 0).map(|sb| format!("SB{sb}")).collect();
                 write!(f, " without waiting for {}", names.join(" or "))
             }
+            Lack::Group => write!(f, " without waiting for its group"),
             Lack::Rule => Ok(()),
         }
     }

@@ -1,6 +1,7 @@
 //! The state at the entry of a block: everything that is under way.
 
 use super::fixed::Fixed;
+use super::groups::InGroup;
 use super::pending::Pending;
 use crate::latency::Ahead;
 
@@ -63,31 +64,40 @@ pub(super) struct Others {
 pub(super) struct State {
     fixed: Vec<Fixed>,
     pending: Vec<Pending>,
+    in_groups: Vec<InGroup>,
     others: Others,
 }
 
 impl State {
     /// A state from everything that is under way, in any order.
-    pub(super) fn new(mut fixed: Vec<Fixed>, mut pending: Vec<Pending>, others: Others) -> State {
+    pub(super) fn new(
+        mut fixed: Vec<Fixed>,
+        mut pending: Vec<Pending>,
+        mut in_groups: Vec<InGroup>,
+        others: Others,
+    ) -> State {
         Fixed::merge(&mut fixed);
         Pending::merge(&mut pending);
-        State { fixed, pending, others }
+        InGroup::merge(&mut in_groups);
+        State { fixed, pending, in_groups, others }
     }
 
     /// The state where paths meet: everything that is under way on any path, with its youngest age.
     /// Cost: sorting the states of the paths.
     pub(super) fn join<'a>(paths: impl Iterator<Item = &'a State>) -> State {
-        let (mut fixed, mut pending, mut others) = (Vec::new(), Vec::new(), Others::default());
+        let (mut fixed, mut pending, mut in_groups) = (Vec::new(), Vec::new(), Vec::new());
+        let mut others = Others::default();
         for path in paths {
             fixed.extend_from_slice(&path.fixed);
             pending.extend_from_slice(&path.pending);
+            in_groups.extend_from_slice(&path.in_groups);
             others.join(&path.others);
         }
         others.groups.sort_unstable();
         others.groups.dedup_by_key(|groups| groups.scoreboards);
         others.views.sort_unstable();
         others.views.dedup_by_key(|views| views.scoreboards);
-        State::new(fixed, pending, others)
+        State::new(fixed, pending, in_groups, others)
     }
 
     /// Accesses of fixed latency.
@@ -98,6 +108,11 @@ impl State {
     /// Accesses that scoreboards announce.
     pub(super) fn pending(&self) -> &[Pending] {
         &self.pending
+    }
+
+    /// Accesses that end with a group of products.
+    pub(super) fn in_groups(&self) -> &[InGroup] {
+        &self.in_groups
     }
 
     /// The rest.

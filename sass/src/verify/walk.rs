@@ -1,6 +1,7 @@
 //! A walk through a block: the hazards of each instruction, and the accesses that it starts.
 
 use super::fixed::{Fixed, FixedAccesses};
+use super::groups::{self, GroupAccesses};
 use super::pending::{Pending, PendingAccesses};
 use super::state::{Groups, Others, ResultState, State, VISIBLE, View};
 use super::{Hazard, HazardKind, Lack, Order};
@@ -12,7 +13,7 @@ use crate::operand::OperandKind;
 use crate::program::{Coded, Program};
 use crate::register::{PReg, RegFile, Register};
 use crate::return_order::{LEAST_BRANCH, reads_in_order, returns_in_order};
-use crate::table::{BarrierResult, Completion, Op, Pipe, SlotName};
+use crate::table::{BarrierResult, Completion, Group, GroupRole, Op, Pipe, SlotName};
 use crate::{slot_name, value};
 
 /// A single register that an instruction accesses.
@@ -23,7 +24,7 @@ struct Touch {
     writes: bool,
     slot: u8,
     component: u8,
-    /// Whether a scoreboard announces the end of it.
+    /// Whether a scoreboard announces the end of it, or a later instruction awaits its group.
     late: bool,
 }
 
@@ -33,6 +34,7 @@ pub(super) struct Walk<'a> {
     order: Order,
     fixed: FixedAccesses,
     pending: PendingAccesses,
+    in_groups: GroupAccesses,
     others: Others,
     /// Whether any of `others` is so young that it matters.
     is_any_other_young: bool,
@@ -49,6 +51,7 @@ impl<'a> Walk<'a> {
             order,
             fixed: FixedAccesses::new(),
             pending: PendingAccesses::default(),
+            in_groups: GroupAccesses::default(),
             others: Others::default(),
             is_any_other_young: false,
             until_overwritten: until_overwritten(program.arch),
@@ -60,13 +63,19 @@ impl<'a> Walk<'a> {
     pub(super) fn enter(&mut self, entry: &State) {
         self.fixed.restart(entry.fixed());
         self.pending.restart(entry.pending());
+        self.in_groups.restart(entry.in_groups());
         self.others.clone_from(entry.others());
         self.is_any_other_young = true;
     }
 
     /// The current state.
     pub(super) fn state(&self) -> State {
-        State::new(self.fixed.all().collect(), self.pending.all().to_vec(), self.others.clone())
+        State::new(
+            self.fixed.all().collect(),
+            self.pending.all().to_vec(),
+            self.in_groups.all().to_vec(),
+            self.others.clone(),
+        )
     }
 
     /// Issues an instruction: reports its hazards, and adds the accesses that it starts.
@@ -123,7 +132,7 @@ impl<'a> Walk<'a> {
         inst.for_each_access(|access| {
             let role = access.role;
             let late = match role {
-                AccessRole::Def => completion == Completion::Variable,
+                AccessRole::Def => matches!(completion, Completion::Variable | Completion::Group),
                 AccessRole::Use => {
                     completion != Completion::Fixed && !reads_at_issue(arch, inst, access.reg.file())
                 }
@@ -181,6 +190,18 @@ impl<'a> Walk<'a> {
             let (producer, lack) = (pending.producer, Lack::Wait(pending.scoreboards));
             report.push(Hazard { consumer: index, producer, kind, reg: reg(), lack });
         }
+        for access in self.in_groups.before(touch.reg, writes) {
+            if access.accumulates && groups::accumulates(inst, touch.slot) {
+                continue;
+            }
+            let kind = match (access.write, writes) {
+                (true, false) => HazardKind::Raw,
+                (true, true) => HazardKind::Waw,
+                (false, _) => HazardKind::War,
+            };
+            let (producer, lack) = (access.producer, Lack::Group);
+            report.push(Hazard { consumer: index, producer, kind, reg: reg(), lack });
+        }
     }
 
     fn check_ahead(&self, coded: &Coded, index: u32, report: &mut Vec<Hazard>) {
@@ -198,7 +219,7 @@ impl<'a> Walk<'a> {
     /// scoreboard must count all groups that are under way. The wait also ends other accesses that
     /// return in order.
     fn check_count(&mut self, inst: &Inst<PReg>, index: u32, report: &mut Vec<Hazard>) {
-        if inst.op != Op::DEPBAR_LE {
+        if inst.row().group != GroupRole::Await(Group::Elements) {
             return;
         }
         let imm = |name: SlotName| match inst.get(name).map(|operand| operand.kind) {
@@ -293,6 +314,7 @@ impl<'a> Walk<'a> {
         if self.program.insts[index as usize].inst.guard.is_none() {
             self.fixed.restart(&[]);
             self.pending.restart(&[]);
+            self.in_groups.restart(&[]);
             // The callee may access shared memory.
             self.others = Others { result: self.others.result, unfenced: Some(index), ..Others::default() };
         }
@@ -313,6 +335,10 @@ impl<'a> Walk<'a> {
             let lack = Lack::Wait(pending.scoreboards);
             let reg = PReg::from_dense(pending.reg.into());
             report.push(Hazard { consumer: index, producer: pending.producer, kind, reg, lack });
+        }
+        for access in self.in_groups.all() {
+            let reg = PReg::from_dense(access.reg.into());
+            report.push(Hazard { consumer: index, producer: access.producer, kind, reg, lack: Lack::Group });
         }
     }
 
@@ -339,12 +365,18 @@ impl<'a> Walk<'a> {
             for written in self.touches.iter().filter(|touch| touch.writes) {
                 self.fixed.forget(written.reg);
                 self.pending.forget(written.reg);
+                self.in_groups.forget(written.reg);
             }
         }
         let is_guard_kept = self.order == Order::InOrder && inst.guard.is_some();
         for touch in &self.touches {
             let &Touch { reg, writes, slot, component, late } = touch;
-            if late {
+            if late && groups::is_product(inst) {
+                if writes || !groups::rewrites(inst, slot) {
+                    let role = if writes { AccessRole::Def } else { AccessRole::Use };
+                    self.in_groups.add(reg, role, groups::accumulates(inst, slot), index);
+                }
+            } else if late {
                 let by_read = self.order == Order::InOrder && is_told_by_reads(inst.op, reg);
                 let scoreboards = if writes && !by_read { write } else { write | read };
                 self.pending.add(Pending::new(reg, writes, scoreboards, index, is_guard_kept));
@@ -358,6 +390,7 @@ impl<'a> Walk<'a> {
                 self.fixed.add(fixed);
             }
         }
+        self.in_groups.issue(inst);
         self.start_others(coded, index, write, read);
     }
 
@@ -379,7 +412,7 @@ impl<'a> Walk<'a> {
         let others = &mut self.others;
         // After `UTMACCTL`, ptxas gives `UTMACMDFLUSH` any scoreboard, and it makes no group.
         let is_counted = inst.op == Op::UTMACMDFLUSH && write | read != 0;
-        if inst.op.row().commits_copies && !is_counted {
+        if matches!(inst.row().group, GroupRole::Commit(_)) && !is_counted {
             let new = Groups { scoreboards: write | read, producer: index };
             others.groups.retain(|groups| groups.scoreboards != new.scoreboards);
             others.groups.push(new);

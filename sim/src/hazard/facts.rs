@@ -6,8 +6,8 @@ use ptxc_sass::latency::{Ahead, Dependence, Latency, Side, reads_at_issue, settl
 use ptxc_sass::return_order::LEAST_BRANCH;
 use ptxc_sass::verify::{HazardKind, Order};
 use ptxc_sass::{
-    Access, AccessRole, Coded, Completion, Inst, Op, OperandKind, PReg, RegFile, Register, SlotName,
-    slot_name,
+    Access, AccessRole, Coded, Completion, Group, GroupRole, Inst, Op, OperandKind, PReg, RegFile, Register,
+    SlotName, slot_name,
 };
 use smallvec::SmallVec;
 
@@ -152,8 +152,8 @@ fn counted_down(inst: &Inst<PReg>) -> u8 {
         Some(OperandKind::Imm(bits)) => Some(bits),
         _ => None,
     };
-    match (inst.op, inst.guard, imm(slot_name!("n"))) {
-        (Op::DEPBAR_LE, None, Some(0)) => {
+    match (inst.row().group, inst.guard, imm(slot_name!("n"))) {
+        (GroupRole::Await(Group::Elements), None, Some(0)) => {
             let also = imm(slot_name!("scoreboards")).map_or(0, |mask| mask as u8);
             imm(slot_name!("scoreboard")).map_or(0, |number| 1u8.checked_shl(number).unwrap_or(0)) | also
         }

@@ -122,7 +122,7 @@ impl Found {
 fn worse(a: verify::Lack, b: verify::Lack) -> verify::Lack {
     let missing = |lack| match lack {
         verify::Lack::Cycles { need, have } => need.saturating_sub(have),
-        verify::Lack::Wait(_) | verify::Lack::Rule => u8::MAX,
+        verify::Lack::Wait(_) | verify::Lack::Group | verify::Lack::Rule => u8::MAX,
     };
     if missing(b) > missing(a) { b } else { a }
 }

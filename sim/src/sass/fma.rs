@@ -52,7 +52,17 @@ pub(super) fn fadd(i: &Fields<'_>) -> Decoded {
 
 /// `FMUL`.
 pub(super) fn fmul(i: &Fields<'_>) -> Decoded {
-    float2(i, |a, b, mode| float::mul(F32, a, b, mode))
+    let scale = match i.modifier(ModKind::Scale) {
+        "" => return float2(i, |a, b, mode| float::mul(F32, a, b, mode)),
+        ".D8" => -3,
+        ".D4" => -2,
+        ".D2" => -1,
+        ".M2" => 1,
+        ".M4" => 2,
+        ".M8" => 3,
+        _ => return i.unknown(ModKind::Scale),
+    };
+    float2(i, move |a, b, mode| float::mul_scaled(F32, a, b, scale, mode))
 }
 
 /// `FFMA`.

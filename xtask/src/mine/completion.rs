@@ -31,7 +31,9 @@ impl Announced {
     /// Whether the assembler's code contradicts the table.
     pub(super) fn disagrees(&self, completion: Completion) -> bool {
         match completion {
-            Completion::Fixed | Completion::LateRead | Completion::LateUniformRead => self.set[0] > 0,
+            Completion::Fixed | Completion::LateRead | Completion::LateUniformRead | Completion::Group => {
+                self.set[0] > 0
+            }
             Completion::Variable => self.read[2] > 0,
         }
     }

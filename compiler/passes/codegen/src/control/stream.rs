@@ -153,7 +153,7 @@ impl<'a> Stream<'a> {
                 let leaves_function = op.row().effects.boundary;
                 block_marks |= marks;
                 block_leaves |= leaves_function;
-                counts_groups |= op.row().of_copy_groups;
+                counts_groups |= op.row().group.counts_copies();
                 has_ahead |= Ahead::of(inst).is_some();
                 let touches = first as u32..touches.len() as u32;
                 let kills = inst.guard.is_none();

@@ -67,7 +67,7 @@ fn never() -> Inst<PReg> {
 /// Whether a copy after it needs room: it may access shared memory, or is a barrier of the CTA.
 fn is_between(inst: &Inst<PReg>) -> bool {
     let effects = inst.row().effects;
-    let is_group = inst.row().of_copy_groups;
+    let is_group = inst.row().group.counts_copies();
     match space(inst.op) {
         _ if is_group => false,
         Some(space) => space.may_overlap(Space::Shared),

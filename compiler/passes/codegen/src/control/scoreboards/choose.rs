@@ -20,7 +20,7 @@
 //! no scoreboard is ever drained to make room. Times are [estimates](crate::schedule::estimate) and
 //! only steer the choice.
 
-use ptxc_sass::{Control, Op};
+use ptxc_sass::{Control, Group as Copies, GroupRole, Op};
 
 use super::super::COPY_GROUPS;
 use super::super::stream::Stream;
@@ -51,9 +51,11 @@ pub(super) struct Chooser {
 
 /// The scoreboard for an operation that makes a group of copies.
 pub(super) fn of_group(stream: &Stream<'_>, op: Op) -> Sets {
-    match op {
-        Op::LDGDEPBAR => Sets { write: Some(COPY_GROUPS), read: None },
-        Op::UTMACMDFLUSH if stream.counts_groups => Sets { write: None, read: Some(COPY_GROUPS) },
+    match op.row().group {
+        GroupRole::Commit(Copies::Elements) => Sets { write: Some(COPY_GROUPS), read: None },
+        GroupRole::Commit(Copies::Bulk) if stream.counts_groups => {
+            Sets { write: None, read: Some(COPY_GROUPS) }
+        }
         _ => Sets::default(),
     }
 }
