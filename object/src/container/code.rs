@@ -117,5 +117,5 @@ pub(super) fn image(bytes: &[u8]) -> Result<Image<'_>, ContainerError> {
             code: Cow::Borrowed(&section.code[start as usize..end]),
         }));
     }
-    Ok(Image { arch: Some(arch), functions })
+    Ok(Image { arch: Some(arch), functions, cubin: bytes })
 }

@@ -55,7 +55,7 @@ impl Reading {
         if let Some(name) = line.code.strip_prefix("Function :") {
             self.section(line, name.trim())?;
         } else if let Some(arch) = architecture(line.code) {
-            self.images.push(arch.map(|arch| Image { arch: Some(arch), functions: Vec::new() }));
+            self.images.push(arch.map(|arch| Image { arch: Some(arch), functions: Vec::new(), cubin: &[] }));
             self.in_code = false;
         } else if let Some(label) = line.code.strip_suffix(':').filter(|label| !label.contains(' ')) {
             match label.strip_prefix(".text.") {
@@ -101,7 +101,7 @@ impl Reading {
             return Err(ContainerError::Malformed(format!("a name has {} bytes", name.len())));
         }
         if self.images.is_empty() {
-            self.images.push(Ok(Image { arch: None, functions: Vec::new() }));
+            self.images.push(Ok(Image { arch: None, functions: Vec::new(), cubin: &[] }));
         }
         // Skip code of an unknown architecture.
         let Some(Ok(Image { functions, .. })) = self.images.last_mut() else { return Ok(()) };

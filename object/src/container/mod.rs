@@ -57,6 +57,8 @@ pub struct Image<'a> {
     pub arch: Option<Arch>,
     /// Its functions, in the order of the file.
     pub functions: Vec<Function<'a>>,
+    /// The bytes of the cubin, decompressed; none for the code of a text.
+    pub cubin: &'a [u8],
 }
 
 /// The code of a function.

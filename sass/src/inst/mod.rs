@@ -285,7 +285,8 @@ impl<R: Register> Inst<R> {
                         part(base, wide(address.wide));
                     }
                     if let Some(uniform) = address.uniform {
-                        part(uniform, wide(!self.modifier(ModKind::Extended).is_empty()));
+                        let is_extended = !self.modifier(ModKind::Extended).is_empty();
+                        part(uniform, wide(is_extended && !self.row().slots[index].narrow));
                     }
                     if let Some(descriptor) = address.descriptor {
                         part(descriptor, 2);

@@ -93,6 +93,8 @@ ports! {
     MmaOf2 = "mma-2",
     /// [`LatencyClass::Mma`]: results where a lane holds one register of a.
     MmaOf1 = "mma-1",
+    /// [`LatencyClass::Gmma`].
+    Gmma = "gmma",
 }
 
 impl Port {
@@ -116,6 +118,7 @@ impl Port {
             LatencyClass::R2ur => Port::R2ur,
             LatencyClass::Cs2r => Port::Cs2r,
             LatencyClass::Mma => Port::Mma,
+            LatencyClass::Gmma => Port::Gmma,
         }
     }
 

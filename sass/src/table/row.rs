@@ -93,6 +93,8 @@ pub enum LatencyClass {
     Cs2r,
     /// Tensor cores.
     Mma,
+    /// Tensor cores, for a warpgroup.
+    Gmma,
 }
 
 /// How the machine tells later instructions that this one is done.

@@ -89,6 +89,7 @@ pub(super) static MATCH_ANY: Row = Row {
     fixed: &[Fixed::new(79, 1, 1), Fixed::new(81, 3, 7)],
     opcode: 0x3a1,
     lanes: Lanes::Exchange,
+    latency: LatencyClass::MioFast,
     ..EXCHANGE
 };
 
@@ -116,6 +117,7 @@ pub(super) static MATCH_ALL: Row = Row {
     slots: &[PD, D, A],
     opcode: 0x3a1,
     lanes: Lanes::Exchange,
+    latency: LatencyClass::MioFast,
     ..EXCHANGE
 };
 

@@ -22,7 +22,7 @@ use crate::register::RegFile;
 /// The common part of the rows of this family.
 const WGMMA: Row = Row {
     pipe: Pipe::Tensor,
-    latency: LatencyClass::Mma,
+    latency: LatencyClass::Gmma,
     completion: Completion::Group,
     group: GroupRole::Member(Group::Products),
     effects: Effects { reads_memory: true, fence: true, convergent: true, ..Effects::NONE },

@@ -82,7 +82,7 @@ impl<'a> Walk<'a> {
     pub(super) fn issue(&mut self, index: u32, report: &mut Vec<Hazard>) {
         if self.program.unknown_word(index).is_some() {
             // It may read, write and wait for anything, so nothing is known after it.
-            return self.enter(&State::new(Vec::new(), Vec::new(), Others::default()));
+            return self.enter(&State::default());
         }
         let coded = &self.program.insts[index as usize];
         let control = &coded.control;

@@ -1,4 +1,4 @@
-//! Reads a listing with encodings as straight lines of code.
+//! Reads a listing with encodings, or machine code, as straight lines of code.
 //!
 //! A straight line ends at a label, at an instruction that branches or joins lanes, at an
 //! instruction without a row in the table, and at a stall of 0, which lasts until everything is
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use ptxc_machine::Arch;
 use ptxc_sass::text::parse_inst;
-use ptxc_sass::{Control, Inst, LatencyClass, Op, PReg};
+use ptxc_sass::{Coded, Control, Inst, LatencyClass, Op, PReg, Program};
 
 /// An instruction of a straight line.
 pub(super) struct Issued {
@@ -56,15 +56,45 @@ impl Code {
         code
     }
 
+    /// Adds the machine code of a function.
+    pub(super) fn add(&mut self, program: &Program) {
+        let mut line = Vec::new();
+        let mut time = 0;
+        let mut starts = program.labels.clone();
+        starts.extend(program.functions.iter().filter_map(|function| function.start));
+        starts.sort_unstable();
+        for (index, coded) in (0u32..).zip(&program.insts) {
+            if starts.binary_search(&index).is_ok() {
+                self.end(&mut line);
+            }
+            if let Some(word) = program.unknown_word(index) {
+                self.instructions += 1;
+                let operation = format!("{:#05x}", word & 0xfff);
+                self.unread.entry(operation).or_insert((0, format!("{word:#034x}"))).0 += 1;
+                self.end(&mut line);
+            } else {
+                self.issue(coded.clone(), &mut line, &mut time);
+            }
+        }
+        self.functions += 1;
+        self.end(&mut line);
+    }
+
     fn instruction(&mut self, arch: Arch, (text, high): (&str, u64), line: &mut Vec<Issued>, time: &mut u32) {
-        self.instructions += 1;
         let text = number_function(text);
         let (Ok((inst, _)), Ok(control)) = (parse_inst(&text, arch), Control::of_word(high)) else {
             let word = text.split(' ').find(|word| !word.starts_with('@')).unwrap_or("").to_string();
+            self.instructions += 1;
             self.unread.entry(word).or_insert((0, text)).0 += 1;
             self.end(line);
             return;
         };
+        self.issue(Coded { inst, control, loc: u32::MAX }, line, time);
+    }
+
+    /// Adds an instruction to a line.
+    fn issue(&mut self, Coded { inst, control, .. }: Coded, line: &mut Vec<Issued>, time: &mut u32) {
+        self.instructions += 1;
         if line.is_empty() {
             *time = 0;
         }

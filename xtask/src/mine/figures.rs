@@ -281,6 +281,25 @@ pub(super) fn merge(arch: Arch, figures: &mut Figures) {
     }
 }
 
+/// The figures in use, except that `legal` is the least distance that was seen, where that is less. Cells that the file
+/// does not have get new figures.
+pub(super) fn lowered(arch: Arch, pairs: &Pairs) -> Figures {
+    let seen = Seen::gather(pairs);
+    let mut figures = figures(arch, pairs);
+    for entry in entries(arch) {
+        let Entry { mut latency, mut observations, mut at_minimum, .. } = entry;
+        let cell = Cell::of_entry(&entry);
+        if let Some(seen) = seen.get(&cell).filter(|seen| seen.least() < u32::from(latency.legal)) {
+            latency.legal = seen.least().max(1) as u8;
+            (observations, at_minimum) = (observations + seen.total(), seen.at_least());
+        }
+        figures.insert(cell, Figure { latency, least: None, observations, at_minimum });
+    }
+    let known: BTreeSet<Cell> = cells(arch);
+    figures.retain(|cell, _| known.contains(cell));
+    figures
+}
+
 /// Every cell that two instructions of an architecture can have.
 fn cells(arch: Arch) -> BTreeSet<Cell> {
     let mut cells = BTreeSet::new();

@@ -20,6 +20,7 @@ mod code;
 mod completion;
 mod figures;
 mod forms;
+mod machine_code;
 mod observe;
 mod report;
 mod sources;
@@ -31,9 +32,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use ptxc_machine::Arch;
-use ptxc_sass::Op;
 use ptxc_sass::text::{ReadOptions, parse_programs};
 use ptxc_sass::verify::{Order, check_with};
+use ptxc_sass::{Op, Program};
 
 use self::assembler::{Assembler, WAYS};
 use self::code::Code;
@@ -57,12 +58,15 @@ pub(crate) struct Mine {
     /// The number of the fuzzer's programs.
     #[arg(long, default_value_t = 200)]
     random: u64,
-    /// Only files whose names start with this: chains, matrices, predicates, trees, random.
+    /// Only files whose names start with this (`none`: no PTX): chains, matrices, predicates, trees, random.
     #[arg(long, default_value = "")]
     only: String,
     /// Where listings and generated PTX are kept.
     #[arg(long, value_name = "DIR", default_value = "target/mine")]
     listings: PathBuf,
+    /// A cubin, or a file that contains cubins: its code is mined, too; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    code: Vec<PathBuf>,
     /// Use only existing listings, make no others.
     #[arg(long)]
     kept: bool,
@@ -98,6 +102,12 @@ enum Output {
     /// Mine every other file and check the rest: pairs that are closer than the mined legal
     /// distance, and least distances that differ.
     Holdout,
+    /// The data file in use, with lower legal distances where a pair was closer.
+    Lowered,
+    /// Every pair of operations with its number and its least distance.
+    Pairs,
+    /// Pairs of instructions that are closer than the figures in use demand, with their numbers and an example.
+    Closer,
     /// Stalls, scoreboards and distances from barriers, instruction by instruction.
     Spacing,
     /// The instructions that set scoreboards, the results that are waited for, and contradictions
@@ -125,8 +135,7 @@ struct Found {
 }
 
 impl Found {
-    fn add(&mut self, arch: Arch, listing: &str) {
-        let code = Code::read(arch, listing);
+    fn add(&mut self, arch: Arch, code: Code) {
         self.files += 1;
         self.functions += code.functions;
         self.instructions += code.instructions;
@@ -181,9 +190,20 @@ impl Mine {
                 if self.output == Output::Check {
                     claims += self.check(&format!("{} {}", source.name, way.0), &listing);
                 } else {
-                    found.add(self.arch, &listing);
+                    found.add(self.arch, Code::read(self.arch, &listing));
                 }
             }
+        }
+        for path in &self.code {
+            machine_code::programs(path, self.arch, &mut |name, program| {
+                if self.output == Output::Check {
+                    claims += check(&format!("{}: {name}", path.display()), program);
+                } else {
+                    let mut code = Code::default();
+                    code.add(program);
+                    halves[0].add(self.arch, code);
+                }
+            })?;
         }
         if self.output == Output::Check {
             return if claims == 0 { Ok(()) } else { Err(format!("{claims} claims")) };
@@ -196,6 +216,11 @@ impl Mine {
         match self.output {
             Output::Figures => print!("{}", report::file(self.arch, &self.figures(&found.pairs))),
             Output::Differences => print!("{}", report::differences(self.arch, &self.figures(&found.pairs))),
+            Output::Lowered => {
+                print!("{}", report::file(self.arch, &figures::lowered(self.arch, &found.pairs)));
+            }
+            Output::Pairs => print!("{}", report::pairs(&found.pairs)),
+            Output::Closer => print!("{}", report::closer(self.arch, &found.pairs)),
             Output::Members => print!("{}", report::members(&found.pairs)),
             Output::Holdout => {
                 eprintln!("held out: {}", held_out.summary());
@@ -220,20 +245,7 @@ impl Mine {
     fn check(&self, name: &str, listing: &str) -> usize {
         let options = ReadOptions { arch: Some(self.arch), ..ReadOptions::default() };
         match parse_programs(listing, &options) {
-            Ok(kernels) => {
-                let check = |kernel: &ptxc_sass::text::Kernel| {
-                    let hazards = check_with(&kernel.program, Order::InOrder).err().unwrap_or_default();
-                    for hazard in &hazards {
-                        println!("{name} {}: {hazard}", kernel.program.name);
-                        for index in [hazard.producer, hazard.consumer] {
-                            let coded = &kernel.program.insts[index as usize];
-                            println!("    {} {:?}", coded.inst, coded.control);
-                        }
-                    }
-                    hazards.len()
-                };
-                kernels.iter().map(check).sum()
-            }
+            Ok(kernels) => kernels.iter().map(|kernel| check(name, &kernel.program)).sum(),
             Err(errors) => {
                 for error in errors {
                     println!("{name}: not read: {}", error.message);
@@ -242,4 +254,17 @@ impl Mine {
             }
         }
     }
+}
+
+/// Runs the hazard check over a function; prints and counts the hazards that it reports.
+fn check(name: &str, program: &Program) -> usize {
+    let hazards = check_with(program, Order::InOrder).err().unwrap_or_default();
+    for hazard in &hazards {
+        println!("{name} {}: {hazard}", program.name);
+        for index in [hazard.producer, hazard.consumer] {
+            let coded = &program.insts[index as usize];
+            println!("    {} {:?}", coded.inst, coded.control);
+        }
+    }
+    hazards.len()
 }

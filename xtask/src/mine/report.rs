@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use ptxc_machine::Arch;
-use ptxc_sass::latency::{Dependence, Source, entries};
+use ptxc_sass::latency::{Dependence, Latency, Source, entries};
 use ptxc_sass::{Inst, Op, PReg};
 
 use super::completion::Announced;
@@ -90,6 +90,39 @@ pub(super) fn differences(arch: Arch, found: &Figures) -> String {
     }
     for cell in known.keys().filter(|cell| !found.contains_key(cell)) {
         let _ = writeln!(text, "{}: gone", name(cell));
+    }
+    text
+}
+
+/// Every pair of operations.
+pub(super) fn pairs(pairs: &Pairs) -> String {
+    let mut text = String::from("cell,first,second,pairs,least,at least,example\n");
+    for (pair, distances) in pairs {
+        let cell = name(&Cell::of(pair)).replace(',', " ");
+        let (first, second, least) = (pair.producer.1, pair.consumer.1, distances.least());
+        let (all, at_least) = (distances.total(), distances.counts[least as usize]);
+        let example = &distances.example;
+        let _ = writeln!(text, "{cell},{first:?},{second:?},{all},{least},{at_least},\"{example}\"");
+    }
+    text
+}
+
+/// Pairs that are closer than the figures in use demand.
+pub(super) fn closer(arch: Arch, pairs: &Pairs) -> String {
+    let legal: BTreeMap<Cell, u8> =
+        entries(arch).iter().map(|entry| (Cell::of_entry(entry), entry.latency.legal)).collect();
+    let mut text = String::from("cell,first,second,legal,least,closer,pairs,example\n");
+    for (pair, distances) in pairs {
+        let cell = Cell::of(pair);
+        let legal = legal.get(&cell).copied().unwrap_or(Latency::UNKNOWN.legal);
+        let close: u32 = distances.counts[..usize::from(legal)].iter().sum();
+        if close > 0 {
+            let (first, second) = (pair.producer.1, pair.consumer.1);
+            let (least, all) = (distances.least(), distances.total());
+            let example = &distances.example;
+            let cell = name(&cell).replace(',', " ");
+            let _ = writeln!(text, "{cell},{first:?},{second:?},{legal},{least},{close},{all},\"{example}\"");
+        }
     }
     text
 }
