@@ -9,20 +9,22 @@ use ptxc_ptx::check::codes::{
 };
 use ptxc_ptx::check::env::{self, PtxTarget, PtxVersion, Variable, variables};
 use ptxc_ptx::check::names::predicate_storage;
+use ptxc_ptx::check::requirements::version_too_old;
 use ptxc_ptx::check::scope::misplaces_predicate;
-use ptxc_ptx::check::{initialisers, targets};
+use ptxc_ptx::check::{declarations, initialisers, targets};
 use ptxc_ptx::diagnostic::{Diagnostic, Severity};
-use ptxc_syntax::ast::{Declaration, Item, Linkage, Space};
+use ptxc_syntax::ast::{Declaration, Item, Linkage, Space, Target};
 use ptxc_syntax::codes::{Code, MALFORMED_HEADER};
 use ptxc_syntax::items::ItemKind;
-use ptxc_syntax::{Name, Parsed, Span, parse_item};
+use ptxc_syntax::{Name, NodeId, Parsed, Span, parse_item};
 
 use crate::db::Db;
 use crate::input::SourceFile;
 use crate::input::items::{items, places};
 use crate::locate::{MOST_FINDINGS, locate_in, syntax_error};
-use crate::module::header;
+use crate::module::{Header, header};
 use crate::render::Located;
+use crate::sections;
 
 /// The first target with 64-bit addresses only.
 const WIDE_ADDRESSES: u32 = 90;
@@ -43,8 +45,15 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     let variables = items.others.iter().zip(offsets).filter(|(item, _)| item.kind == ItemKind::Variable);
     let body =
         variables.map(|(_, &offset)| offset).chain(items.functions.first().map(|func| func.offset(db))).min();
+    let is_header = |kind| matches!(kind, ItemKind::Version | ItemKind::Target | ItemKind::AddressSize);
+    let content = items.others.iter().zip(offsets).filter(|(item, _)| !is_header(item.kind));
+    let content = content.map(|(_, &offset)| offset);
+    let content = content.chain(items.functions.first().map(|func| func.offset(db))).min();
+    let mut sizes = items.others.iter().zip(offsets).filter(|(item, _)| item.kind == ItemKind::AddressSize);
+    let first_size = sizes.next().map(|(_, &offset)| offset);
     let target = items.others.iter().zip(offsets).find(|(item, _)| item.kind == ItemKind::Target);
     let target = target.map(|(_, &offset)| offset);
+    let mut options = TargetOptions::default();
     let (mut constants, mut contents) = (Constants::default(), Contents::default());
     let mut declared: IndexMap<Name, Span> = IndexMap::new();
     for (item, &offset) in items.others.iter().zip(offsets) {
@@ -81,6 +90,36 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
                     .help("move it after `.target`"),
                 );
             }
+            Some(Item::AddressSize(_)) if first_size.is_some_and(|first| first < offset) => {
+                found.push(
+                    error(MALFORMED_HEADER, "a file has one `.address_size`", whole).help("remove this one"),
+                );
+            }
+            Some(Item::AddressSize(_)) if header.version < PtxVersion(2, 3) => {
+                let needs = version_too_old("`.address_size`", PtxVersion(2, 3), header.version, NodeId(0));
+                found.push(locate_in(&parsed.spans, offset, &needs));
+            }
+            Some(Item::Target(_))
+                // An `.address_size` before the first target has its own error.
+                if content.is_some_and(|content| content < offset)
+                    || first_size.is_some_and(|size| target.is_some_and(|first| first < size && size < offset)) =>
+            {
+                found.push(
+                    error(MALFORMED_HEADER, "`.target` must directly follow `.version`", whole)
+                        .help("write every target and option at the top, after `.version`"),
+                );
+            }
+            Some(Item::Section(section)) => {
+                let mut findings = Vec::new();
+                sections::check(section, header.version, &mut findings);
+                found.extend(findings.iter().map(|finding| locate_in(&parsed.spans, offset, finding)));
+            }
+            Some(Item::Target(target)) if !options.are_sound(target) => {
+                found.push(
+                    error(MALFORMED_HEADER, "the options of `.target` contradict each other", whole)
+                        .help("write a target such as `sm_90` first, and at most one mode of textures"),
+                );
+            }
             Some(Item::Target(target)) => found.extend(target.names.iter().filter_map(|name| {
                 misplaced_target(&name.name, header.version, parsed.spans.get(name.id).shifted(offset))
             })),
@@ -90,7 +129,7 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
             }
             Some(Item::Declaration(declaration)) => {
                 let sizes = (&mut constants, &mut contents);
-                variable_findings(declaration, &parsed, offset, &mut declared, sizes, &mut found);
+                variable_findings(header, declaration, &parsed, offset, &mut declared, sizes, &mut found);
             }
             _ => {}
         }
@@ -102,6 +141,27 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
         }
     }
     found
+}
+
+/// The options in the `.target` directives so far.
+#[derive(Default)]
+struct TargetOptions {
+    architecture: bool,
+    textures: Option<Name>,
+}
+
+impl TargetOptions {
+    /// Whether the architecture comes first, and all modes of textures are the same.
+    fn are_sound(&mut self, target: &Target) -> bool {
+        target.names.iter().all(|name| {
+            if !targets::OPTIONS.contains(&name.name.as_str()) {
+                self.architecture = true;
+            } else if name.name.starts_with("texmode") {
+                return *self.textures.get_or_insert(name.name.clone()) == name.name && self.architecture;
+            }
+            self.architecture
+        })
+    }
 }
 
 /// The most bytes of constants in a module: the size of a constant bank.
@@ -160,11 +220,28 @@ impl Contents {
     }
 }
 
+/// The version with a calling convention. Before it, functions were parts of their kernels, and a
+/// thread's registers and local variables could be declared for all of them.
+const ABI: PtxVersion = PtxVersion(3, 0);
+
 /// The error in the place or the type of a declaration between functions.
-fn misplaced(declaration: &Declaration, parsed: &Parsed<Option<Item>>, offset: u32) -> Option<Located> {
+fn misplaced(
+    declaration: &Declaration,
+    version: PtxVersion,
+    parsed: &Parsed<Option<Item>>,
+    offset: u32,
+) -> Option<Located> {
     let specifiers = &declaration.specifiers;
     let name = &declaration.declarators.first()?.name;
     let at = |finding| locate_in(&parsed.spans, offset, &finding);
+    if version < ABI && specifiers.space == Space::Local {
+        return None;
+    }
+    if version < ABI && specifiers.space == Space::Reg {
+        let what = format!("the register `{}` outside a function", name.name);
+        let finding = Diagnostic::unsupported(name.id, what);
+        return Some(at(finding.help("declare it in each function that uses it")));
+    }
     if matches!(specifiers.space, Space::Reg | Space::Local | Space::Param) {
         let message =
             format!("`{}` in `.{}` is declared outside a function", name.name, specifiers.space.spelling());
@@ -179,6 +256,7 @@ fn misplaced(declaration: &Declaration, parsed: &Parsed<Option<Item>>, offset: u
 
 /// The errors in the variables of a declaration.
 fn variable_findings(
+    header: &Header,
     declaration: &Declaration,
     parsed: &Parsed<Option<Item>>,
     offset: u32,
@@ -186,11 +264,12 @@ fn variable_findings(
     (constants, contents): (&mut Constants, &mut Contents),
     found: &mut Vec<Located>,
 ) {
-    if let Some(finding) = misplaced(declaration, parsed, offset) {
+    if let Some(finding) = misplaced(declaration, header.version, parsed, offset) {
         found.push(finding);
         return;
     }
     let mut misfits = Vec::new();
+    declarations::in_module(declaration, (header.version, header.target), &mut misfits);
     initialisers::check(declaration, &mut misfits);
     found.extend(misfits.into_iter().map(|misfit| locate_in(&parsed.spans, offset, &misfit)));
     for (declarator, (name, variable)) in declaration.declarators.iter().zip(variables(declaration)) {
@@ -200,6 +279,13 @@ fn variable_findings(
             let message = format!("`{name}` can't be aligned to {align} bytes");
             let finding = error(BAD_SIZE, message, span);
             found.push(finding.label(format!("{} is the largest alignment", env::MOST_ALIGNMENT)));
+            continue;
+        }
+        if let Some(size) = env::oversize(declaration, declarator).filter(|_| variable.is_none()) {
+            let what = format!("`{name}` with {size} bytes");
+            let finding = Diagnostic::unsupported(declarator.name.id, what);
+            let finding = finding.label("more than 2 GiB").help("allocate the memory on the host");
+            found.push(locate_in(&parsed.spans, offset, &finding));
             continue;
         }
         let Some(variable) = variable else {

@@ -132,6 +132,7 @@ mod locate;
 pub mod module;
 pub mod output;
 pub mod render;
+mod sections;
 pub mod session;
 pub mod settings;
 pub mod stages;

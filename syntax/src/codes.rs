@@ -40,6 +40,7 @@ codes! {
     FILE_TOO_LARGE = 6, "A file must be smaller than 4 GiB.";
     PREPROCESSOR = 7, "PTX has no preprocessor; only the line markers that one leaves, such as `# 7 \"k.cu\"`, are allowed.";
     DOTTED_NAME = 8, "The name of a variable, a function or a label has no dot, because a dot begins a modifier or an element.";
+    FLOAT_OUT_OF_RANGE = 9, "A decimal float is zero or a normal number in double precision.";
     EXPECTED_ITEM = 10, "A module consists of header directives, variables, functions, aliases and debug sections.";
     UNKNOWN_DIRECTIVE = 11, "The directive does not exist, or is not allowed in this place.";
     MALFORMED_HEADER = 12, "The header is `.version MAJOR.MINOR`, `.target NAME, …` and `.address_size 32` or `64`.";

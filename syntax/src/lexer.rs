@@ -339,20 +339,28 @@ impl<'a> Lexer<'a> {
         let mut kind = TokenKind::Int;
         self.skip_while(|byte| byte.is_ascii_digit());
         let after_point = self.byte(self.at + 1);
-        if self.byte(self.at) == b'.' && (after_point.is_ascii_digit() || !is_ident_byte(after_point)) {
+        if self.byte(self.at) == b'.'
+            && (after_point.is_ascii_digit()
+                || !is_ident_byte(after_point)
+                || self.exponent(self.at + 1).is_some())
+        {
             kind = TokenKind::Float;
             self.at += 1;
             self.skip_while(|byte| byte.is_ascii_digit());
         }
-        if matches!(self.byte(self.at), b'e' | b'E') {
-            let signed = matches!(self.byte(self.at + 1), b'+' | b'-');
-            if self.byte(self.at + 1 + usize::from(signed)).is_ascii_digit() {
-                kind = TokenKind::Float;
-                self.at += 1 + usize::from(signed);
-            }
+        if let Some(digits) = self.exponent(self.at) {
+            kind = TokenKind::Float;
+            self.at = digits;
         }
         self.skip_while(is_ident_byte);
         kind
+    }
+
+    /// The place of the digits of the exponent at `at`, if there is one: `e3`, `E-3`.
+    fn exponent(&self, at: usize) -> Option<usize> {
+        let signed = matches!(self.byte(at + 1), b'+' | b'-');
+        let digits = at + 1 + usize::from(signed);
+        (matches!(self.byte(at), b'e' | b'E') && self.byte(digits).is_ascii_digit()).then_some(digits)
     }
 
     fn scan_string(&mut self) -> TokenKind {
@@ -398,8 +406,8 @@ mod tests {
     #[test]
     fn numbers_of_every_spelling() {
         use TokenKind::{F32, F64, Float, Int};
-        let text = "0 017 0x1FU 0b101 42U 0f3F800000 0d3FF0000000000000 1.5 1. 2e-3 1.5E+3 12ab";
-        let expected = [Int, Int, Int, Int, Int, F32, F64, Float, Float, Float, Float, Int];
+        let text = "0 017 0x1FU 0b101 42U 0f3F800000 0d3FF0000000000000 1.5 1. 2e-3 1.5E+3 1.e3 1.e-3 12ab";
+        let expected = [Int, Int, Int, Int, Int, F32, F64, Float, Float, Float, Float, Float, Float, Int];
         assert_eq!(kinds(text).into_iter().map(|token| token.0).collect::<Vec<_>>(), expected);
     }
 

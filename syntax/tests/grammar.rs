@@ -193,3 +193,36 @@ fn linkage_and_declarators() {
     assert_eq!(declaration.linkage, Some(Linkage::Extern));
     assert_eq!(declaration.declarators.len(), 3);
 }
+
+/// Forms that only ptxas and few compilers know.
+#[test]
+fn unusual_layouts() {
+    for text in [
+        ".version 9.0\n.target // c\n sm_90\n, debug\n.address_size\n64\n.file 1\n\"a\"\n",
+        ".extern .func f()\n.extern .func g(.param .b32 a) .noreturn\n.global .u32 x;",
+        ".entry k(.hidden .param .u64 a, .param .u64 .ptr .texref t) { ret; }",
+        ".global .samplerref s = {addr_mode_0 = wrap, filter_mode = linear};",
+        ".global .texref t = {width = 4, height = 2 * 3};",
+        ".global .u64 p = t+1<<2;",
+        ".entry k() { ld.u32 r, [t+1<<2]; ld.u32 r, [t-1-2]; ld.u32 r, [t+4 ? 1 : 2]; mov.f32 f, 1.e-3; }",
+        ".entry k() { mov.u32 r, %tid /* c */ .x; mov.u32 r, v\n.y; }",
+    ] {
+        let parsed = parse_module(text);
+        assert!(parsed.errors.is_empty(), "{text}: {:?}", parsed.errors);
+        let printed = ptxc_syntax::print_module(&parsed.value);
+        assert_eq!(parse_module(&printed).value, parsed.value, "{printed}");
+    }
+    let texts = [
+        (".entry k()", "E0032"),
+        (".global .u32 .v2 x;", "E0020"),
+        (".section debug { .b8 1 }", "E0013"),
+        (".global .f64 x = 1e400;", "E0007"),
+        (".global .f64 x = 1e-310;", "E0007"),
+        (".global .samplerref s = {addr_mode_0 = };", "E0040"),
+    ];
+    for (text, code) in texts {
+        let codes: Vec<String> =
+            parse_module(text).errors.iter().map(|error| error.code.to_string()).collect();
+        assert_eq!(codes, [code], "{text}");
+    }
+}

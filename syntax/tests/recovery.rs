@@ -90,7 +90,7 @@ fn mistakes_between_functions_are_one_error_each() {
         (".entry f(.param .u64 x) .maxntid { ret; }", "E0040"),
         (".entry f(.param .u64 x) .maxntid 1,2,3,4 { ret; }", "E0014"),
         (".entry f(.param .u64 x) .wrong { ret; }", "E0011"),
-        (".func f()", "E0032"),
+        (".entry f()", "E0032"),
         (".section { .b8 1 }", "E0013"),
         (".section .x { .b8 one two }", "E0050"),
         (".alias a;", "E0033"),

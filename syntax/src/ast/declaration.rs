@@ -235,6 +235,9 @@ pub struct Specifiers {
 pub struct Pointer {
     /// The space of the memory; generic if absent.
     pub space: Option<Space>,
+    /// The type of the object, if the parameter is the handle of a texture, a sampler or a surface:
+    /// `.ptr .texref`.
+    pub reference: Option<Type>,
     /// The alignment of the memory, in bytes.
     pub align: Option<Expr>,
 }
@@ -283,6 +286,26 @@ pub enum Initialiser {
     Address(Box<SymbolAddress>),
     /// `{…}`, one level of an array or a vector; the parser limits how deeply lists nest.
     List(Vec<Initialiser>),
+    /// `{addr_mode_0 = wrap, width = 4}`: the fields of a texture, a sampler or a surface.
+    Fields(Vec<Field>),
+}
+
+/// One field of the initialiser of a texture, a sampler or a surface.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Field {
+    /// The name.
+    pub name: Ident,
+    /// The value.
+    pub value: FieldValue,
+}
+
+/// The value of a [`Field`].
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum FieldValue {
+    /// `wrap`
+    Name(Ident),
+    /// A number.
+    Constant(Expr),
 }
 
 /// `sym`, `sym+4`, `generic(sym)+4`, `0xFF00(sym)`
@@ -303,6 +326,8 @@ pub struct SymbolAddress {
 pub struct Parameter {
     /// The whole parameter.
     pub id: NodeId,
+    /// Whether `.hidden` precedes it: a parameter of a kernel that a host library adds.
+    pub hidden: bool,
     /// Space and type.
     pub specifiers: Specifiers,
     /// The name, `_` in a prototype.

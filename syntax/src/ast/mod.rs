@@ -14,8 +14,8 @@ pub mod operand;
 pub mod statement;
 
 pub use declaration::{
-    Attribute, Declaration, Declarator, Initialiser, Linkage, Parameter, Pointer, Space, Specifiers,
-    SymbolAddress, Type, Vector,
+    Attribute, Declaration, Declarator, Field, FieldValue, Initialiser, Linkage, Parameter, Pointer, Space,
+    Specifiers, SymbolAddress, Type, Vector,
 };
 pub use expression::{BinaryOp, CastType, Expr, IntLiteral, Radix, UnaryOp};
 pub use function::{Directive, DirectiveKind, Function, FunctionKind};

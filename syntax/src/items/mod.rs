@@ -151,9 +151,8 @@ impl<'a> Splitter<'a> {
             Some(kind) => {
                 item.kind = kind;
                 match kind {
-                    ItemKind::Version | ItemKind::Target | ItemKind::AddressSize | ItemKind::File => {
-                        self.line();
-                    }
+                    ItemKind::Version => self.line(false),
+                    ItemKind::Target | ItemKind::AddressSize | ItemKind::File => self.line(true),
                     ItemKind::Section => self.section(),
                     ItemKind::Pragma => self.statement(),
                     ItemKind::Alias => {
@@ -187,17 +186,20 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Skips to the end of the line; a line that ends with a comma continues on the next line.
-    fn line(&mut self) {
+    /// Skips a directive that ends with its line. It continues on the next line after a comma, and
+    /// before a comma or the string of a `.file`; most also do so after their name.
+    fn line(&mut self, continues_after_name: bool) {
+        let mut continues = continues_after_name;
         loop {
-            let comma = self.token.is(b',');
             self.advance();
+            continues |= self.token.is(b',') || self.token.kind == TokenKind::String;
             if self.token.kind == TokenKind::End
-                || (self.token.first_on_line && !comma)
+                || (self.token.first_on_line && !continues)
                 || self.starts().is_some()
             {
                 return;
             }
+            continues = self.token.is(b',');
         }
     }
 

@@ -4,8 +4,8 @@ use super::cursor::{Parse, Parser, Reported};
 use super::expression::{SHIFT, TERNARY};
 use crate::ast::expression::MAX_EXPRESSION_HEIGHT;
 use crate::ast::{
-    Attribute, Declaration, Declarator, Expr, Ident, Initialiser, Linkage, Parameter, Pointer, Space,
-    Specifiers, SymbolAddress, Type, Vector,
+    Attribute, Declaration, Declarator, Expr, Field, FieldValue, Ident, Initialiser, Linkage, Parameter,
+    Pointer, Space, Specifiers, SymbolAddress, Type, Vector,
 };
 use crate::codes;
 use crate::lexer::TokenKind;
@@ -71,13 +71,21 @@ impl Parser<'_> {
                     bank = Some(self.bracketed()?);
                 }
             } else if let Some(found) = Type::ALL.into_iter().find(|ty| ty.spelling() == word) {
-                if ty.replace(found).is_some() {
+                let opaque = matches!(found, Type::Texref | Type::Samplerref | Type::Surfref);
+                let pointee = pointer.as_mut().filter(|pointer| opaque && pointer.space.is_none());
+                let slot = pointee.map_or(&mut ty, |pointer| &mut pointer.reference);
+                if slot.replace(found).is_some() {
                     return Err(self.duplicate("type"));
                 }
                 self.advance();
             } else if let Some(found) = Vector::ALL.into_iter().find(|vector| vector.spelling() == word) {
                 if vector.replace(found).is_some() {
                     return Err(self.duplicate("vector size"));
+                }
+                if ty.is_some() {
+                    let reported = self.error_here(codes::EXPECTED_TYPE, "expected a name");
+                    self.help("write the vector size before the type");
+                    return Err(reported);
                 }
                 self.advance();
             } else if word == "align" {
@@ -88,7 +96,7 @@ impl Parser<'_> {
                 let value = Some(self.expression(TERNARY)?);
                 *pointer.as_mut().map_or(&mut align, |pointer| &mut pointer.align) = value;
             } else if word == "ptr" && pointer.is_none() {
-                pointer = Some(Pointer { space: None, align: None });
+                pointer = Some(Pointer { space: None, reference: None, align: None });
                 self.advance();
             } else if word == "attribute" {
                 self.attributes(&mut attributes)?;
@@ -180,6 +188,9 @@ impl Parser<'_> {
 
     fn initialiser(&mut self, depth: u32) -> Parse<Initialiser> {
         if self.at(b'{') {
+            if depth == 0 && self.starts_fields() {
+                return Ok(Initialiser::Fields(self.fields()?));
+            }
             return Ok(Initialiser::List(self.initialiser_list(depth)?));
         }
         if self.token.kind == TokenKind::Ident && self.text() != "WARP_SZ" {
@@ -202,6 +213,37 @@ impl Parser<'_> {
         self.expect_closing(b')', open)?;
         address.mask = Some(constant);
         Ok(Initialiser::Address(Box::new(address)))
+    }
+
+    /// Whether the brace at the cursor opens fields, `{name = …`.
+    fn starts_fields(&self) -> bool {
+        let mut lexer = self.lexer.clone();
+        lexer.next().kind == TokenKind::Ident && lexer.next().is(b'=')
+    }
+
+    /// The fields of an opaque object, with the cursor on `{`.
+    fn fields(&mut self) -> Parse<Vec<Field>> {
+        let open = self.token.span;
+        self.advance();
+        let mut fields = Vec::new();
+        loop {
+            let name = self.expect_ident("the name of a field")?;
+            if !self.eat(b'=') {
+                return Err(self.error_here(codes::MALFORMED_INITIALISER, "expected `=` and a value"));
+            }
+            let is_name = self.token.kind == TokenKind::Ident && self.text() != "WARP_SZ";
+            let value = if is_name {
+                FieldValue::Name(self.take_ident())
+            } else {
+                FieldValue::Constant(self.expression(TERNARY)?)
+            };
+            fields.push(Field { name, value });
+            if !self.eat(b',') {
+                break;
+            }
+        }
+        self.expect_closing(b'}', open)?;
+        Ok(fields)
     }
 
     fn initialiser_list(&mut self, depth: u32) -> Parse<Vec<Initialiser>> {
@@ -289,6 +331,10 @@ impl Parser<'_> {
 
     fn parameter(&mut self) -> Parse<Parameter> {
         let id = self.open();
+        let hidden = self.at_dotted("hidden");
+        if hidden {
+            self.advance();
+        }
         let specifiers = self.specifiers()?;
         if !matches!(specifiers.space, Space::Param | Space::Reg) {
             let span = Span::new(self.spans.get(id).start, self.end);
@@ -306,6 +352,6 @@ impl Parser<'_> {
             return Err(self.error_here(codes::MALFORMED_PARAMETER, "expected `,` or `)`"));
         }
         self.close(id);
-        Ok(Parameter { id, specifiers, name, dimensions })
+        Ok(Parameter { id, hidden, specifiers, name, dimensions })
     }
 }

@@ -30,7 +30,8 @@ impl Parser<'_> {
         Ok(self.climb(least, 0)?.0)
     }
 
-    /// The offset after a symbol, such as `+ 4 - 2`, if there is a sign.
+    /// The offset after a symbol, such as `+ 4 - 2`, if there is a sign. After a `+`, any expression
+    /// follows: `t+1<<2` is 4 bytes after `t`.
     pub(super) fn offset(&mut self) -> Parse<Option<Expr>> {
         let mut sum: Option<Tall> = None;
         loop {
@@ -49,10 +50,12 @@ impl Parser<'_> {
             {
                 return self.literal().map(Some);
             }
+            if op == BinaryOp::Add && sum.is_none() {
+                return Ok(Some(self.climb(TERNARY, 0)?.0));
+            }
             // `x-(…)` prints as `x+-(…)`, which is two levels deeper and must be accepted as well.
             let (term, height) = self.climb(TERM, if op == BinaryOp::Sub { 3 } else { 1 })?;
             sum = Some(match sum {
-                None if op == BinaryOp::Add => (term, height),
                 None => (Expr::Unary(Box::new((UnaryOp::Neg, term))), self.taller(height, 0)?),
                 Some((left, left_height)) => {
                     let height = self.taller(left_height, height)?;

@@ -62,11 +62,17 @@ impl Parser<'_> {
         }
         if self.at(b'{') {
             function.body = Some(self.body());
-        } else if sound.is_ok() && !self.eat(b';') {
+        } else if sound.is_ok() && !self.eat(b';') && !self.ends_prototype(&function) {
             let _ = self.error_here(codes::EXPECTED_SEMICOLON, "expected a body or `;`");
             self.skip_head();
         }
         function
+    }
+
+    /// Whether a declaration without a body may end here without `;`. Old compilers (nvopencc of CUDA
+    /// 2 to 4) write device functions so; the next item ends the declaration.
+    fn ends_prototype(&self, function: &Function) -> bool {
+        function.kind == FunctionKind::Func && self.at_end()
     }
 
     fn skip_head(&mut self) {

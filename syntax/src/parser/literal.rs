@@ -76,9 +76,17 @@ impl Parser<'_> {
             self.token.span.end = self.lexer.position();
         }
         let text = self.text();
-        if text.parse::<f64>().is_err() {
+        let Ok(value) = text.parse::<f64>() else {
             let message = format!("{} is not a number", self.describe());
             return Err(self.report(codes::MALFORMED_NUMBER, self.token.span, message));
+        };
+        let mut mantissa = text.bytes().take_while(|byte| !matches!(byte, b'e' | b'E'));
+        let is_zero = !mantissa.any(|byte| matches!(byte, b'1'..=b'9'));
+        if !is_zero && !value.is_normal() {
+            let message = format!("{} is outside the range of double precision", self.describe());
+            let reported = self.report(codes::FLOAT_OUT_OF_RANGE, self.token.span, message);
+            self.help(format!("write the bits of the value: `0d{:016X}`", value.to_bits()));
+            return Err(reported);
         }
         // Without its zero, `.5` after an opcode would be read as a modifier.
         let expr = match text.strip_prefix('.') {

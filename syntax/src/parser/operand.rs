@@ -12,6 +12,9 @@ use crate::span::NodeId;
 const VECTOR_SPECIAL_REGISTERS: [&str; 8] =
     ["%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"];
 
+/// The parts of vectors and, for video instructions, of registers.
+const SELECTORS: [&str; 14] = ["x", "y", "z", "w", "r", "g", "b", "a", "b0", "b1", "b2", "b3", "h0", "h1"];
+
 /// A name that is a constant.
 pub(super) const NO_SYMBOL: &str = "WARP_SZ";
 
@@ -132,14 +135,15 @@ impl Parser<'_> {
             return OperandKind::Sink;
         }
         let glued = self.token.kind == TokenKind::Dotted && self.token.span.start == start.end;
-        if !glued {
+        // A space or a comment may precede a selector.
+        let apart = self.token.kind == TokenKind::Dotted && SELECTORS.contains(&&self.text()[1..]);
+        if !glued && !apart {
             return OperandKind::Symbol(Name::new(text));
         }
-        let end = self.token.span.end;
         let selector = self.text();
         self.advance();
         if is_special_vector(text) {
-            OperandKind::Symbol(Name::new(&self.lexer.text()[start.start as usize..end as usize]))
+            OperandKind::Symbol(Name::new(&format!("{text}{selector}")))
         } else {
             OperandKind::Selected(Box::new((Name::new(text), Name::new(&selector[1..]))))
         }

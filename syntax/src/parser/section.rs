@@ -74,7 +74,7 @@ impl Parser<'_> {
     /// `.section NAME { … }` with the cursor on `.section`. Errors inside are reported one by one.
     pub(super) fn section(&mut self, id: NodeId) -> Parse<Section> {
         self.advance();
-        if !matches!(self.token.kind, TokenKind::Dotted | TokenKind::Ident) {
+        if self.token.kind != TokenKind::Dotted {
             return Err(self.error_here(codes::EXPECTED_NAME, "expected the name of a section"));
         }
         let name = Name::new(self.text());

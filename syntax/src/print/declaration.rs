@@ -5,7 +5,8 @@ use std::fmt;
 use super::expression::{write_expr, write_offset};
 use super::list;
 use crate::ast::{
-    Attribute, BinaryOp, Declaration, Declarator, Expr, Initialiser, Parameter, Specifiers, SymbolAddress,
+    Attribute, BinaryOp, Declaration, Declarator, Expr, FieldValue, Initialiser, Parameter, Specifiers,
+    SymbolAddress,
 };
 
 impl fmt::Display for Declaration {
@@ -40,6 +41,9 @@ impl fmt::Display for Specifiers {
             f.write_str(" .ptr")?;
             if let Some(space) = pointer.space {
                 write!(f, " .{}", space.spelling())?;
+            }
+            if let Some(reference) = pointer.reference {
+                write!(f, " .{}", reference.spelling())?;
             }
             if let Some(align) = &pointer.align {
                 write!(f, " .align {align}")?;
@@ -101,6 +105,14 @@ impl fmt::Display for Initialiser {
                 list(f, values, |f, value| write!(f, "{value}"))?;
                 f.write_str("}")
             }
+            Initialiser::Fields(fields) => {
+                f.write_str("{")?;
+                list(f, fields, |f, field| match &field.value {
+                    FieldValue::Name(value) => write!(f, "{} = {}", field.name.name, value.name),
+                    FieldValue::Constant(value) => write!(f, "{} = {value}", field.name.name),
+                })?;
+                f.write_str("}")
+            }
         }
     }
 }
@@ -122,6 +134,9 @@ impl fmt::Display for SymbolAddress {
 
 impl fmt::Display for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.hidden {
+            f.write_str(".hidden ")?;
+        }
         write!(f, "{} {}", self.specifiers, self.name)?;
         write_dimensions(f, &self.dimensions)
     }

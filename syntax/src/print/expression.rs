@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::ast::{BinaryOp, CastType, Expr, IntLiteral, Radix};
+use crate::ast::{CastType, Expr, IntLiteral, Radix};
 
 /// The precedence of a unary operator, which binds tighter than every binary operator.
 const UNARY: u8 = 12;
@@ -31,7 +31,7 @@ impl fmt::Display for IntLiteral {
 pub(super) fn write_offset(f: &mut fmt::Formatter<'_>, offset: Option<&Expr>) -> fmt::Result {
     let Some(offset) = offset else { return Ok(()) };
     f.write_str("+")?;
-    write_expr(f, offset, BinaryOp::Add.precedence())
+    write_expr(f, offset, TERNARY)
 }
 
 /// Writes `expr` in a place where operators looser than `least` need parentheses.

@@ -20,6 +20,9 @@ pub use ptxc_syntax::codes::Code;
 /// Correct PTX that can't be lowered yet.
 pub const UNSUPPORTED: Code = Code(900);
 
+/// The kernel's static shared memory is larger than a CTA may have.
+pub const TOO_MUCH_SHARED: Code = Code(904);
+
 /// The severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {

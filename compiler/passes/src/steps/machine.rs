@@ -6,7 +6,8 @@ use ptxc_codegen::select::{self as selection, Unsupported};
 use ptxc_codegen::{combine as rules, link};
 use ptxc_ir::Function;
 use ptxc_machine::Arch;
-use ptxc_ptx::diagnostic::{Code, Diagnostic};
+use ptxc_ptx::diagnostic::Diagnostic;
+pub use ptxc_ptx::diagnostic::TOO_MUCH_SHARED;
 use ptxc_ssa::frequency::block_frequencies_in;
 use ptxc_ssa::together::Together;
 use ptxc_ssa::uniformity::Uniformity;
@@ -17,9 +18,6 @@ use crate::{Context, Halt};
 
 /// Machine IR over virtual registers.
 pub type Virtual = Mir<VReg>;
-
-/// The kernel's static shared memory is larger than a CTA may have.
-pub const TOO_MUCH_SHARED: Code = Code(904);
 
 pub fn select(func: Function, context: &mut Context<'_>) -> Result<Virtual, Halt> {
     let arch = context.settings.arch;

@@ -20,7 +20,8 @@ pub(super) fn arithmetic(
     let round = form.choose::<modifiers::Rounding>().map(Rounding::from);
     let mode = FloatMode {
         round: round.unwrap_or(Rounding::Nearest),
-        ftz: form.take(Modifier::Ftz),
+        // `mad.f32` without a rounding is that of targets which always flush subnormal numbers.
+        ftz: form.take(Modifier::Ftz) | (round.is_none() && sources == 3 && t.env.target.number < 20),
         sat: form.take(Modifier::Sat),
         contract: round.is_none() && sources == 2,
     };

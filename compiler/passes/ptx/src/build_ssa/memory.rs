@@ -249,6 +249,8 @@ pub(super) fn store(t: &mut Translator, form: &mut Form) -> Translated {
     let mut values: SmallVec<[Value; 9]> = SmallVec::new();
     for source in sources {
         values.push(match &source.kind {
+            // The element stays as it is in memory.
+            OperandKind::Sink => continue,
             OperandKind::Immediate(_) if scalar.bits() == 8 => t.read(source, Scalar::B16)?,
             OperandKind::Immediate(_) => t.read(source, scalar)?,
             _ => {
@@ -264,6 +266,9 @@ pub(super) fn store(t: &mut Translator, form: &mut Form) -> Translated {
         Ok(address) => address,
         Err((image, offset)) => return store_parameter(t, scalar, &image, offset, &values),
     };
+    if values.len() < sources.len() {
+        return store_parts(t, scalar, access, address, sources, &values);
+    }
     // All values of a store have one type: the type of the register if there is one value or if all
     // agree, and 32 bits if registers are wider than the element.
     let first = t.ty(values[0]);
@@ -278,6 +283,27 @@ pub(super) fn store(t: &mut Translator, form: &mut Form) -> Translated {
     }
     values.insert(0, address);
     t.inst(Op::Store(access), ty, &values);
+    Ok(())
+}
+
+/// Stores the elements of a vector that are not `_`, each alone: an access of a vector is an access
+/// of each element, in any order.
+fn store_parts(
+    t: &mut Translator,
+    scalar: Scalar,
+    mut access: Access,
+    address: Value,
+    sources: &[Operand],
+    values: &[Value],
+) -> Translated {
+    access.lanes = 1;
+    let start = access.offset;
+    let present = (0..).zip(sources).filter(|(_, source)| source.kind != OperandKind::Sink);
+    for ((lane, _), &value) in present.zip(values) {
+        access.offset = start + lane * (scalar.bits() / 8) as i32;
+        let value = t.convert(value, narrowest(scalar)?)?;
+        t.inst(Op::Store(access), t.ty(value), &[address, value]);
+    }
     Ok(())
 }
 

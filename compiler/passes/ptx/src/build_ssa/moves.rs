@@ -6,13 +6,19 @@ use ptxc_syntax::ast::OperandKind;
 use super::form::{Form, Translated, Unsupported};
 use super::translator::Translator;
 use crate::check::scalar::Scalar;
+use crate::check::table::modifiers;
 
 pub(super) fn mov(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(2)?;
     let scalar = form.ty()?;
     let (to, from) = (form.operand(0)?, form.operand(1)?);
     match (&to.kind, &from.kind) {
-        (OperandKind::Vector(elements), OperandKind::Vector(_)) if !elements.is_empty() => Err(Unsupported),
+        (OperandKind::Vector(to), OperandKind::Vector(from)) if !to.is_empty() => {
+            form.choose::<modifiers::Vector>().filter(|_| to.len() == from.len()).ok_or(Unsupported)?;
+            // All elements are read before any is written: the vectors may overlap.
+            let values: Translated<Vec<_>> = from.iter().map(|element| t.read(element, scalar)).collect();
+            to.iter().zip(values?).try_for_each(|(element, value)| t.write(element, value))
+        }
         (_, OperandKind::Vector(elements)) => {
             let element = element(scalar, elements.len())?;
             let mut values = Vec::new();

@@ -80,6 +80,14 @@ impl Symbols {
         if let Some(&symbol) = self.made.get(&owner) {
             return Ok(symbol);
         }
+        // A thread has one copy of a local variable of the module, which all functions share, but each
+        // function has its own part of the local window.
+        if variable.space == ast::Space::Local
+            && matches!(owner, Owner::Module(_))
+            && func.kind == FunctionKind::Device
+        {
+            return Err(None);
+        }
         // A variable beyond its constant bank, or one that only a linker can place, can't be named.
         let end = |bytes: u32| variable.place.and_then(|place| place.checked_add(bytes));
         let end = match variable.space {

@@ -175,14 +175,25 @@ fn everything_unsupported_is_reported_by_name() {
     }
 }
 
+/// The elements of a vector of 256 bits that are `_` are not stored.
+#[test]
+fn masked_elements_are_not_stored() {
+    let func = kernel("st.global.v8.b32 [%rd1+16], {%r1, _, %r2, _, _, _, _, %r3};").unwrap();
+    let stores = func.insts.values().filter_map(|inst| match &inst.op {
+        Op::Store(access) => Some((access.offset, access.lanes)),
+        _ => None,
+    });
+    assert_eq!(stores.collect::<Vec<_>>(), [(16, 1), (24, 1), (44, 1)]);
+}
+
 /// Thousands of diamonds in a row, with registers that pass through all of them.
 #[test]
 fn long_chains_of_joins_need_no_recursion() {
     let mut body = String::from("mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0; mov.u32 %r2, %r1;\n");
     for n in 0..5_000 {
-        body.push_str(&format!("@%p1 bra L{n}; st.shared.u32 [0], %r1; L{n}:\n"));
+        body.push_str(&format!("@%p1 bra L{n}; st.shared.u32 [%r1], %r1; L{n}:\n"));
     }
-    body.push_str("st.shared.u32 [0], %r2;");
+    body.push_str("st.shared.u32 [%r1], %r2;");
     let func = kernel(&body).unwrap();
     assert!(func.layout.iter().all(|&block| func.blocks[block].params.is_empty()));
 }

@@ -33,6 +33,9 @@ pub fn check(form: &Form, instruction: &Instruction, out: &mut Vec<Diagnostic>) 
                 .help("remove the modifier and its operand"),
         );
     }
+    if matches!(form.row.instruction, Mnemonic::Ld | Mnemonic::St) {
+        advice(form, instruction, out);
+    }
     let [_, fraction] = &instruction.operands[..] else { return };
     if form.row.instruction != Mnemonic::CreatepolicyFractional {
         return;
@@ -47,6 +50,35 @@ pub fn check(form: &Form, instruction: &Instruction, out: &mut Vec<Diagnostic>) 
         let message = format!("`{opcode}` expects a fraction above 0 and at most 1");
         out.push(
             Diagnostic::error(codes::OUT_OF_RANGE, fraction.id, message).label(format!("this is {value}")),
+        );
+    }
+}
+
+/// Checks advice about the first cache, `.L1::evict_last` and the like, and about prefetches,
+/// `.L2::64B`: both are for global memory, and the first replaces a cache operator.
+fn advice(form: &Form, instruction: &Instruction, out: &mut Vec<Diagnostic>) {
+    let opcode = &instruction.opcode;
+    let written = |is: fn(&str) -> bool| form.written().find(move |(choice, _)| is(choice.text));
+    let first = written(|text| text.starts_with("L1::"));
+    let prefetch = written(|text| text.starts_with("L2::") && text.ends_with('B'));
+    for (choice, part) in first.into_iter().chain(prefetch) {
+        if let Some(space) = form.space().filter(|&space| space != "global") {
+            let message = format!("`.{}` is not allowed with `.{space}`", choice.text);
+            out.push(
+                Diagnostic::error(codes::HINT_SPACE, opcode.part_id(part), message)
+                    .label("only accesses of global and generic addresses take advice")
+                    .help("remove the modifier"),
+            );
+            return;
+        }
+    }
+    let operator = written(|text| matches!(text, "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt"));
+    if let (Some((advice, part)), Some((operator, other))) = (first, operator) {
+        let message = format!("`.{}` and `.{}` exclude each other", operator.text, advice.text);
+        out.push(
+            Diagnostic::error(codes::CONTRADICTORY_MODIFIERS, opcode.part_id(part), message)
+                .label("one too many")
+                .also(opcode.part_id(other), "the other one"),
         );
     }
 }

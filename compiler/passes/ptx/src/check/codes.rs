@@ -63,6 +63,8 @@ codes! {
     PROTOTYPES_DIFFER = 221, "Every declaration of a function has the same parameters and results.";
     PREDICATE_STORAGE = 222, "A predicate is a single register.";
     OUTSIDE_A_FUNCTION = 223, "Registers, local variables and parameters must be declared in functions.";
+    DECLARATION_FORM = 224, "A declaration has a type, a size and a linkage that its state space and its place allow.";
+    CALL_SEQUENCE = 225, "The result of a call is loaded after the call, and parameters of calls are accessed without a guard.";
     ALIGNED_IN_DIVERGENT_CODE = 301, "All threads of a CTA execute an aligned barrier, or none does.";
     MIXED_BARRIER = 302, "One phase of a barrier contains either reductions, or `sync` and `arrive`.";
     BARRIER_NUMBER = 303, "A barrier's name and count in registers obey the limits for constants.";

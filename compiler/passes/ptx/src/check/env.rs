@@ -8,7 +8,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use ptxc_ir::symbol::Initial;
 use ptxc_syntax::Name;
-use ptxc_syntax::ast::{Declaration, Function, Linkage, Parameter, Space, Type};
+use ptxc_syntax::ast::{Declaration, Declarator, Function, Linkage, Parameter, Space, Type};
 
 use super::initial::{self, Misfit};
 pub use super::needs::{PtxTarget, PtxVersion, TargetKind};
@@ -174,6 +174,22 @@ pub fn variables(declaration: &Declaration) -> Vec<(Name, Option<Variable>)> {
         })
     };
     declaration.declarators.iter().map(|d| (d.name.name.clone(), make(d))).collect()
+}
+
+/// The size in bytes of a variable in global memory that is larger than this compiler's limit, but not
+/// than the machine's address space.
+pub fn oversize(declaration: &Declaration, declarator: &Declarator) -> Option<u64> {
+    const ADDRESS_SPACE: u64 = 1 << 47;
+    let specifiers = &declaration.specifiers;
+    if specifiers.space != Space::Global || declarator.initialiser.is_some() {
+        return None;
+    }
+    let lanes = specifiers.vector.map_or(1, |vector| vector.lanes());
+    let element = u64::from(specifiers.ty.bytes()? * lanes);
+    let size = declarator.dimensions.iter().try_fold(element, |size, dimension| {
+        size.checked_mul(dimension.as_ref()?.evaluate().ok()?.integer_bits()?)
+    })?;
+    (size > 1 << 31 && size <= ADDRESS_SPACE).then_some(size)
 }
 
 /// The value of a constant expression that is a number of 32 bits.

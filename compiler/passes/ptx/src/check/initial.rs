@@ -16,6 +16,7 @@ use ptxc_syntax::ast::{Expr, Initialiser, SymbolAddress, Type};
 use ptxc_syntax::const_eval::Constant;
 
 use super::env::constant_u32;
+use super::opaque;
 
 /// An initialiser that does not fit its variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +31,11 @@ pub(super) fn content(
     dimensions: &[u32],
 ) -> Result<Initial, Misfit> {
     let element = ty.bytes().ok_or(Misfit)?;
+    if let Initialiser::Fields(fields) = initialiser {
+        // The driver keeps the object itself; the variable is its handle.
+        let has_fields = lanes == 1 && dimensions.is_empty() && opaque::fits(ty, fields);
+        return if has_fields { Ok(Initial::default()) } else { Err(Misfit) };
+    }
     let mut levels = dimensions.to_vec();
     if lanes > 1 {
         levels.push(lanes);
@@ -69,7 +75,8 @@ impl Writer {
         let bits = match (expr.evaluate().map_err(|_| Misfit)?, self.ty.spelling()) {
             (Constant::F32(bits), _) if self.element == 4 => bits.into(),
             (Constant::F64(bits), "f32") => u64::from((f64::from_bits(bits) as f32).to_bits()),
-            (Constant::F64(bits), _) if self.element == 8 => bits,
+            (Constant::F32(bits), "f64") => f64::from(f32::from_bits(bits)).to_bits(),
+            (Constant::F64(bits), "f64" | "b64") => bits,
             (Constant::S64(value), _) if !is_float => value as u64,
             (Constant::U64(value), _) if !is_float => value,
             _ => return Err(Misfit),

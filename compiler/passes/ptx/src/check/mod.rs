@@ -23,15 +23,19 @@
 //! | [`accesses`] | the registers that each instruction reads and writes |
 //! | [`resolved`] | the register that an operand names, and the decoded opcodes |
 //! | [`operands`] | number, kind, type and range of the operands |
+//! | [`addresses`] | addresses in brackets |
+//! | [`packs`] | packed vectors, and sums of a register and a constant |
 //! | [`signature`] | the operands that a form takes, paired with the written ones and in words |
 //! | [`whole_type`] | instructions whose own type is wrong |
 //! | [`types`] | when a register's type agrees with the instruction's |
 //! | [`names`], [`scope`], [`ranges`], [`special`] | the meaning of names |
 //! | [`foreign`] | the PTX names for names of other languages |
-//! | [`initialisers`] | initial values of variables |
+//! | [`initialisers`], [`opaque`] | initial values of variables |
 //! | [`parameter_space`] | the total size of a kernel's parameters |
 //! | [`launch_bounds`] | `.maxntid`, `.maxnreg` and the like |
-//! | [`calls`] | arguments and results of calls |
+//! | [`calls`], [`call_sequence`] | arguments and results of calls |
+//! | [`declarations`] | types, sizes and linkage of declarations |
+//! | [`shared_size`] | the total size of a kernel's shared variables |
 //! | [`bounds`] | accesses by a variable's name: alignment, size |
 //! | [`cache_hints`] | cache policies |
 //! | [`register_counts`] | hints on the number of registers |
@@ -44,11 +48,14 @@
 //! for each statement and one for each undeclared name.
 
 pub mod accesses;
+mod addresses;
 pub mod atomics;
 mod bounds;
 mod cache_hints;
+mod call_sequence;
 pub mod calls;
 pub mod codes;
+pub mod declarations;
 pub mod decoded;
 pub mod env;
 mod foreign;
@@ -58,7 +65,9 @@ pub mod initialisers;
 mod launch_bounds;
 pub mod names;
 pub mod needs;
+mod opaque;
 pub mod operands;
+mod packs;
 mod parameter_space;
 mod ranges;
 mod register_counts;
@@ -66,6 +75,7 @@ pub mod requirements;
 pub mod resolved;
 pub mod scalar;
 pub mod scope;
+mod shared_size;
 pub mod signature;
 pub mod special;
 mod suggest;
@@ -80,6 +90,7 @@ use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use accesses::Accesses;
+use call_sequence::CallSequence;
 use env::{ModuleEnv, PtxTarget};
 use forms::Form;
 use names::{Names, Thing, Wanted};
@@ -142,11 +153,13 @@ fn examine_with(function: &Function, env: &ModuleEnv, strictness: Strictness) ->
         opcodes: Opcodes::default(),
         suggestions: Suggestions::default(),
         accesses: Accesses::default(),
+        sequence: CallSequence::default(),
         out: Vec::new(),
     };
     checker.names.take_errors(&mut checker.out);
     parameter_space::check(function, checker.names.parameters(), env.version, &mut checker.out);
     launch_bounds::check(function, &mut checker.out);
+    declarations::signature(function, env, &mut checker.out);
     let (mut seen, mut wrong) = (0, 0);
     for (index, statement) in function.body.iter().flatten().enumerate() {
         ptxc_interrupt::poll();
@@ -163,12 +176,16 @@ fn examine_with(function: &Function, env: &ModuleEnv, strictness: Strictness) ->
         checker.names.statement(index, statement, &mut checker.out);
         match &statement.kind {
             StatementKind::Instruction(instruction) => checker.instruction(instruction),
-            StatementKind::Declaration(declaration) => initialisers::check(declaration, &mut checker.out),
+            StatementKind::Declaration(declaration) => {
+                declarations::in_function(declaration, env, &mut checker.out);
+                initialisers::check(declaration, &mut checker.out);
+            }
             StatementKind::BranchTargets(list) => checker.targets(list, Wanted::Label),
             StatementKind::CallTargets(list) => checker.targets(list, Wanted::Function),
             _ => {}
         }
     }
+    shared_size::check(function, env, checker.names.scopes(), &mut checker.out);
     Checked {
         findings: checker.out,
         accesses: checker.accesses,
@@ -211,6 +228,7 @@ struct Checker<'a> {
     opcodes: Opcodes<'a>,
     suggestions: Suggestions,
     accesses: Accesses,
+    sequence: CallSequence,
     out: Vec<Diagnostic>,
 }
 
@@ -273,13 +291,19 @@ impl<'a> Checker<'a> {
             };
             self.names.check_operand(operand, wanted, &mut self.suggestions, &mut self.out);
         }
+        let kind = self.opcodes.known(opcode).instruction();
+        self.sequence.check(kind, instruction, &self.names, &mut self.out);
         let forms = &self.opcodes.known(opcode).forms;
         if forms.is_empty() {
             forms::explain(&instruction.opcode, &mut self.suggestions, &mut self.out);
             return;
         }
         if is_call {
+            let before = self.out.len();
             calls::check(instruction, &self.names, self.env, &mut self.out);
+            if self.out.len() > before {
+                self.sequence.wrong_call();
+            }
         }
         // If several rows have the modifiers, the operands decide: first a row with the right
         // number of operands, then the fewest operands of another shape, then the fewest findings,
@@ -306,6 +330,7 @@ impl<'a> Checker<'a> {
             if fits {
                 let before = self.out.len();
                 requirements::check(form, instruction, self.env, self.strictness, &mut self.out);
+                special::check(instruction, &self.names, self.env, &mut self.out);
                 cache_hints::check(form, instruction, &mut self.out);
                 bounds::check(form, instruction, &self.names, &mut self.out);
                 if self.out.len() == before {

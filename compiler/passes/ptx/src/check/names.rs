@@ -253,6 +253,11 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// The width of addresses in global and generic memory, in bits.
+    pub fn address_bits(&self) -> u32 {
+        self.env.address_bits
+    }
+
     /// The scopes around this point.
     pub(super) fn scopes(&self) -> &Scopes {
         &self.scopes

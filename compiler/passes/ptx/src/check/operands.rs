@@ -4,7 +4,7 @@
 //! about number, kind, type, vector size, state space and the range of constants. Undeclared names
 //! were reported before ([`names`](super::names)) and match everything here.
 
-use ptxc_syntax::ast::{Address, Expr, Instruction, Operand, OperandKind, Vector};
+use ptxc_syntax::ast::{Expr, Instruction, Operand, OperandKind, Vector};
 use ptxc_syntax::const_eval::Constant;
 use ptxc_syntax::{Name, NodeId};
 
@@ -12,9 +12,7 @@ use super::codes;
 use super::forms::Form;
 use super::names::{Names, Thing};
 use super::signature;
-use super::table::{
-    self, AddressSpace, Kind, Lanes, Mnemonic, Modifier, OperandPresence, Range, TypeOf, Value,
-};
+use super::table::{self, Kind, Lanes, Mnemonic, Modifier, OperandPresence, Range, Value};
 use super::types::{Class, Scalar};
 use crate::diagnostic::Diagnostic;
 
@@ -69,11 +67,18 @@ impl Operands<'_, '_> {
         true
     }
 
-    fn stores(&self) -> bool {
+    /// Whether elements of the stored vector may be `_` and stay as they are in memory: those of
+    /// 256 bits may.
+    fn masks(&self) -> bool {
+        self.form.row.instruction == Mnemonic::St
+            && self.form.vector().is_some_and(|(element, count, _)| element.bits() * count == 256)
+    }
+
+    pub(super) fn stores(&self) -> bool {
         matches!(self.form.row.instruction, Mnemonic::St | Mnemonic::StAsync | Mnemonic::StBulk)
     }
 
-    fn opcode(&self) -> String {
+    pub(super) fn opcode(&self) -> String {
         self.instruction.opcode.to_string()
     }
 
@@ -167,7 +172,7 @@ impl Operands<'_, '_> {
                     self.wrong_kind(operand, "a texture or surface in brackets");
                 }
             }
-            Kind::Pack(ty) => self.pack(*ty, operand),
+            Kind::Pack(ty) => self.pack(*ty, spec.written, operand),
             Kind::Discard => {
                 if operand.kind != OperandKind::Sink {
                     self.wrong_kind(operand, "`_` instead of a result");
@@ -198,7 +203,7 @@ impl Operands<'_, '_> {
         }
     }
 
-    fn wrong_kind(&mut self, operand: &Operand, wanted: &str) {
+    pub(super) fn wrong_kind(&mut self, operand: &Operand, wanted: &str) {
         let there = match &operand.kind {
             OperandKind::Sink => "`_`, a discarded result".to_string(),
             OperandKind::Symbol(name) => match self.names.find(name) {
@@ -207,7 +212,14 @@ impl Operands<'_, '_> {
             },
             OperandKind::Selected(..) => "a part of a register".to_string(),
             OperandKind::Immediate(_) => "a constant".to_string(),
-            OperandKind::SymbolOffset(_) => "the address of a variable".to_string(),
+            OperandKind::SymbolOffset(sum) => {
+                match sum.base.as_ref().and_then(|base| self.names.find(base)) {
+                    Some(Thing::Register(..) | Thing::Special(_)) => {
+                        "the sum of a register and a constant".to_string()
+                    }
+                    _ => "the address of a variable".to_string(),
+                }
+            }
             OperandKind::Element(..) => "an element of an array".to_string(),
             OperandKind::Address(_) => "an address in brackets".to_string(),
             OperandKind::Vector(list) => format!("a vector of {}", list.len()),
@@ -254,8 +266,22 @@ impl Operands<'_, '_> {
                     return self.vector_size(count, list.len(), operand.id);
                 }
                 // A part of a vector may be discarded, but it can't have a second result.
-                let element = Value { discard: written, second: None, ..value.clone() };
-                list.iter().for_each(|operand| self.scalar(&element, ty, written, operand));
+                let element = Value { discard: written || self.masks(), second: None, ..value.clone() };
+                for operand in list {
+                    match &operand.kind {
+                        OperandKind::SymbolOffset(_) => {
+                            self.wrong_kind(operand, &format!("a `{ty}` register"))
+                        }
+                        OperandKind::Sink if element.discard => {}
+                        _ => self.scalar(&element, ty, written, operand),
+                    }
+                }
+                let discards = list.iter().all(|element| element.kind == OperandKind::Sink);
+                if discards && matches!(self.form.row.instruction, Mnemonic::Ld | Mnemonic::Ldu) {
+                    let message = format!("`{}` needs at least one element", self.opcode());
+                    let finding = Diagnostic::error(codes::DISCARDED_RESULT, operand.id, message);
+                    self.out.push(finding.label("every element is discarded"));
+                }
             }
             // `{%r1}` is equivalent to `%r1`.
             (OperandKind::Vector(list), None) if list.len() == 1 && value.lanes != Lanes::One => {
@@ -272,7 +298,7 @@ impl Operands<'_, '_> {
                 Some(Thing::Register(..)) => self.vector_size(count, 1, operand.id),
                 _ => self.wrong_kind(operand, "a vector"),
             },
-            (_, Some(count)) if count > 1 => self.wrong_kind(operand, &format!("a vector of {count}")),
+            (_, Some(count)) => self.wrong_kind(operand, &format!("a vector of {count}")),
             _ => self.scalar(value, ty, written, operand),
         }
     }
@@ -296,7 +322,7 @@ impl Operands<'_, '_> {
                 self.out.push(finding.label("expected a register"));
             }
             OperandKind::Immediate(expr) if !written => self.constant(ty, value.range, expr, operand.id),
-            OperandKind::SymbolOffset(_) if value.symbol => {}
+            OperandKind::SymbolOffset(sum) if !written => self.sum(value, ty, sum, operand),
             OperandKind::Element(..) if value.symbol => {}
             OperandKind::Not(inner) if value.negated => self.scalar(value, ty, written, inner),
             OperandKind::Minus(inner) if value.selected => self.scalar(value, ty, written, inner),
@@ -318,7 +344,9 @@ impl Operands<'_, '_> {
             Some(Thing::Special(register)) if value.special && !register.vector => {
                 // `%tid.x` and similar registers had 16 bits before PTX 2.0 and may still be read
                 // as such.
-                let narrow = ty.bits() == 16 && register.ty.bits() == 32;
+                let narrow = ty.bits() == 16 && register.ty.bits() == 32
+                    // `%gridid` had 32 bits before PTX 3.0.
+                    || name == "%gridid" && matches!(ty.bits(), 16 | 32);
                 if ty.class() == Class::Float {
                     self.mismatch(ty, register.ty, name, operand.id);
                 } else if !narrow {
@@ -382,13 +410,13 @@ impl Operands<'_, '_> {
         }
     }
 
-    fn agree(&mut self, ty: Scalar, register: Scalar, wider: bool, name: &Name, node: NodeId) {
+    pub(super) fn agree(&mut self, ty: Scalar, register: Scalar, wider: bool, name: &Name, node: NodeId) {
         if !ty.agrees(register, wider) {
             self.mismatch(ty, register, name, node);
         }
     }
 
-    fn mismatch(&mut self, ty: Scalar, register: Scalar, name: &Name, node: NodeId) {
+    pub(super) fn mismatch(&mut self, ty: Scalar, register: Scalar, name: &Name, node: NodeId) {
         let message = format!("`{}` expects a `{ty}` operand, found a `{register}` register", self.opcode());
         let mut finding = Diagnostic::error(codes::TYPE_MISMATCH, node, message)
             .label(format!("`{name}` is `{register}`"))
@@ -476,102 +504,15 @@ impl Operands<'_, '_> {
         };
         self.out.push(finding.label(format!("this is {value}")));
     }
-
-    /// `{a, b}`: equal elements that are together as wide as the type.
-    fn pack(&mut self, ty: TypeOf, operand: &Operand) {
-        let Some(ty) = self.form.scalar(ty) else { return };
-        let OperandKind::Vector(list) = &operand.kind else {
-            return self.wrong_kind(operand, "a vector in braces");
-        };
-        let count = list.len() as u32;
-        if !(1..=8).contains(&count) || !ty.bits().is_multiple_of(count) {
-            let message = format!("`{}` packs {} bits as 1, 2, 4 or 8 equal parts", self.opcode(), ty.bits());
-            let finding = Diagnostic::error(codes::VECTOR_SIZE, operand.id, message);
-            self.out.push(finding.label(format!("found {count} elements")));
-            return;
-        }
-        let element = Scalar::parse(&format!("b{}", ty.bits() / count));
-        for operand in list {
-            if let (Some(name), Some(element)) = (operand.as_symbol(), element)
-                && let Some(Thing::Register(register, None)) = self.names.find(name)
-            {
-                self.agree(element, register, false, name, operand.id);
-            }
-        }
-    }
-
-    fn address(&mut self, space: AddressSpace, address: &Address, node: NodeId) {
-        let space = match space {
-            AddressSpace::Any => None,
-            AddressSpace::Tensor => return self.tensor_address(address, node),
-            AddressSpace::Fixed(space) => Some(space),
-            AddressSpace::Group(group) => self.form.choice(group).map(|choice| choice.text),
-        };
-        let Some(base) = &address.place.base else { return };
-        match self.names.find(base) {
-            None => {}
-            Some(Thing::Register(register, _))
-                if matches!(register.class(), Class::Bits | Class::Integer) => {}
-            Some(Thing::Register(register, _)) => {
-                let message = "expected an integer or untyped register as an address";
-                let finding = Diagnostic::error(codes::ADDRESS_TYPE, node, message);
-                self.out.push(finding.label(format!("`{base}` is `{register}`")));
-            }
-            Some(Thing::Memory(own, _)) => {
-                // `shared::cta` is a part of the space `shared`.
-                let wanted = space.map(|space| space.split("::").next().unwrap_or(space));
-                if let Some(wanted) = wanted
-                    && wanted != own.spelling()
-                {
-                    let message = format!("`{}` expects an address in `.{wanted}`", self.opcode());
-                    let own = own.spelling();
-                    let mut finding = Diagnostic::error(codes::STATE_SPACE, node, message)
-                        .label(format!("`{base}` is in `.{own}`"));
-                    let opcode = &self.instruction.opcode;
-                    let mut choices = self.form.row.groups.iter().flat_map(|group| group.choices);
-                    if opcode.has(wanted) && choices.any(|choice| choice.text == own) {
-                        let right = opcode.as_str().replacen(&format!(".{wanted}"), &format!(".{own}"), 1);
-                        finding.help = Some(format!("write `{right}`"));
-                    }
-                    self.out.push(finding);
-                } else if space == Some("param::func") && self.names.is_kernel_parameter(base) {
-                    let message = format!("`{}` expects a parameter of a call", self.opcode());
-                    let finding = Diagnostic::error(codes::STATE_SPACE, node, message);
-                    self.out.push(finding.label(format!("`{base}` is a parameter of the kernel")));
-                } else if self.stores() && self.names.is_parameter(base) {
-                    let message = format!("the parameter `{base}` can't be written");
-                    let finding = Diagnostic::error(codes::ASSIGNED_CONSTANT, node, message);
-                    self.out.push(
-                        finding.label("parameters are read-only").help("copy it to a `.local` variable"),
-                    );
-                }
-            }
-            Some(thing) => {
-                let message = format!("`{}` expects an address in brackets", self.opcode());
-                let finding = Diagnostic::error(codes::OPERAND_KIND, node, message);
-                self.out.push(finding.label(format!("`{base}` is {}", thing.describe())));
-            }
-        }
-    }
-
-    /// An address in tensor memory: 32 bits, in a register.
-    fn tensor_address(&mut self, address: &Address, node: NodeId) {
-        let Some(base) = &address.place.base else { return };
-        let Some(thing) = self.names.find(base) else { return };
-        let is_fine = matches!(&thing, Thing::Register(ty, None)
-            if ty.bits() == 32 && matches!(ty.class(), Class::Bits | Class::Integer));
-        if !is_fine {
-            let message = "expected a 32-bit integer or untyped register as an address in tensor memory";
-            let finding = Diagnostic::error(codes::ADDRESS_TYPE, node, message);
-            self.out.push(finding.label(format!("`{base}` is {}", thing.describe())));
-        }
-    }
 }
 
 /// The number that a modifier such as `v4` or `x2` ends in.
 fn count_of(modifier: &str) -> u32 {
     modifier.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(1)
 }
+
+/// The elements of a vector register.
+pub(crate) const LANES: [&str; 4] = ["x", "y", "z", "w"];
 
 /// The number of an element, `x` to `w` or `r` to `a`.
 pub(crate) fn lane_of(part: &str) -> Option<u32> {

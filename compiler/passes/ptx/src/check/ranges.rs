@@ -47,7 +47,8 @@ impl<'a> Prefix<'a> {
         Prefix { name: text, length: text.len(), bytes: packed(text.as_bytes()) }
     }
 
-    fn text(&self) -> &'a str {
+    /// Its spelling.
+    pub fn text(&self) -> &'a str {
         &self.name[..self.length]
     }
 }

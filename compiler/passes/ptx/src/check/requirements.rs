@@ -6,7 +6,7 @@ use super::codes;
 use super::env::{ModuleEnv, PtxTarget, PtxVersion, TargetKind};
 use super::forms::Form;
 use super::needs::Needs;
-use super::table::{Mnemonic, Row};
+use super::table::{Mnemonic, Modifier, Row};
 use crate::diagnostic::Diagnostic;
 
 /// How strictly targets are checked.
@@ -28,6 +28,12 @@ pub fn check(
     out: &mut Vec<Diagnostic>,
 ) {
     let opcode = &instruction.opcode;
+    if let Some(finding) = lacks(form, instruction, env) {
+        return out.push(finding);
+    }
+    if form.row.instruction == Mnemonic::Mad {
+        return versions(form, instruction, env, strictness, out);
+    }
     if let Some((version, target)) = form.row.until {
         let Superseded { what, why, instead } = superseded(form.row);
         if env.version < version || env.target.number < target {
@@ -45,10 +51,56 @@ pub fn check(
         );
         return;
     }
-    if matches!(form.row.instruction, Mnemonic::Ld | Mnemonic::St | Mnemonic::StAsync | Mnemonic::StBulk) {
-        wide_access(form, instruction, env, out);
+    match form.row.instruction {
+        Mnemonic::Ld | Mnemonic::St | Mnemonic::StAsync | Mnemonic::StBulk => {
+            wide_access(form, instruction, env, out);
+        }
+        Mnemonic::Mov | Mnemonic::Ldu => {
+            if let Some((element, count, part)) =
+                form.vector().filter(|(ty, count, _)| ty.bits() * count > 128)
+            {
+                let bits = element.bits() * count;
+                let message = format!("`{opcode}` moves {bits} bits");
+                out.push(
+                    Diagnostic::error(codes::VECTOR_SIZE, opcode.part_id(part), message)
+                        .label("too many elements for this type")
+                        .note("a vector has at most 128 bits"),
+                );
+            }
+        }
+        _ => {}
     }
     versions(form, instruction, env, strictness, out);
+}
+
+/// The error about a modifier that old versions of PTX lack, and that later versions demand.
+fn lacks(form: &Form, instruction: &Instruction, env: &ModuleEnv) -> Option<Diagnostic> {
+    /// The first version in which `wmma` says that all threads of the warp execute it.
+    const ALIGNED: PtxVersion = PtxVersion(6, 3);
+    let opcode = &instruction.opcode;
+    let (what, help, since) = match form.row.instruction {
+        Mnemonic::Mad => {
+            let (version, target) = form.row.until?;
+            if env.version < version || env.target.number < target {
+                return None;
+            }
+            (
+                "a rounding",
+                "write `.rn` for the usual rounding",
+                format!("PTX {version} for sm_{target} and later"),
+            )
+        }
+        _ if form.row.mnemonic.starts_with("wmma") => {
+            if env.version < ALIGNED || form.says(Modifier::Aligned) {
+                return None;
+            }
+            ("`.aligned`", "add `.aligned` after `.sync`", format!("PTX {ALIGNED}"))
+        }
+        _ => return None,
+    };
+    let last = opcode.part_id(opcode.part_count() - 1);
+    let finding = Diagnostic::error(codes::MISSING_MODIFIER, last, format!("`{opcode}` lacks {what}"));
+    Some(finding.label("incomplete").note(format!("it is required since {since}")).help(help))
 }
 
 /// A form that later versions of PTX do not have.

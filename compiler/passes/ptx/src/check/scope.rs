@@ -81,6 +81,9 @@ struct Scope {
     /// The meaning of each name, with the place of its declaration.
     names: FxHashMap<Name, (Meaning, NodeId)>,
     ranges: Ranges,
+    /// For each prefix of a name that could be a member of a range, the least number with the place
+    /// of its declaration.
+    numbered: FxHashMap<Name, (u32, NodeId)>,
 }
 
 impl Scope {
@@ -259,8 +262,12 @@ impl Scopes {
             self.registers = end;
             if declarator.range.is_some() {
                 let range = Range { count, first: register, ty, vector, declared: id };
+                let member = self.top().numbered.get(&name).filter(|(number, _)| *number < count);
+                let member = member.map(|&(number, first)| (format!("{name}{number}"), first));
                 if let Some(before) = self.top().ranges.insert(&name, range) {
                     self.errors.push(ScopeError::Redeclared(id, name, before.declared));
+                } else if let Some((member, first)) = member {
+                    self.errors.push(ScopeError::Redeclared(id, Name::new(&member), first));
                 }
             } else {
                 self.enter_name(id, name, Meaning::Register { register, ty, vector });
@@ -277,8 +284,18 @@ impl Scopes {
     }
 
     fn enter_name(&mut self, id: NodeId, name: Name, meaning: Meaning) {
+        let is_label = matches!(meaning, Meaning::Label(_));
         if let Some((_, first)) = self.top().names.insert(name.clone(), (meaning, id)) {
             self.errors.push(ScopeError::Redeclared(id, name, first));
+        } else if let Some((prefix, number)) = ranges::member(&name).filter(|_| !is_label) {
+            let range = self.top().ranges.get(&prefix).filter(|range| number < range.count);
+            if let Some(declared) = range.map(|range| range.declared) {
+                return self.errors.push(ScopeError::Redeclared(id, name, declared));
+            }
+            let least = self.top().numbered.entry(Name::new(prefix.text())).or_insert((number, id));
+            if number < least.0 {
+                *least = (number, id);
+            }
         }
     }
 

@@ -4,8 +4,14 @@
 //! registers are vectors of four; their elements `.x`, `.y`, `.z` are separate names, as the lexer
 //! reads them.
 
-use super::env::PtxVersion;
+use ptxc_syntax::ast::Instruction;
+
+use super::codes::TARGET_TOO_OLD;
+use super::env::{ModuleEnv, PtxTarget, PtxVersion, TargetKind};
+use super::names::{Names, Thing};
+use super::requirements::version_too_old;
 use super::types::Scalar;
+use crate::diagnostic::Diagnostic;
 
 /// A special register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +100,30 @@ pub fn find(name: &str) -> Option<SpecialRegister> {
         }
     }
     None
+}
+
+/// Checks that the module's version and target have the special registers that an instruction reads.
+pub(super) fn check(instruction: &Instruction, names: &Names, env: &ModuleEnv, out: &mut Vec<Diagnostic>) {
+    let elements = instruction.operands.iter().flat_map(|operand| match operand.elements() {
+        Some(elements) => elements,
+        None => std::slice::from_ref(operand),
+    });
+    for operand in elements {
+        let Some(name) = operand.as_symbol().filter(|name| name.starts_with('%')) else { continue };
+        let Some(Thing::Special(register)) = names.find_at(operand.id, name) else { continue };
+        let what = format!("`{name}`");
+        let needed = PtxTarget { number: register.target, kind: TargetKind::Baseline };
+        if env.version < register.version {
+            out.push(version_too_old(&what, register.version, env.version, operand.id));
+        } else if env.target.number < register.target {
+            let message = format!("{what} needs {needed} or later");
+            out.push(
+                Diagnostic::error(TARGET_TOO_OLD, operand.id, message)
+                    .label(format!("the module has `.target {}`", env.target))
+                    .help(format!("write `.target {needed}` if the code need not run on older machines")),
+            );
+        }
+    }
 }
 
 /// The names to suggest, elements of vectors among them.

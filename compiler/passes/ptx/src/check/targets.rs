@@ -21,6 +21,7 @@ const V86: PtxVersion = PtxVersion(8, 6);
 const V87: PtxVersion = PtxVersion(8, 7);
 const V88: PtxVersion = PtxVersion(8, 8);
 const V90: PtxVersion = PtxVersion(9, 0);
+const V94: PtxVersion = PtxVersion(9, 4);
 
 /// In ascending order of the number.
 static TARGETS: &[Line] = &[
@@ -52,6 +53,7 @@ static TARGETS: &[Line] = &[
     with_variants(100, V86, V86, V88),
     with_variants(101, V86, V86, V88),
     with_variants(103, V88, V88, V88),
+    with_variants(107, V94, V94, V94),
     with_variants(110, V90, V90, V90),
     with_variants(120, V87, V87, V88),
     with_variants(121, V88, V88, V88),

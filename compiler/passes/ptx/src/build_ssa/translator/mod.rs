@@ -6,6 +6,7 @@
 //! declared type and an instruction's type.
 
 mod operands;
+mod whole_vectors;
 
 use ptxc_ir::signature::{self, Types};
 use ptxc_ir::{Block, BlockCall, Function, FunctionKind, Inst, InstData, Op, SourceLoc, Type, Value};
@@ -35,7 +36,7 @@ pub(super) struct Translator<'a> {
     /// The constructs that could not be translated.
     pub diagnostics: Vec<Diagnostic>,
     ast: &'a ast::Function,
-    env: &'a ModuleEnv,
+    pub env: &'a ModuleEnv,
     /// The registers that operands name, as far as the check found them.
     resolved: &'a Resolved,
     /// The number of variables of the construction: registers, and variables without a register's
@@ -206,7 +207,8 @@ impl<'a> Translator<'a> {
     fn guarded(&mut self, instruction: &Instruction, opcode: Option<&Decoded>) -> Translated {
         let opcode = opcode.ok_or(Unsupported)?;
         let Lowering { translate, guarded } = lowering(opcode).ok_or(Unsupported)?;
-        let mut form = Form::new(opcode, &instruction.operands);
+        let operands = whole_vectors::spelled_out(&self.scopes, self.resolved, &instruction.operands);
+        let mut form = Form::new(opcode, &operands);
         let Some(guard) = &instruction.guard else { return self.plain(translate, &mut form) };
         let condition = self.predicate(guard)?;
         match guarded {

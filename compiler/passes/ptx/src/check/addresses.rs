@@ -1,0 +1,123 @@
+//! Addresses in brackets: the register or the variable, and its state space.
+
+use ptxc_syntax::ast::{Address, Space};
+use ptxc_syntax::{Name, NodeId};
+
+use super::codes;
+use super::names::Thing;
+use super::operands::Operands;
+use super::table::{AddressSpace, Mnemonic};
+use super::types::{Class, Scalar};
+use crate::diagnostic::Diagnostic;
+
+impl Operands<'_, '_> {
+    pub(super) fn address(&mut self, kind: AddressSpace, address: &Address, node: NodeId) {
+        let space = match kind {
+            AddressSpace::Any => None,
+            AddressSpace::Tensor => return self.tensor_address(address, node),
+            AddressSpace::Fixed(space) => Some(space),
+            AddressSpace::Group(group) => self.form.choice(group).map(|choice| choice.text),
+        };
+        let Some(base) = &address.place.base else {
+            // A thread's own memory and the parameters begin at a known address.
+            if !space.is_some_and(|space| space == "local" || space.starts_with("param")) {
+                let message = format!("`{}` expects a register or a variable as an address", self.opcode());
+                let finding =
+                    Diagnostic::error(codes::ADDRESS_TYPE, node, message).label("this is a constant");
+                self.out.push(finding.help("move the address into a register first: `mov.u64 %rd, …;`"));
+            }
+            return;
+        };
+        match self.names.find(base) {
+            None => {}
+            Some(Thing::Register(register, None))
+                if matches!(register.class(), Class::Bits | Class::Integer) && register.bits() <= 64 =>
+            {
+                // The modifiers of an instruction that takes any address may say that it is shared.
+                if kind != AddressSpace::Any || self.form.row.instruction == Mnemonic::Prefetchu {
+                    self.wide_enough(space, base, register, node);
+                }
+            }
+            Some(thing @ Thing::Register(..)) => {
+                let message = "expected an integer or untyped register as an address";
+                let finding = Diagnostic::error(codes::ADDRESS_TYPE, node, message);
+                let what = match thing {
+                    Thing::Register(register, None) => format!("`{register}`"),
+                    thing => thing.describe(),
+                };
+                self.out.push(finding.label(format!("`{base}` is {what}")));
+            }
+            Some(Thing::Memory(own, _)) => {
+                // `shared::cta` is a part of the space `shared`.
+                let wanted = space.map(|space| space.split("::").next().unwrap_or(space));
+                if let Some(wanted) = wanted
+                    && wanted != own.spelling()
+                {
+                    let message = format!("`{}` expects an address in `.{wanted}`", self.opcode());
+                    let own = own.spelling();
+                    let mut finding = Diagnostic::error(codes::STATE_SPACE, node, message)
+                        .label(format!("`{base}` is in `.{own}`"));
+                    let opcode = &self.instruction.opcode;
+                    let mut choices = self.form.row.groups.iter().flat_map(|group| group.choices);
+                    if opcode.has(wanted) && choices.any(|choice| choice.text == own) {
+                        let right = opcode.as_str().replacen(&format!(".{wanted}"), &format!(".{own}"), 1);
+                        finding.help = Some(format!("write `{right}`"));
+                    }
+                    self.out.push(finding);
+                } else if space.is_none() && matches!(own, Space::Param | Space::Const) {
+                    let own = own.spelling();
+                    let message = format!("`{}` expects a generic address", self.opcode());
+                    let finding = Diagnostic::error(codes::STATE_SPACE, node, message)
+                        .label(format!("`{base}` is in `.{own}`"));
+                    self.out.push(finding.help(format!("write `.{own}` after the name of the instruction")));
+                } else if space == Some("param::func") && self.names.is_kernel_parameter(base) {
+                    let message = format!("`{}` expects a parameter of a call", self.opcode());
+                    let finding = Diagnostic::error(codes::STATE_SPACE, node, message);
+                    self.out.push(finding.label(format!("`{base}` is a parameter of the kernel")));
+                } else if self.stores() && self.names.is_parameter(base) {
+                    let message = format!("the parameter `{base}` can't be written");
+                    let finding = Diagnostic::error(codes::ASSIGNED_CONSTANT, node, message);
+                    self.out.push(
+                        finding.label("parameters are read-only").help("copy it to a `.local` variable"),
+                    );
+                }
+            }
+            Some(thing) => {
+                let message = format!("`{}` expects an address in brackets", self.opcode());
+                let finding = Diagnostic::error(codes::OPERAND_KIND, node, message);
+                self.out.push(finding.label(format!("`{base}` is {}", thing.describe())));
+            }
+        }
+    }
+
+    /// Whether a register holds a whole address: of 64 bits in global and generic memory, of 32 bits
+    /// or more elsewhere. A narrower register has lost a part of the pointer.
+    fn wide_enough(&mut self, space: Option<&str>, name: &Name, register: Scalar, node: NodeId) {
+        let is_global = matches!(space, None | Some("global"));
+        if !is_global || register.bits() >= self.names.address_bits() {
+            return;
+        }
+        let bits = self.names.address_bits();
+        let message = format!("`{}` expects an address of {bits} bits", self.opcode());
+        self.out.push(
+            Diagnostic::error(codes::ADDRESS_TYPE, node, message)
+                .label(format!("`{name}` has {} bits", register.bits()))
+                .help(format!(
+                    "keep the address in a `.b{bits}` register from where it is loaded or computed"
+                )),
+        );
+    }
+
+    /// An address in tensor memory: 32 bits, in a register.
+    fn tensor_address(&mut self, address: &Address, node: NodeId) {
+        let Some(base) = &address.place.base else { return };
+        let Some(thing) = self.names.find(base) else { return };
+        let is_fine = matches!(&thing, Thing::Register(ty, None)
+            if ty.bits() == 32 && matches!(ty.class(), Class::Bits | Class::Integer));
+        if !is_fine {
+            let message = "expected a 32-bit integer or untyped register as an address in tensor memory";
+            let finding = Diagnostic::error(codes::ADDRESS_TYPE, node, message);
+            self.out.push(finding.label(format!("`{base}` is {}", thing.describe())));
+        }
+    }
+}

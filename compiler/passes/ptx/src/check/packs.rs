@@ -1,0 +1,89 @@
+//! Operands of several parts: packed vectors, and the sum of a register and a constant.
+
+use ptxc_syntax::ast::{Operand, OperandKind, SymbolOffset};
+use ptxc_syntax::const_eval::Constant;
+
+use super::codes;
+use super::names::Thing;
+use super::operands::Operands;
+use super::table::{TypeOf, Value};
+use super::types::{Class, Scalar};
+use crate::diagnostic::Diagnostic;
+
+impl Operands<'_, '_> {
+    /// `{a, b}`: equal elements that are together as wide as the type.
+    pub(super) fn pack(&mut self, ty: TypeOf, written: bool, operand: &Operand) {
+        let Some(ty) = self.form.scalar(ty) else { return };
+        if let Some(name) = operand.as_symbol()
+            && let Some(Thing::Register(lane, Some(vector))) = self.names.find(name)
+        {
+            // A vector register used whole is the vector of its elements.
+            if lane.bits() * vector.lanes() != ty.bits() {
+                let message = format!("`{}` packs {} bits", self.opcode(), ty.bits());
+                let finding = Diagnostic::error(codes::VECTOR_SIZE, operand.id, message);
+                self.out.push(finding.label(format!("`{name}` has {} bits", lane.bits() * vector.lanes())));
+            }
+            return;
+        }
+        let OperandKind::Vector(list) = &operand.kind else {
+            return self.wrong_kind(operand, "a vector in braces");
+        };
+        let count = list.len() as u32;
+        if !(1..=8).contains(&count) || !ty.bits().is_multiple_of(count) {
+            let message = format!("`{}` packs {} bits as 1, 2, 4 or 8 equal parts", self.opcode(), ty.bits());
+            let finding = Diagnostic::error(codes::VECTOR_SIZE, operand.id, message);
+            self.out.push(finding.label(format!("found {count} elements")));
+            return;
+        }
+        let element = Scalar::parse(&format!("b{}", ty.bits() / count));
+        if written && list.iter().all(|element| element.kind == OperandKind::Sink) {
+            let message = format!("`{}` needs at least one element", self.opcode());
+            let finding = Diagnostic::error(codes::DISCARDED_RESULT, operand.id, message);
+            return self.out.push(finding.label("every element is discarded"));
+        }
+        for operand in list {
+            match &operand.kind {
+                OperandKind::Sink if !written => self.wrong_kind(operand, "a register or constant"),
+                OperandKind::Immediate(_) if written => self.wrong_kind(operand, "a register"),
+                OperandKind::SymbolOffset(_) | OperandKind::Element(_) => {
+                    self.wrong_kind(operand, "a register or constant");
+                }
+                _ => {}
+            }
+            if let Some(name) = operand.as_symbol()
+                && let Some(Thing::Memory(..) | Thing::Function) = self.names.find(name)
+            {
+                self.wrong_kind(operand, "a register or constant");
+            }
+            if let (Some(name), Some(element)) = (operand.as_symbol(), element)
+                && let Some(Thing::Register(register, None)) = self.names.find(name)
+            {
+                self.agree(element, register, false, name, operand.id);
+            }
+        }
+    }
+
+    /// `r + 1` where a value is expected: the sum of an integer register and a constant.
+    pub(super) fn sum(&mut self, value: &Value, ty: Scalar, sum: &SymbolOffset, operand: &Operand) {
+        let thing = sum.base.as_ref().and_then(|base| Some((base, self.names.find(base)?)));
+        let offset = sum.offset.as_ref().map(|offset| offset.evaluate());
+        match thing {
+            None => return,
+            Some((_, Thing::Memory(..) | Thing::Function)) if value.symbol => return,
+            Some((base, Thing::Register(register, None)))
+                if matches!(register.class(), Class::Bits | Class::Integer)
+                    && register.bits() <= 64
+                    && matches!(ty.class(), Class::Bits | Class::Integer)
+                    && !value.selected =>
+            {
+                self.agree(ty, register, value.wider, base, operand.id);
+            }
+            Some(_) => return self.wrong_kind(operand, &format!("a `{ty}` register or constant")),
+        }
+        if !matches!(offset, None | Some(Ok(Constant::S64(_) | Constant::U64(_)))) {
+            let message = format!("`{}` expects an integer after the register", self.opcode());
+            let finding = Diagnostic::error(codes::CONSTANT_TYPE, operand.id, message);
+            self.out.push(finding.label("only integers can be added here"));
+        }
+    }
+}
