@@ -66,6 +66,10 @@ impl Nightly {
             ("random programs", &fuzz),
             ("execution cases with all settings", &exec),
             (
+                "the check against ptxas: all combinations, 20,000 edits",
+                &["cargo", "test", "-p", "ptxc-tests", "--test", "check_oracle", "--", "--include-ignored"],
+            ),
+            (
                 "every kernel and form of which `.ci/run` tries a sample",
                 &[
                     &["env", "PTXC_ORACLE_STRIDE=1", "PTXC_FAMILIES_STRIDE=1", "cargo", "test"][..],

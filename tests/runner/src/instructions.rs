@@ -44,6 +44,16 @@ impl<'a> Sample<'a> {
         Sample { row, chosen: row.groups.iter().map(first).collect(), backwards: false }
     }
 
+    /// The row with these modifiers, one for each group; `None` if one is missing that another needs.
+    pub fn of(row: &'a Row, chosen: Vec<Option<&'static str>>) -> Option<Sample<'a>> {
+        let sound = row.groups.iter().zip(&chosen).all(|(group, choice)| match group.presence {
+            Presence::Required => choice.is_some(),
+            Presence::With(other) => choice.is_some() == chosen[other].is_some(),
+            Presence::Optional | Presence::Default(_) => true,
+        });
+        sound.then_some(Sample { row, chosen, backwards: false })
+    }
+
     /// The same with the modifiers of free order in reverse, followed by the others.
     pub fn backwards(self) -> Sample<'a> {
         Sample { backwards: true, ..self }

@@ -17,6 +17,7 @@
 //! `warning:`, `note:`). All reported diagnostics must be marked, and all marked ones must be
 //! reported.
 
+pub mod edits;
 pub mod filecheck;
 pub mod instructions;
 pub mod paths;

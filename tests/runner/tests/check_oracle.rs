@@ -19,6 +19,7 @@ use ptxc_ptx::check::table::TABLE;
 use ptxc_ptx::check::types::Scalar;
 use ptxc_ptx::diagnostic::Severity;
 use ptxc_syntax::ast::Function;
+use ptxc_tests::edits::{Numbers, combinations, edited};
 use ptxc_tests::instructions::{REGISTERS, Sample, register, samples};
 
 /// The program; if it is missing, prints a line on stderr.
@@ -66,10 +67,16 @@ fn compiled_for(target: &str) -> &str {
     if parsed.number < 75 { "sm_75" } else { target }
 }
 
-/// The lines that ptxas rejects, with its reasons.
-fn refused(ptxas: &Path, version: PtxVersion, target: &str, lines: &[&str]) -> Vec<Option<String>> {
-    let file =
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("check-{target}-{version}-{}.ptx", lines.len()));
+/// The lines that ptxas rejects, with its reasons. For the machine `sm_` it compiles, and for
+/// `compute_` it only parses.
+fn refused(
+    ptxas: &Path,
+    (version, target, machine): (PtxVersion, &str, &str),
+    lines: &[&str],
+) -> Vec<Option<String>> {
+    let place = lines.first().map_or(0, |line| line.as_ptr() as usize);
+    let name = format!("check-{machine}{target}-{version}-{}-{place}.ptx", lines.len());
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let mut verdict: Vec<Option<String>> = vec![None; lines.len()];
     loop {
         // Some errors hide others, so rejected lines are removed until no more are rejected.
@@ -78,7 +85,12 @@ fn refused(ptxas: &Path, version: PtxVersion, target: &str, lines: &[&str]) -> V
         let (text, before) = module(version, target, &left);
         std::fs::write(&file, text).expect("the folder for tests can be written");
         let output = Command::new(ptxas)
-            .args([&format!("-arch={}", compiled_for(target)), "-O0", "-o", "/dev/null"])
+            .args([
+                &format!("-arch={}", compiled_for(target).replace("sm_", machine)),
+                "-O0",
+                "-o",
+                "/dev/null",
+            ])
             .arg(&file)
             .output()
             .expect("ptxas runs");
@@ -99,6 +111,7 @@ fn refused(ptxas: &Path, version: PtxVersion, target: &str, lines: &[&str]) -> V
             slot.get_or_insert_with(|| rest.to_string());
         }
         if !found {
+            let _ = std::fs::remove_file(&file);
             return verdict;
         }
     }
@@ -127,7 +140,7 @@ fn differences(
     let mut env = ModuleEnv::empty();
     env.version = version;
     env.target = PtxTarget::parse(target).expect("a target");
-    let theirs = refused(ptxas, version, target, lines);
+    let theirs = refused(ptxas, (version, target, "sm_"), lines);
     for ((line, kernel), theirs) in lines.iter().zip(kernels).zip(theirs) {
         let mut found = check_with(kernel, &env, Strictness::Strict);
         found.retain(|finding| finding.severity == Severity::Error);
@@ -311,4 +324,136 @@ fn exchanges_without_sync_end_as_in_ptxas() {
         }
     }
     report(pairs * lines.len(), &found);
+}
+
+/// The differences that are meant, each with its reason: `ptxas` or `ptxc` (the one that accepts), a
+/// part of the instruction, a part of the other's message, the reason; separated by `|`.
+const KNOWN: &str = include_str!("check_differences.txt");
+
+/// Whether a difference is a known one.
+fn is_known(accepts: &str, line: &str, message: &str) -> bool {
+    KNOWN.lines().filter(|known| !known.starts_with('#') && !known.is_empty()).any(|known| {
+        let mut fields = known.split('|').map(str::trim);
+        let mut next = || fields.next().unwrap_or_default();
+        let (by, part, said) = (next(), next(), next());
+        assert!(!next().is_empty(), "{known}: a difference needs a reason");
+        by == accepts && line.contains(part) && message.contains(said)
+    })
+}
+
+/// The differences for lines, on one version and target, that are not known.
+fn new_differences(ptxas: &Path, version: PtxVersion, target: &str, lines: &[&str]) -> Vec<String> {
+    let mut env = ModuleEnv::empty();
+    env.version = version;
+    env.target = PtxTarget::parse(target).expect("a target");
+    let mut found = Vec::new();
+    // An error hides others of its kind, and a fatal one all others, so each module is small.
+    for lines in lines.chunks(200) {
+        let theirs = refused(ptxas, (version, target, "compute_"), lines);
+        for (line, theirs) in lines.iter().zip(theirs) {
+            let text = format!(".entry k(.param .align 16 .b8 n[64]) {{ {REGISTERS} {line} END: ret; }}");
+            let parsed = ptxc_syntax::parse_function(&text);
+            let mut ours = parsed.errors.first().map(|error| format!("{} {}", error.code, error.message));
+            if ours.is_none() {
+                let wrong = check_with(&parsed.value, &env, Strictness::Strict);
+                let wrong = wrong.into_iter().find(|finding| finding.severity == Severity::Error);
+                ours = wrong.map(|wrong| format!("{} {}", wrong.code, wrong.message));
+            }
+            let (accepts, message) = match (&ours, &theirs) {
+                (Some(ours), None) => ("ptxas", ours),
+                (None, Some(theirs)) => ("ptxc", theirs),
+                _ => continue,
+            };
+            if !is_known(accepts, line, message) {
+                found.push(format!(
+                    "{version} {target}: {line}\n    {accepts} accepts; the other says: {message}"
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// Twelve targets, and for each the versions from the one that introduced it on.
+fn modules() -> Vec<(PtxVersion, &'static str)> {
+    let targets = [
+        "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100f", "sm_100a", "sm_103a",
+        "sm_110a", "sm_120a",
+    ];
+    let versions = [(6, 5), (7, 1), (7, 8), (8, 1), (8, 6), (8, 8), (9, 0), (9, 5)]
+        .map(|(major, minor)| PtxVersion(major, minor));
+    let has = |version, target| {
+        let target = PtxTarget::parse(target).expect("a target");
+        ptxc_ptx::check::targets::first_version(target).is_some_and(|first| first <= version)
+    };
+    let pairs = targets.iter().flat_map(|&target| versions.iter().map(move |&version| (version, target)));
+    pairs.filter(|&(version, target)| has(version, target)).collect()
+}
+
+/// Compares lines on all modules, several at once, and reports the differences.
+fn sweep(ptxas: &Path, modules: &[(PtxVersion, &str)], lines: &[&str]) {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let found = std::sync::Mutex::new(Vec::new());
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(&(version, target)) =
+                    modules.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+                {
+                    let new = new_differences(ptxas, version, target, lines);
+                    found.lock().expect("no worker panics").extend(new);
+                }
+            });
+        }
+    });
+    let mut found = found.into_inner().expect("no worker panics");
+    found.sort();
+    println!("{} instructions on {} modules", lines.len(), modules.len());
+    assert!(found.is_empty(), "{} differences\n{}", found.len(), found.join("\n"));
+}
+
+/// Every combination of the modifiers of every row, as far as there are not too many.
+fn all_combinations(most: usize) -> BTreeSet<String> {
+    TABLE.rows().iter().flat_map(|row| combinations(row, most)).filter_map(|sample| sample.text()).collect()
+}
+
+/// Random edits of instructions that the table accepts.
+fn random_edits(count: usize) -> BTreeSet<String> {
+    let samples: Vec<String> =
+        TABLE.rows().iter().flat_map(samples).filter_map(|sample| sample.text()).collect();
+    let mut numbers = Numbers::new(20_000);
+    let mut edit = |_| {
+        let sample = &samples[numbers.below(samples.len())];
+        edited(sample, &mut numbers)
+    };
+    (0..count).map(&mut edit).collect()
+}
+
+/// A sample for every run; `cargo xtask nightly` runs all.
+#[test]
+fn combinations_and_edits_agree_with_ptxas() {
+    let Some(ptxas) = ptxas() else { return };
+    let mut texts = all_combinations(4);
+    texts.extend(random_edits(400));
+    let lines: Vec<&str> = texts.iter().map(String::as_str).collect();
+    sweep(&ptxas, &[(PtxVersion::NEWEST, "sm_90a")], &lines);
+}
+
+#[test]
+#[ignore = "takes minutes: `cargo xtask nightly` runs it"]
+fn all_combinations_agree_with_ptxas() {
+    let Some(ptxas) = ptxas() else { return };
+    let texts = all_combinations(200);
+    let lines: Vec<&str> = texts.iter().map(String::as_str).collect();
+    sweep(&ptxas, &modules(), &lines);
+}
+
+#[test]
+#[ignore = "takes minutes: `cargo xtask nightly` runs it"]
+fn twenty_thousand_edits_agree_with_ptxas() {
+    let Some(ptxas) = ptxas() else { return };
+    let texts = random_edits(20_000);
+    let lines: Vec<&str> = texts.iter().map(String::as_str).collect();
+    sweep(&ptxas, &[(PtxVersion::NEWEST, "sm_90a"), (PtxVersion::NEWEST, "sm_100a")], &lines);
 }
