@@ -33,10 +33,7 @@ impl Operands<'_, '_> {
             Some(Thing::Register(register, None))
                 if matches!(register.class(), Class::Bits | Class::Integer) && register.bits() <= 64 =>
             {
-                // The modifiers of an instruction that takes any address may say that it is shared.
-                if kind != AddressSpace::Any || self.form.row.instruction == Mnemonic::Prefetchu {
-                    self.wide_enough(space, base, register, node);
-                }
+                self.wide_enough((kind, space), base, register, node);
             }
             Some(thing @ Thing::Register(..)) => {
                 let message = "expected an integer or untyped register as an address";
@@ -92,8 +89,16 @@ impl Operands<'_, '_> {
 
     /// Whether a register holds a whole address: of 64 bits in global and generic memory, of 32 bits
     /// or more elsewhere. A narrower register has lost a part of the pointer.
-    fn wide_enough(&mut self, space: Option<&str>, name: &Name, register: Scalar, node: NodeId) {
-        let is_global = matches!(space, None | Some("global"));
+    fn wide_enough(
+        &mut self,
+        (kind, space): (AddressSpace, Option<&str>),
+        name: &Name,
+        register: Scalar,
+        node: NodeId,
+    ) {
+        // The modifiers of an instruction that takes any address may say that it is shared.
+        let may_be_shared = kind == AddressSpace::Any && self.form.row.instruction != Mnemonic::Prefetchu;
+        let is_global = matches!(space, None | Some("global")) && !may_be_shared;
         if !is_global || register.bits() >= self.names.address_bits() {
             return;
         }

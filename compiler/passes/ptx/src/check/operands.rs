@@ -150,7 +150,7 @@ impl Operands<'_, '_> {
         match &spec.kind {
             Kind::Value(value) => self.value(value, spec.written, operand),
             Kind::Constant(range) => match operand.as_immediate() {
-                Some(expr) => self.in_range(*range, expr, operand.id),
+                Some(expr) => self.constant(Scalar::U32, *range, expr, operand.id),
                 None => self.wrong_kind(operand, "a constant"),
             },
             Kind::Address(space) => match &operand.kind {
@@ -321,7 +321,14 @@ impl Operands<'_, '_> {
                 let finding = Diagnostic::error(codes::DISCARDED_RESULT, operand.id, message);
                 self.out.push(finding.label("expected a register"));
             }
-            OperandKind::Immediate(expr) if !written => self.constant(ty, value.range, expr, operand.id),
+            OperandKind::Immediate(expr) if !written => {
+                let ty = match ty {
+                    Scalar::B32 if self.takes_no_float(value, written) => Scalar::U32,
+                    Scalar::B64 if self.takes_no_float(value, written) => Scalar::U64,
+                    ty => ty,
+                };
+                self.constant(ty, value.range, expr, operand.id);
+            }
             OperandKind::SymbolOffset(sum) if !written => self.sum(value, ty, sum, operand),
             OperandKind::Element(..) if value.symbol => {}
             OperandKind::Not(inner) if value.negated => self.scalar(value, ty, written, inner),
@@ -335,6 +342,12 @@ impl Operands<'_, '_> {
     fn symbol(&mut self, value: &Value, ty: Scalar, written: bool, name: &Name, operand: &Operand) {
         match self.names.find_at(operand.id, name) {
             None => {}
+            Some(Thing::Register(register, None))
+                if matches!(register.class(), Class::Float | Class::Half)
+                    && self.takes_no_float(value, written) =>
+            {
+                self.mismatch(ty, register, name, operand.id);
+            }
             Some(Thing::Register(register, None)) => self.agree(ty, register, value.wider, name, operand.id),
             Some(Thing::Special(_)) if written => {
                 let message = format!("`{name}` can't be written");

@@ -86,4 +86,26 @@ impl Operands<'_, '_> {
             self.out.push(finding.label("only integers can be added here"));
         }
     }
+
+    /// Whether an untyped operand is a number, a mask, a handle or a part of a matrix, and not bits of
+    /// any type: ptxas rejects floats there.
+    pub(super) fn takes_no_float(&self, value: &Value, written: bool) -> bool {
+        let Some(ty @ (Scalar::B32 | Scalar::B64)) = self.form.scalar(value.ty) else { return false };
+        let row = self.form.row;
+        // Matrices of these types may come from float registers.
+        let is_free = |part: &str| part == "tf32" || part.starts_with(['e', 'k']) || part.starts_with("sp");
+        let is_matrix = row.family == "matrix"
+            && !row.mnemonic.contains("matrix")
+            && !self.instruction.opcode.modifiers().any(is_free);
+        let is_fixed = value.ty == TypeOf::Fixed(ty);
+        match row.mnemonic {
+            "bar" | "cp" | "isspacep" | "elect" | "createpolicy" | "mbarrier" => is_fixed,
+            // The register that a vote writes may have any type, but not the mask.
+            "vote" => is_fixed && !written,
+            "redux" => true,
+            "cvt" => is_fixed && self.form.vector().is_none(),
+            "ld" | "st" | "red" | "atom" => is_fixed && ty == Scalar::B64,
+            _ => is_fixed && is_matrix,
+        }
+    }
 }
