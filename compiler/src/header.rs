@@ -4,8 +4,8 @@
 
 use indexmap::IndexMap;
 use ptxc_ptx::check::codes::{
-    BAD_SIZE, NARROW_ADDRESSES, OUTSIDE_A_FUNCTION, REDECLARED, TARGET_BEFORE_VERSION, UNKNOWN_TARGET,
-    UNKNOWN_VERSION,
+    BAD_SIZE, DECLARATION_FORM, NARROW_ADDRESSES, OUTSIDE_A_FUNCTION, REDECLARED, TARGET_BEFORE_VERSION,
+    UNKNOWN_TARGET, UNKNOWN_VERSION,
 };
 use ptxc_ptx::check::env::{self, PtxTarget, PtxVersion, Variable, variables};
 use ptxc_ptx::check::names::predicate_storage;
@@ -13,7 +13,7 @@ use ptxc_ptx::check::requirements::version_too_old;
 use ptxc_ptx::check::scope::misplaces_predicate;
 use ptxc_ptx::check::{declarations, initialisers, targets};
 use ptxc_ptx::diagnostic::{Diagnostic, Severity};
-use ptxc_syntax::ast::{Declaration, Item, Linkage, Space, Target};
+use ptxc_syntax::ast::{Declaration, Item, Linkage, Space, Target, Type};
 use ptxc_syntax::codes::{Code, MALFORMED_HEADER};
 use ptxc_syntax::items::ItemKind;
 use ptxc_syntax::{Name, NodeId, Parsed, Span, parse_item};
@@ -127,6 +127,14 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
                 let message = format!("code for {} needs 64-bit addresses", header.target);
                 found.push(error(NARROW_ADDRESSES, message, whole).help("write `.address_size 64`"));
             }
+            Some(Item::Declaration(declaration))
+                if declaration.specifiers.ty == Type::Samplerref && !options.has_samplers() =>
+            {
+                found.push(
+                    error(DECLARATION_FORM, "a module without `texmode_independent` has no samplers", whole)
+                        .help("write the option `texmode_independent` after the architecture in `.target`"),
+                );
+            }
             Some(Item::Declaration(declaration)) => {
                 let sizes = (&mut constants, &mut contents);
                 variable_findings(header, declaration, &parsed, offset, &mut declared, sizes, &mut found);
@@ -151,6 +159,11 @@ struct TargetOptions {
 }
 
 impl TargetOptions {
+    /// Whether samplers are objects of their own, not parts of textures.
+    fn has_samplers(&self) -> bool {
+        self.textures.as_ref().is_some_and(|mode| mode == "texmode_independent")
+    }
+
     /// Whether the architecture comes first, and all modes of textures are the same.
     fn are_sound(&mut self, target: &Target) -> bool {
         target.names.iter().all(|name| {

@@ -71,8 +71,9 @@ const ROWS: &[(&str, &str, &str, u32)] = &[
 /// Families of registers that differ in a number: prefix, suffix, count, type, least version and
 /// target.
 const NUMBERED: &[(&str, &str, u32, &str, &str, u32)] = &[
-    ("%envreg", "", 32, "b32", "2.1", 0),
-    ("%pm", "", 8, "u32", "1.3", 0),
+    ("%envreg", "", 32, "b32", "1.0", 0),
+    ("%pm", "", 4, "u32", "1.3", 0),
+    ("%pm", "", 8, "u32", "3.0", 20),
     ("%pm", "_64", 8, "u64", "4.0", 50),
 ];
 
