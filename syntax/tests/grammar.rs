@@ -216,8 +216,8 @@ fn unusual_layouts() {
         (".entry k()", "E0032"),
         (".global .u32 .v2 x;", "E0020"),
         (".section debug { .b8 1 }", "E0013"),
-        (".global .f64 x = 1e400;", "E0007"),
-        (".global .f64 x = 1e-310;", "E0007"),
+        (".global .f64 x = 1e400;", "E0009"),
+        (".global .f64 x = 1e-310;", "E0009"),
         (".global .samplerref s = {addr_mode_0 = };", "E0040"),
     ];
     for (text, code) in texts {
