@@ -204,6 +204,8 @@ fn file_of<R: Register>(side: Side<'_, R>) -> RegFile {
     match side.inst.operands.get(usize::from(side.slot)).map(|operand| operand.kind) {
         Some(OperandKind::Reg(reg)) => reg.file(),
         Some(OperandKind::Zero(file)) => file,
+        // All predicates are those of the file that guards the instruction.
+        Some(OperandKind::Predicates) => side.inst.row().guard,
         _ => RegFile::Gpr,
     }
 }

@@ -320,6 +320,8 @@ pub(super) static QSPC: Row = Row {
             .codes(&[2, 3, 0, 1]),
     ],
     forms: &[PLAIN, UNIFORM.opcode(0x9aa)],
+    // NVIDIA's assembler waits for a QSPC instead of an earlier load from shared memory or shuffle.
+    returns: Returns::Shared,
     effects: Effects::NONE,
     opcode: 0x3aa,
     takes_descriptor: false,

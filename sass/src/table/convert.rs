@@ -20,6 +20,8 @@ const D_PAIR: Slot = D.width(Width::Fixed(2));
 const B: Slot = Slot::read("b", ANY).place(Place::B);
 const FLOAT_B: Slot = B.neg().abs().imm(ImmFormat::Float);
 const DOUBLE_B: Slot = B.width(Width::Fixed(2)).neg().abs().imm(ImmFormat::DoubleHigh);
+/// The lower half of a register or word.
+const LOWER_HALF_B: Slot = B.neg().abs().imm(ImmFormat::OfSource);
 /// A half, which may be the upper one of its register or word.
 const HALF_B: Slot = B.neg().abs().imm(ImmFormat::OfSource).halves(Halves::Upper).place(Place::UPPER_B);
 /// A source of one word: all bits of an immediate count.
@@ -421,7 +423,7 @@ pub(super) static I2F_HALF_64: Row = Row {
 pub(super) static F2I_HALF: Row = Row {
     mnemonic: "F2I",
     summary: "d = the half b as an integer, saturating",
-    slots: &[D, HALF_B],
+    slots: &[D, LOWER_HALF_B],
     mods: &[TO_INT, FROM_HALF, INTEGRAL, NAN_TO_ZERO],
     forms: OF_HALF,
     opcode: 0x305,

@@ -326,6 +326,7 @@ pub(super) static VHMNMX: Row = Row {
     archs: Archs::HOPPER,
     forms: Form::B,
     opcode: 0x247,
+    latency: LatencyClass::Alu,
     ..HALF_ALU
 };
 
@@ -338,5 +339,6 @@ pub(super) static VHMNMX_BF16: Row = Row {
     forms: Form::B,
     fixed: BRAIN,
     opcode: 0x247,
+    latency: LatencyClass::Alu,
     ..HALF_ALU
 };

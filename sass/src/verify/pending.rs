@@ -59,6 +59,11 @@ impl Pending {
         self.counted & waits != 0
     }
 
+    /// Whether one of these scoreboards was set for it too recently to count it yet.
+    pub(super) fn is_young_by(&self, scoreboards: u8) -> bool {
+        self.young.into_iter().any(|young| young & scoreboards != 0)
+    }
+
     /// Whether it is over when `DEPBAR.LE` finds that the scoreboard counts at most `left`. If it
     /// were not over, the instructions counted after it would not be over either, and the count
     /// would be higher. `DEPBAR.LE` looks late enough to see all instructions issued before it.

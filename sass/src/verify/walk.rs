@@ -12,7 +12,7 @@ use crate::memory_order::{Space, space};
 use crate::operand::OperandKind;
 use crate::program::{Coded, Program};
 use crate::register::{PReg, RegFile, Register};
-use crate::return_order::{LEAST_BRANCH, reads_in_order, returns_in_order};
+use crate::return_order::{LEAST_BRANCH, adds_to, reads_in_order, returns_in_order};
 use crate::table::{BarrierResult, Completion, Group, GroupRole, Op, Pipe, SlotName};
 use crate::{slot_name, value};
 
@@ -127,6 +127,9 @@ impl<'a> Walk<'a> {
     fn touch(&mut self, inst: &Inst<PReg>) {
         let arch = self.program.arch;
         let completion = inst.completion(arch);
+        // A barrier at which the thread waits has read its operands when the next instruction issues: NVIDIA's assembler
+        // overwrites them after 5 (sm_75) or 6 cycles, without a wait.
+        let is_over = self.order == Order::InOrder && blocks(inst.op);
         let touches = &mut self.touches;
         touches.clear();
         inst.for_each_access(|access| {
@@ -134,7 +137,9 @@ impl<'a> Walk<'a> {
             let late = match role {
                 AccessRole::Def => matches!(completion, Completion::Variable | Completion::Group),
                 AccessRole::Use => {
-                    completion != Completion::Fixed && !reads_at_issue(arch, inst, access.reg.file())
+                    completion != Completion::Fixed
+                        && !is_over
+                        && !reads_at_issue(arch, inst, access.reg.file())
                 }
                 AccessRole::Guard => false,
             };
@@ -181,6 +186,7 @@ impl<'a> Walk<'a> {
             let in_order = match kind {
                 HazardKind::War => reads_in_order(producer.op, inst.op),
                 HazardKind::Waw => returns_in_order(producer.op, inst.op),
+                HazardKind::Raw => adds_to(producer.op, inst, touch.slot),
                 _ => false,
             };
             if self.order == Order::InOrder && in_order {
@@ -241,7 +247,9 @@ impl<'a> Walk<'a> {
                 Order::InOrder => p.is_ended_below(scoreboard, left),
                 Order::Own => left == 0 && p.is_ended_by(named),
             };
-            self.pending.retain(|p| !is_ended(p) && !p.is_ended_by(also));
+            // `DEPBAR` looks at the other scoreboards as late as at the first.
+            let is_young = |p: &Pending| order == Order::InOrder && p.is_young_by(also);
+            self.pending.retain(|p| !is_ended(p) && !p.is_ended_by(also) && !is_young(p));
         }
         if is_of_accesses {
             return;
@@ -398,8 +406,7 @@ impl<'a> Walk<'a> {
     /// that it ends.
     fn start_others(&mut self, coded: &Coded, index: u32, write: u8, read: u8) {
         let inst = &coded.inst;
-        let waits = matches!(inst.op, Op::BAR_SYNC | Op::BAR_RED);
-        if self.order == Order::InOrder && waits && inst.guard.is_none() {
+        if self.order == Order::InOrder && blocks(inst.op) && inst.guard.is_none() {
             // All earlier accesses to shared memory are done, so they have read their operands; so
             // have earlier barriers.
             let program = self.program;
@@ -467,6 +474,11 @@ impl<'a> Walk<'a> {
             self.is_any_other_young = self.others.pass(cycles);
         }
     }
+}
+
+/// Whether a thread waits at the CTA barrier.
+fn blocks(op: Op) -> bool {
+    matches!(op, Op::BAR_SYNC | Op::BAR_RED)
 }
 
 /// Whether the result in a register is there when the operands have been read.

@@ -282,10 +282,11 @@ pub(super) fn merge(arch: Arch, figures: &mut Figures) {
 }
 
 /// The figures in use, except that `legal` is the least distance that was seen, where that is less. Cells that the file
-/// does not have get new figures.
+/// does not have get figures if these are mined: a bound would only raise what the producer needs before unknown code.
 pub(super) fn lowered(arch: Arch, pairs: &Pairs) -> Figures {
     let seen = Seen::gather(pairs);
     let mut figures = figures(arch, pairs);
+    figures.retain(|_, figure| figure.latency.source == Source::Mined);
     for entry in entries(arch) {
         let Entry { mut latency, mut observations, mut at_minimum, .. } = entry;
         let cell = Cell::of_entry(&entry);
@@ -295,8 +296,6 @@ pub(super) fn lowered(arch: Arch, pairs: &Pairs) -> Figures {
         }
         figures.insert(cell, Figure { latency, least: None, observations, at_minimum });
     }
-    let known: BTreeSet<Cell> = cells(arch);
-    figures.retain(|cell, _| known.contains(cell));
     figures
 }
 
