@@ -10,6 +10,7 @@ use std::process::Command;
 use ptxc_machine::Arch;
 use ptxc_object::cubin::{Abi, read, write};
 
+use crate::FOLDERS;
 use crate::tools::{Oracle, oracle};
 
 /// The output of a tool. The tool must succeed; a tool other than `readelf` must not print warnings
@@ -57,8 +58,8 @@ fn tools_find_the_same_in_our_files() {
     let Some(oracle) = oracle() else { return };
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     for arch in Arch::ALL {
-        let kernels = oracle.sample(&["t1", "t3"], arch);
-        for ptx in kernels.iter().step_by(16) {
+        let kernels = oracle.sample(FOLDERS, arch);
+        for ptx in kernels.iter().step_by(40) {
             let name = ptx.file_stem().unwrap_or_default().to_string_lossy();
             let theirs = folder.join(format!("{name}.{arch}.theirs.cubin"));
             oracle.assemble(ptx, arch, &["-lineinfo"], &theirs);

@@ -15,4 +15,4 @@ mod text;
 mod tools;
 
 /// The corpus.
-const FOLDERS: &[&str] = &["t1", "t2", "t3", "peers20"];
+const FOLDERS: &[&str] = &["t1", "t2", "t3", "peers20", "triton"];

@@ -55,7 +55,14 @@ static LISTINGS: LazyLock<Mutex<Listings>> = LazyLock::new(Mutex::default);
 
 /// The distance between checked kernels, which differ for each architecture; 1 checks all kernels.
 fn stride() -> usize {
-    std::env::var("PTXC_ORACLE_STRIDE").ok().and_then(|stride| stride.parse().ok()).unwrap_or(4).max(1)
+    std::env::var("PTXC_ORACLE_STRIDE").ok().and_then(|stride| stride.parse().ok()).unwrap_or(1).max(1)
+}
+
+/// The suffix of the architecture for a file that is only for that very architecture.
+fn accelerated(ptx: &Path) -> &'static str {
+    let text = std::fs::read_to_string(ptx).unwrap_or_default();
+    let target = text.lines().find_map(|line| line.trim().strip_prefix(".target"));
+    if target.is_some_and(|target| target.contains("90a")) { "a" } else { "" }
 }
 
 impl Oracle {
@@ -79,7 +86,7 @@ impl Oracle {
     /// Compiles a kernel to a cubin.
     pub fn assemble(&self, ptx: &Path, arch: Arch, options: &[&str], cubin: &Path) {
         let status = Command::new(self.tool("ptxas"))
-            .args([&format!("-arch={arch}"), "-w"])
+            .args([&format!("-arch={arch}{}", accelerated(ptx)), "-w"])
             .args(options)
             .arg(ptx)
             .arg("-o")
@@ -166,17 +173,17 @@ impl Oracle {
     /// The kernels in folders of the corpus for an architecture, or for the closest earlier one
     /// that the corpus has, sorted.
     pub fn kernels(&self, folders: &[&str], arch: Arch) -> Vec<PathBuf> {
-        let target = match arch {
-            Arch::Sm75 => ".sm_75.ptx",
-            Arch::Sm80 | Arch::Sm86 | Arch::Sm89 => ".sm_80.ptx",
-            Arch::Sm90 => ".sm_90.ptx",
+        let targets: &[&str] = match arch {
+            Arch::Sm75 => &[".sm_75.ptx"],
+            Arch::Sm80 | Arch::Sm86 | Arch::Sm89 => &[".sm_80.ptx", "_80.ptx"],
+            Arch::Sm90 => &[".sm_90.ptx", ".sm_90a.ptx", "_90.ptx"],
             other => panic!("the corpus has no files for {other}"),
         };
         let folders = folders.iter().filter_map(|folder| std::fs::read_dir(self.corpus.join(folder)).ok());
         let files = folders.flatten().flatten();
         let wanted = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            name.ends_with(target)
+            targets.iter().any(|target| name.ends_with(target))
         };
         let mut files: Vec<_> = files.map(|entry| entry.path()).filter(wanted).collect();
         files.sort();
