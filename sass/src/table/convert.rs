@@ -23,7 +23,7 @@ const DOUBLE_B: Slot = B.width(Width::Fixed(2)).neg().abs().imm(ImmFormat::Doubl
 /// The lower half of a register or word.
 const LOWER_HALF_B: Slot = B.neg().abs().imm(ImmFormat::OfSource);
 /// A half, which may be the upper one of its register or word.
-const HALF_B: Slot = B.neg().abs().imm(ImmFormat::OfSource).halves(Halves::Upper).place(Place::UPPER_B);
+const HALF_B: Slot = B.neg().abs().imm(ImmFormat::OfSource).halves(Halves::LowOrHigh).place(Place::UPPER_B);
 /// A source of one word: all bits of an immediate count.
 const INT_B: Slot = B.imm(ImmFormat::OfInteger);
 /// A source of two words: an immediate is the upper word, and the lower word is zero.

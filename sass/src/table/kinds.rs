@@ -201,6 +201,8 @@ pub enum Halves {
     One,
     /// One half: no text for the low one, `.H1` for the high one.
     Upper,
+    /// The low half, for which the register stands, or the high one: no text, `.H1`.
+    LowOrHigh,
     /// The high half of an integer: `.H1`.
     High,
     /// No half: the register is a binary32, `.F32`.
@@ -216,6 +218,7 @@ impl Halves {
             Halves::None => matches!(half, HalfSelect::Both),
             Halves::Any => matches!(half, HalfSelect::Both | HalfSelect::Low | HalfSelect::High),
             Halves::One | Halves::Upper => matches!(half, HalfSelect::Low | HalfSelect::High),
+            Halves::LowOrHigh => matches!(half, HalfSelect::Both | HalfSelect::High),
             Halves::High => matches!(half, HalfSelect::High),
             Halves::Single => matches!(half, HalfSelect::Single),
             Halves::Bytes => matches!(half, HalfSelect::Byte1 | HalfSelect::Byte2 | HalfSelect::Byte3),
@@ -225,7 +228,7 @@ impl Halves {
     /// The halves that a slot takes by default.
     pub const fn default_half(self) -> HalfSelect {
         match self {
-            Halves::None | Halves::Any => HalfSelect::Both,
+            Halves::None | Halves::Any | Halves::LowOrHigh => HalfSelect::Both,
             Halves::One | Halves::Upper => HalfSelect::Low,
             Halves::High => HalfSelect::High,
             Halves::Single => HalfSelect::Single,
@@ -238,7 +241,7 @@ impl Halves {
         match (self, half) {
             (_, HalfSelect::Both) | (Halves::Upper | Halves::High, HalfSelect::Low) => 0,
             (_, HalfSelect::Single | HalfSelect::Byte1)
-            | (Halves::Upper | Halves::High, HalfSelect::High) => 1,
+            | (Halves::Upper | Halves::LowOrHigh | Halves::High, HalfSelect::High) => 1,
             (_, HalfSelect::Low | HalfSelect::Byte2) => 2,
             (_, HalfSelect::High | HalfSelect::Byte3) => 3,
         }
@@ -255,7 +258,7 @@ impl Halves {
         match (self, half) {
             (Halves::Any | Halves::One, HalfSelect::Low) => ".H0_H0",
             (Halves::Any | Halves::One, HalfSelect::High) => ".H1_H1",
-            (Halves::Upper | Halves::High, HalfSelect::High) => ".H1",
+            (Halves::Upper | Halves::LowOrHigh | Halves::High, HalfSelect::High) => ".H1",
             (Halves::Single, HalfSelect::Single) => ".F32",
             (Halves::Bytes, HalfSelect::Byte1) => ".B1",
             (Halves::Bytes, HalfSelect::Byte2) => ".B2",

@@ -88,7 +88,7 @@ fn operand(slot: &Slot, arch: Arch) -> String {
         Halves::None => "",
         Halves::Any => "{.H0_H0|.H1_H1}",
         Halves::One => "(.H0_H0|.H1_H1)",
-        Halves::Upper => "{.H1}",
+        Halves::Upper | Halves::LowOrHigh => "{.H1}",
         Halves::High => ".H1",
         Halves::Single => ".F32",
         Halves::Bytes => "(.B1|.B2|.B3)",

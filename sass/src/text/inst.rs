@@ -356,7 +356,8 @@ fn operand_text<W: Sink, R: Register>(
     let part = slot.halves.text(flags.half);
     // The bars enclose only the register. They enclose the whole operand if it is anything else, or
     // one half.
-    let is_within = flags.abs && (!is_general || matches!(slot.halves, Halves::Upper | Halves::High));
+    let is_within =
+        flags.abs && (!is_general || matches!(slot.halves, Halves::Upper | Halves::LowOrHigh | Halves::High));
     if is_within {
         line.str(part);
     }

@@ -184,10 +184,14 @@ pub(super) fn f2f_narrow_half(i: &Fields<'_>) -> Decoded {
     map(i, 1, Registers::double, move |b| convert::float_to_float(F64, to, b, mode))
 }
 
-/// Applies the signs of `b` to a float of `format`.
+/// Takes the half of `b` that the operand names, if it names the upper one, and applies the signs of `b` to a float of
+/// `format`.
 fn signs(i: &Fields<'_>, format: Format) -> Result<impl Fn(u64) -> u64 + use<>, String> {
     let signs = i.word("b")?;
-    Ok(move |b| {
+    let is_upper = i.inst.get(slot_name!("b")).is_some_and(|b| b.flags.half == HalfSelect::High);
+    let shift = if is_upper { 16 } else { 0 };
+    Ok(move |b: u64| {
+        let b = b >> shift;
         let magnitude = if signs.abs { float::abs(format, b) } else { b & format.mask() };
         if signs.neg { float::neg(format, magnitude) } else { magnitude }
     })
