@@ -11,6 +11,8 @@
 //! async_wait 1        // the first copy has been made, the second may have been made
 //! ```
 
+use std::collections::BTreeSet;
+
 use crate::copies::{Copies, Effect, Kind, Request};
 use crate::error::Fault;
 use crate::mbarrier::Mbarrier;
@@ -43,7 +45,23 @@ impl Copies {
 
     /// Makes some of the outstanding copies.
     pub fn tick(&mut self, memory: &mut Memory<'_>, lane: u32, random: &mut Random) -> Result<(), Fault> {
-        self.finish(memory, lane, |_| random.below(4) == 0)
+        // With race detection, a copy that only a wait of its own thread can await is never made
+        // before that wait, so a wait that is missing is always found.
+        let telling = |request: &Request| matches!(request.effect, Effect::Arrive(_) | Effect::Complete(_));
+        let telling: Option<BTreeSet<u32>> = memory.race().map(|_| {
+            self.requests.iter().filter(|request| telling(request)).map(|request| request.thread).collect()
+        });
+        let is_kept = |request: &Request| {
+            let telling = telling.as_ref();
+            telling
+                .is_some_and(|telling| request.kind != Kind::BulkLoad && !telling.contains(&request.thread))
+        };
+        self.finish(memory, lane, |request| random.below(4) == 0 && !is_kept(request))
+    }
+
+    /// Makes some of the outstanding copies, because no thread can execute.
+    pub fn pass(&mut self, memory: &mut Memory<'_>, random: &mut Random) -> Result<(), Fault> {
+        self.finish(memory, 0, |_| random.below(4) == 0)
     }
 
     /// Makes the chosen copies, except those that must come after a copy that was not chosen.
@@ -62,7 +80,7 @@ impl Copies {
             if waits || !chosen(&request) {
                 left.push(request);
             } else {
-                perform(memory, lane, request.effect)?;
+                perform(memory, (request.thread, lane), request.effect)?;
             }
         }
         self.requests = left;
@@ -70,23 +88,30 @@ impl Copies {
     }
 }
 
-fn perform(memory: &mut Memory<'_>, lane: u32, effect: Effect) -> Result<(), Fault> {
+/// Makes a copy that a thread requested, at an instruction of a lane.
+fn perform(memory: &mut Memory<'_>, by: (u32, u32), effect: Effect) -> Result<(), Fault> {
+    let lane = by.1;
     match effect {
         Effect::Copy { from, to, bytes, zeros, tell } => {
             for n in 0..u64::from(bytes + zeros) {
                 let byte = match n < u64::from(bytes) {
-                    true => memory.access(from.0, lane, from.1 + n, 1, AccessKind::Read)?[0],
+                    true => *memory.copied_byte(by, (from.0, from.1 + n), false)?,
                     false => 0,
                 };
-                memory.access(to.0, lane, to.1 + n, 1, AccessKind::Write)?[0] = byte;
+                *memory.copied_byte(by, (to.0, to.1 + n), true)? = byte;
             }
-            match tell {
-                Some(barrier) => change(memory, lane, barrier, |barrier| barrier.complete(bytes)).map(|_| ()),
-                None => Ok(()),
-            }
+            let Some(barrier) = tell else { return Ok(()) };
+            memory.copy_arrives(by, barrier);
+            change(memory, lane, barrier, |barrier| barrier.complete(bytes)).map(|_| ())
         }
-        Effect::Arrive(barrier) => change(memory, lane, barrier, |barrier| barrier.arrive(1)).map(|_| ()),
-        Effect::Complete(barrier) => change(memory, lane, barrier, |barrier| barrier.complete(1)).map(|_| ()),
+        Effect::Arrive(barrier) => {
+            memory.copy_arrives(by, barrier);
+            change(memory, lane, barrier, |barrier| barrier.arrive(1)).map(|_| ())
+        }
+        Effect::Complete(barrier) => {
+            memory.copy_arrives(by, barrier);
+            change(memory, lane, barrier, |barrier| barrier.complete(1)).map(|_| ())
+        }
     }
 }
 
@@ -112,9 +137,9 @@ pub(crate) fn copy_element(
     if bytes > size {
         return Err(Fault::new(lane, format!("copies {bytes} bytes to an element of {size}")));
     }
-    memory.access(Space::Shared, lane, to, size, AccessKind::Write)?;
+    memory.request_copy(lane, (Space::Shared, to), size, true)?;
     if bytes != 0 {
-        memory.access(Space::Global, lane, from, size, AccessKind::Read)?;
+        memory.request_copy(lane, (Space::Global, from), size, false)?;
     }
     let (from, to) = ((Space::Global, from), (Space::Shared, to));
     let effect = Effect::Copy { from, to, bytes, zeros: size - bytes, tell: None };
@@ -153,8 +178,8 @@ pub(crate) fn copy_in_bulk(
         return Err(Fault::new(lane, what));
     }
     for n in (0..u64::from(bytes)).step_by(BULK as usize) {
-        memory.access(from.0, lane, from.1 + n, BULK as u32, AccessKind::Read)?;
-        memory.access(to.0, lane, to.1 + n, BULK as u32, AccessKind::Write)?;
+        memory.request_copy(lane, (from.0, from.1 + n), BULK as u32, false)?;
+        memory.request_copy(lane, (to.0, to.1 + n), BULK as u32, true)?;
     }
     memory.cta().copies.ask(thread, kind, Effect::Copy { from, to, bytes, zeros: 0, tell });
     Ok(())
@@ -168,7 +193,7 @@ pub(crate) fn change<T>(
     f: impl FnOnce(&mut Mbarrier) -> Result<T, String>,
 ) -> Result<(T, Mbarrier), Fault> {
     let layout = memory.grid.mbarriers;
-    let slice = memory.access(Space::Cluster, lane, address, 8, AccessKind::Atomic)?;
+    let slice = memory.access(Space::Cluster, lane, address, 8, AccessKind::Mbarrier)?;
     let before = layout.read(read_le(slice)).map_err(|what| Fault::new(lane, what))?;
     let mut barrier = before;
     let result = f(&mut barrier).map_err(|what| Fault::new(lane, what))?;

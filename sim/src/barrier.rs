@@ -68,11 +68,22 @@ impl Barrier {
             self.arrived.resize(warps, 0);
             self.count = arrival.count;
         } else if self.count != arrival.count {
+            // A count of all warps of the CTA awaits the same threads as no count.
+            let all = |count: Option<u32>| count.is_none_or(|count| u64::from(count) == warps as u64 * 32);
+            if all(self.count) && all(arrival.count) {
+                self.count = None;
+                return self.add(arrival);
+            }
             let threads = |count: Option<u32>| count.map_or("all".to_string(), |count| count.to_string());
             let (own, others) = (threads(arrival.count), threads(self.count));
             let what = format!("awaits {own} threads, but others await {others}");
             return Err(Fault::new(lane, what));
         }
+        self.add(arrival)
+    }
+
+    /// Adds lanes to the phase.
+    fn add(&mut self, arrival: Arrival) -> Result<(), Fault> {
         let before = &mut self.arrived[arrival.warp as usize];
         if *before & arrival.lanes != 0 {
             let lane = (*before & arrival.lanes).trailing_zeros();
@@ -175,6 +186,20 @@ mod tests {
         barrier.arrive(arrival(0, 1, None), 2).unwrap();
         assert!(!barrier.is_complete([1, 4].into_iter()));
         assert!(barrier.is_complete([1, 0].into_iter()));
+    }
+
+    #[test]
+    fn the_count_of_all_warps_is_no_other_count_than_none() {
+        for (first, second) in [(None, Some(64)), (Some(64), None)] {
+            let mut barrier = Barrier::default();
+            barrier.arrive(arrival(0, u32::MAX, first), 2).unwrap();
+            barrier.arrive(arrival(1, 0xff, second), 2).unwrap();
+            assert!(!barrier.is_complete([u32::MAX; 2].into_iter()));
+            assert!(barrier.is_complete([u32::MAX, 0xff].into_iter()));
+        }
+        let mut barrier = Barrier::default();
+        barrier.arrive(arrival(0, u32::MAX, None), 2).unwrap();
+        assert!(barrier.arrive(arrival(1, u32::MAX, Some(32)), 2).is_err());
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! The state of a thread is a bit in its warp ([`ClusterArrivals`](crate::warp::ClusterArrivals)).
 //! To check whether a phase is complete takes time linear in the warps of the cluster.
 
+use crate::checks::Race;
 use crate::cta::Cta;
 use crate::engine::Step;
 use crate::error::Fault;
@@ -29,6 +30,10 @@ pub(crate) fn arrive(step: &mut Step<'_>) -> Result<Flow, Fault> {
     }
     cluster.arrived |= step.lanes;
     step.arrived_at_cluster = true;
+    if let Some(race) = step.memory.race() {
+        let warp = race.order.warp_of(step.rank as usize, step.warp as usize);
+        race.order.arrive_at_cluster(warp, step.lanes);
+    }
     Ok(Flow::Next)
 }
 
@@ -44,17 +49,32 @@ pub(crate) fn wait(step: &mut Step<'_>) -> Result<Flow, Fault> {
         return Err(Fault::new(absent.trailing_zeros(), what));
     }
     let waiting = step.lanes & cluster.arrived;
+    let passing = step.lanes & cluster.passed;
     cluster.passed &= !step.lanes;
+    if let Some(race) = step.memory.race() {
+        let warp = race.order.warp_of(step.rank as usize, step.warp as usize);
+        race.order.release_from_cluster(warp, passing);
+    }
     Ok(if waiting == 0 { Flow::Next } else { Flow::Wait(waiting, Wait::Cluster) })
 }
 
 /// Ends the phase of a cluster of `size` CTAs if all of its threads have arrived.
-pub(crate) fn complete<R>(cluster: &mut [Cta<R>], size: usize) {
+pub(crate) fn complete<R>(cluster: &mut [Cta<R>], size: usize, mut race: Option<&mut Race>) {
     let mut controls = cluster.iter().flat_map(|cta| &cta.warps).map(|warp| &warp.control);
     let came = controls.clone().any(|control| control.cluster.arrived != 0);
     let whole = cluster.len() == size && controls.all(|control| control.live & !control.cluster.arrived == 0);
-    if came && whole {
-        for warp in cluster.iter_mut().flat_map(|cta| &mut cta.warps) {
+    if !came || !whole {
+        return;
+    }
+    if let Some(race) = &mut race {
+        race.order.finish_cluster();
+    }
+    for (rank, cta) in cluster.iter_mut().enumerate() {
+        for (index, warp) in cta.warps.iter_mut().enumerate() {
+            if let Some(race) = &mut race {
+                let waiting = warp.control.waiting_at(Wait::Cluster);
+                race.order.release_from_cluster(race.order.warp_of(rank, index), waiting);
+            }
             warp.control.release_cluster();
         }
     }

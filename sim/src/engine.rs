@@ -111,6 +111,10 @@ impl Step<'_> {
             return Err(Fault::new(lanes.trailing_zeros(), format!("there is no barrier {barrier}")));
         };
         self.arrived = true;
+        if let Some(race) = self.memory.race() {
+            let warp = race.order.warp_of(self.rank as usize, self.warp as usize);
+            race.order.arrive(self.rank as usize, barrier as u8, warp, lanes);
+        }
         state.arrive(Arrival { warp: self.warp, lanes, count, reduction }, self.warps)
     }
 }

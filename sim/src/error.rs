@@ -2,23 +2,9 @@
 
 use std::fmt;
 
+use crate::checks::{Finding, show_findings};
 use crate::hazard::{Hazard, show_hazards};
-
-/// A thread of a grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Thread {
-    /// `%ctaid`.
-    pub cta: [u32; 3],
-    /// `%tid`.
-    pub tid: [u32; 3],
-}
-
-impl fmt::Display for Thread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ([cx, cy, cz], [x, y, z]) = (self.cta, self.tid);
-        write!(f, "thread ({x}, {y}, {z}) of CTA ({cx}, {cy}, {cz})")
-    }
-}
+pub use crate::thread::Thread;
 
 /// A part of a warp that cannot continue, for the report of a deadlock.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,10 +63,12 @@ pub enum SimError {
         /// The positions of all threads.
         waiting: Vec<Waiting>,
     },
-    /// The run failed after hazards, which may be the reason.
+    /// The run failed after hazards or findings, which may be the reason.
     AfterHazards {
         /// The hazards.
         hazards: Vec<Hazard>,
+        /// The reads of unwritten memory and the races.
+        findings: Vec<Finding>,
         /// The error that followed.
         error: Box<SimError>,
     },
@@ -103,10 +91,21 @@ impl fmt::Display for SimError {
                 write!(f, "no end after {limit} warp instructions")?;
                 list(f, waiting)
             }
-            SimError::AfterHazards { hazards, error } => {
+            SimError::AfterHazards { hazards, findings, error } => {
                 show_hazards(f, hazards)?;
+                show_findings(f, findings)?;
                 write!(f, "then {error}")
             }
+        }
+    }
+}
+
+impl SimError {
+    /// The error, with the hazards and findings before it.
+    pub(crate) fn after(self, hazards: Vec<Hazard>, findings: Vec<Finding>) -> SimError {
+        match hazards.is_empty() && findings.is_empty() {
+            true => self,
+            false => SimError::AfterHazards { hazards, findings, error: Box::new(self) },
         }
     }
 }

@@ -17,13 +17,14 @@
 use std::ops::Range;
 
 use crate::access::AccessLog;
+use crate::checks::{Bits, Race};
 use crate::cluster;
 use crate::copies::Copies;
 use crate::cta::{Cta, Warp};
 use crate::engine::{Engine, Step};
 use crate::error::{SimError, Thread, Waiting};
 use crate::launch::Shape;
-use crate::memory::{CtaMemory, GridMemory, Memory, RANK_SHIFT, WINDOW_BYTES, Written};
+use crate::memory::{CtaMemory, GridMemory, Instruction, Memory, RANK_SHIFT, WINDOW_BYTES, Written};
 use crate::random::Random;
 use crate::warp::{Control, Flow, Group, Joining, LANES, Wait};
 
@@ -119,13 +120,24 @@ impl<'a, E: Engine> Grid<'a, E> {
         };
         let shared = garbage(self.shape.shared_bytes as usize);
         let local = garbage(self.shape.local_bytes as usize * threads as usize);
-        let written = self
-            .shape
-            .check_uninitialised
-            .then(|| Written { shared: vec![false; shared.len()], local: vec![false; local.len()] });
+        let checks = self.shape.checks;
+        let is_fault = checks.unwritten_is_fault;
+        let written = (is_fault || checks.unwritten).then(|| Written {
+            shared: Bits::new(shared.len()),
+            local: Bits::new(local.len()),
+            is_fault,
+        });
         let local_bytes = self.shape.local_bytes;
-        self.memories.push(CtaMemory { shared, local, local_bytes, written, copies: Copies::default() });
         let (id, rank) = self.shape.nth_cta(cta);
+        let size = self.shape.cluster_size() as usize;
+        let race = (checks.races && rank == 0)
+            .then(|| Box::new(Race::new(size, threads, shared.len(), checks.guesses_releases)));
+        let copies = Copies::default();
+        self.memories.push(CtaMemory { shared, local, local_bytes, written, race, id, copies });
+        let first = self.memories.len() - 1 - rank as usize;
+        if let Some(race) = &mut self.memories[first].race {
+            race.start(id);
+        }
         self.ctas.push(Cta { id, rank, barriers: Default::default(), warps });
     }
 
@@ -198,6 +210,8 @@ impl<'a, E: Engine> Grid<'a, E> {
                 cluster: &mut self.memories[members.clone()],
                 rank: cta.rank as usize,
                 first_thread: (warp * LANES) as u32,
+                instruction: Instruction::default(),
+                update: None,
             },
             control,
             log,
@@ -210,6 +224,8 @@ impl<'a, E: Engine> Grid<'a, E> {
         };
         let mut left = most;
         let flow = loop {
+            step.memory.instruction = Instruction { pc: step.pc, strong: false, releases: false };
+            step.memory.meet(lanes);
             let flow = match self.engine.step(registers, &mut step) {
                 Ok(flow) => flow,
                 Err(fault) => {
@@ -223,6 +239,7 @@ impl<'a, E: Engine> Grid<'a, E> {
                     });
                 }
             };
+            step.memory.end_update();
             left -= 1;
             let next = match flow {
                 Flow::Next | Flow::Branch { taken: 0, .. } => step.pc + 1,
@@ -243,6 +260,7 @@ impl<'a, E: Engine> Grid<'a, E> {
         let (pc, executing, arrived) = (step.pc, step.lanes, step.arrived);
         let (at_cluster, changed_mbarrier) = (step.arrived_at_cluster, step.changed_mbarrier);
         let yields = flow == Flow::Yield;
+        let exiting = if let Flow::Exit(lanes) = flow { lanes } else { 0 };
         let outcome = match flow {
             Flow::Next | Flow::Yield => Outcome::Next,
             Flow::Branch { .. } | Flow::Spread(_) => Outcome::Jumped,
@@ -261,13 +279,23 @@ impl<'a, E: Engine> Grid<'a, E> {
         let index = same(control).unwrap_or(group);
         control.groups[index].pc = pc;
         control.apply(index, flow);
+        let rank = cta.rank as usize;
+        let mut race = self.memories[members.start].race.as_deref_mut();
+        if let Some(race) = &mut race {
+            let warp = race.order.warp_of(rank, warp);
+            control.met.iter().for_each(|&lanes| race.order.enter(warp, lanes));
+            if exiting != 0 {
+                race.order.exit(rank, warp, exiting);
+            }
+        }
+        control.met.clear();
         if arrived || outcome == Outcome::Exited {
-            complete_barriers(cta);
+            complete_barriers(cta, race.as_deref_mut());
         }
         let index_of_cta = members.start + cta.rank as usize;
         if at_cluster || outcome == Outcome::Exited {
             let size = self.shape.cluster_size() as usize;
-            cluster::complete(&mut self.ctas[members.clone()], size);
+            cluster::complete(&mut self.ctas[members.clone()], size, race);
         }
         if changed_mbarrier {
             self.mbarrier_changes += 1;
@@ -320,8 +348,9 @@ impl<'a, E: Engine> Grid<'a, E> {
             found = true;
             let (members, rank) = (self.cluster_of(index), self.ctas[index].rank as usize);
             let cluster = &mut self.memories[members];
-            let mut memory = Memory { grid: self.memory, cluster, rank, first_thread: 0 };
-            copies.tick(&mut memory, 0, random).map_err(|fault| SimError::Fault {
+            let (first_thread, instruction, update) = (0, Instruction::default(), None);
+            let mut memory = Memory { grid: self.memory, cluster, rank, first_thread, instruction, update };
+            copies.pass(&mut memory, random).map_err(|fault| SimError::Fault {
                 thread: Thread { cta: self.ctas[index].id, tid: self.shape.tid(fault.lane) },
                 at: "an asynchronous copy".to_string(),
                 what: fault.what,
@@ -379,12 +408,21 @@ impl<'a, E: Engine> Grid<'a, E> {
 }
 
 /// Ends the phases that have all their threads, including those that ended because threads exited.
-fn complete_barriers<R>(cta: &mut Cta<R>) {
+fn complete_barriers<R>(cta: &mut Cta<R>, mut race: Option<&mut Race>) {
+    let rank = cta.rank as usize;
     for (name, barrier) in cta.barriers.iter_mut().enumerate() {
         if barrier.is_complete(cta.warps.iter().map(|warp| warp.control.live)) {
             let reduction = barrier.finish();
-            for warp in &mut cta.warps {
+            for (index, warp) in cta.warps.iter_mut().enumerate() {
+                if let Some(race) = &mut race {
+                    let waiting = warp.control.waiting_at(Wait::Cta(name as u8));
+                    let order = &mut race.order;
+                    order.release(rank, name as u8, order.warp_of(rank, index), waiting);
+                }
                 warp.control.release_cta(name as u8, reduction);
+            }
+            if let Some(race) = &mut race {
+                race.order.finish(rank, name as u8);
             }
         }
     }

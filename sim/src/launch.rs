@@ -2,6 +2,7 @@
 
 use ptxc_sass::verify::Order;
 
+use crate::checks::BYTES_PER_BYTE;
 use crate::error::SimError;
 
 /// The most CTAs that a cluster may have on any GPU.
@@ -20,6 +21,16 @@ pub struct Options {
     pub seed: u64,
     /// The number of warp instructions after which a run counts as endless.
     pub step_limit: u64,
+    /// Whether reads of unwritten bytes of shared and local memory are [findings](crate::Finding).
+    /// The run goes on after them.
+    pub check_unwritten: bool,
+    /// Whether races in shared memory are [findings](crate::Finding).
+    pub check_races: bool,
+    /// The indices of the instructions whose accesses to shared memory are strong in the source, such
+    /// as volatile ones (SASS only). Machine code does not show it. Without the source, race
+    /// detection guesses: the first store after a fence counts as a release, and a load beside atomic
+    /// updates as strong.
+    pub strong: Option<Vec<u32>>,
     /// Whether it is a fault to read unwritten bytes of shared and local memory, and registers that
     /// are unwritten in the reading lane (SASS only). Without it they hold a pattern that depends
     /// on the seed. Global memory and constants count as written.
@@ -48,6 +59,9 @@ impl Default for Options {
         Options {
             seed: 0,
             step_limit: 20_000_000,
+            check_unwritten: false,
+            check_races: false,
+            strong: None,
             check_uninitialised: false,
             constants: Vec::new(),
             mufu_error: 0,
@@ -71,8 +85,33 @@ pub(crate) struct Shape {
     pub shared_bytes: u32,
     /// Bytes of local memory per thread.
     pub local_bytes: u32,
+    /// The checks of memory accesses.
+    pub checks: Checks,
+}
+
+/// The checks of memory accesses.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Checks {
     /// Whether reading unwritten shared or local memory is a fault.
-    pub check_uninitialised: bool,
+    pub unwritten_is_fault: bool,
+    /// Whether it is a finding.
+    pub unwritten: bool,
+    /// Whether races are findings.
+    pub races: bool,
+    /// Whether releases are guessed.
+    pub guesses_releases: bool,
+}
+
+impl Checks {
+    /// The checks that the options ask for.
+    pub fn of(options: &Options) -> Checks {
+        Checks {
+            unwritten_is_fault: options.check_uninitialised,
+            unwritten: options.check_unwritten,
+            races: options.check_races,
+            guesses_releases: false,
+        }
+    }
 }
 
 /// The most bytes of shared memory that a CTA may have on any GPU: those of a multiprocessor.
@@ -82,9 +121,10 @@ const MOST_SHARED: u32 = 228 << 10;
 const MOST_LOCAL: u32 = 512 << 10;
 
 impl Shape {
-    /// Bytes of shared and local memory of a CTA.
+    /// Bytes of shared and local memory of a CTA, with the records of race detection.
     pub fn memory(&self) -> u64 {
-        u64::from(self.shared_bytes) + u64::from(self.local_bytes) * u64::from(self.threads())
+        let records = if self.checks.races { BYTES_PER_BYTE } else { 0 };
+        u64::from(self.shared_bytes) * (1 + records) + u64::from(self.local_bytes) * u64::from(self.threads())
     }
 
     /// Threads in a CTA.

@@ -25,13 +25,15 @@
 //! The modules: [`case`] and [`report`] are the interface. `launch` has the options of a run,
 //! `grid` has the state of all threads and executes one instruction, `interleave` decides which
 //! warp executes next, `warp` keeps the control flow, `barrier` counts threads, [`memory`] has the
-//! data, and `access` records which data an instruction touches. `engine` is the common part of
+//! data, `access` records which data an instruction touches, and `checks` finds reads of unwritten
+//! memory and races. `engine` is the common part of
 //! `ssa` and `sass`, which execute instructions.
 
 mod access;
 mod asynchronous;
 mod barrier;
 pub mod case;
+mod checks;
 mod cluster;
 mod collective;
 mod copies;
@@ -55,14 +57,16 @@ mod sass;
 mod shuffle;
 mod space;
 mod ssa;
+mod thread;
 pub mod timing;
 pub mod trace;
 mod warp;
 
 pub use case::Case;
+pub use checks::{Finding, FindingKind, Role, Side};
 pub use error::{SimError, Thread, Waiting};
 pub use hazard::Hazard;
 pub use launch::Options;
 pub use report::Report;
 pub use sass::{Executed, UNSUPPORTED, run_sass, run_sass_observed};
-pub use ssa::run_ssa;
+pub use ssa::{guessed_loads, run_ssa};

@@ -13,8 +13,13 @@
 //! access is a fault, whose message has the access and the nearby allocations. All accesses take
 //! effect at once and in one order, which every memory model permits.
 
+mod watched;
+
 use std::collections::BTreeMap;
 
+use smallvec::SmallVec;
+
+use crate::checks::{Bits, Found, Race};
 use crate::copies::Copies;
 use crate::error::Fault;
 use crate::mbarrier::Layout;
@@ -31,6 +36,8 @@ pub(crate) enum AccessKind {
     Write,
     /// A read and a write in one.
     Atomic,
+    /// The same, by an operation on an mbarrier.
+    Mbarrier,
 }
 
 /// Generic address of the first byte of the shared window.
@@ -98,19 +105,15 @@ impl Global {
         self.allocations.get_mut(after.wrapping_sub(1))
     }
 
-    /// The bytes at an address.
-    fn slice(&mut self, address: u64, bytes: u32) -> Result<&mut [u8], String> {
+    /// The index of the allocation at an address, and the index of the byte in it.
+    fn find(&self, address: u64, bytes: u32) -> Result<(usize, usize), String> {
         let after = self.allocations.partition_point(|allocation| allocation.base <= address);
         let inside = after.checked_sub(1).filter(|&index| {
             let allocation = &self.allocations[index];
             address - allocation.base + u64::from(bytes) <= allocation.data.len() as u64
         });
         match inside {
-            Some(index) => {
-                let allocation = &mut self.allocations[index];
-                let start = (address - allocation.base) as usize;
-                Ok(&mut allocation.data[start..start + bytes as usize])
-            }
+            Some(index) => Ok((index, (address - self.allocations[index].base) as usize)),
             None => Err(match after.checked_sub(1).map(|index| &self.allocations[index]) {
                 Some(Allocation { name, base, data }) => format!(
                     "outside all allocations; {name} is {base:#x} to {:#x}, {:#x} bytes below",
@@ -142,6 +145,8 @@ pub(crate) struct GridMemory {
     pub printed: Vec<Printed>,
     /// The layout of mbarriers in shared memory.
     pub mbarriers: Layout,
+    /// The reads of unwritten memory and the races so far.
+    pub found: Found,
 }
 
 /// The memory that exists once per CTA.
@@ -153,8 +158,12 @@ pub(crate) struct CtaMemory {
     pub local: Vec<u8>,
     /// Bytes of local memory per thread.
     pub local_bytes: u32,
-    /// The bytes that have been written, if reading others is a fault.
+    /// The written bytes, if reads of others are faults or findings.
     pub written: Option<Written>,
+    /// The accesses of the cluster, if they are checked for races: in the first CTA of the cluster.
+    pub race: Option<Box<Race>>,
+    /// `%ctaid`.
+    pub id: [u32; 3],
     /// Outstanding asynchronous copies.
     pub copies: Copies,
 }
@@ -163,9 +172,22 @@ pub(crate) struct CtaMemory {
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
     /// The written bytes of shared memory.
-    pub shared: Vec<bool>,
+    pub shared: Bits,
     /// The written bytes of local memory.
-    pub local: Vec<bool>,
+    pub local: Bits,
+    /// Whether a read of another byte is a fault; otherwise it is a finding.
+    pub is_fault: bool,
+}
+
+/// The instruction that accesses memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Instruction {
+    /// Its index.
+    pub pc: u32,
+    /// Whether its accesses are strong: volatile, relaxed, acquire or release.
+    pub strong: bool,
+    /// Whether its accesses release.
+    pub releases: bool,
 }
 
 /// Memory as a warp sees it.
@@ -178,6 +200,32 @@ pub(crate) struct Memory<'a> {
     pub rank: usize,
     /// The number of the thread in lane 0 within the CTA.
     pub first_thread: u32,
+    /// The instruction that executes.
+    pub instruction: Instruction,
+    /// The last atomic update, until its effect is known.
+    pub update: Option<Update>,
+}
+
+/// The bytes that an access reaches.
+#[derive(Clone, Copy, Debug)]
+struct Reach {
+    /// The space, which is not generic.
+    space: Space,
+    /// The CTA in the cluster, or the index of the allocation of global memory.
+    owner: usize,
+    /// The index of the first byte in the data of that space.
+    start: usize,
+    bytes: usize,
+    /// The address in the space, for messages.
+    offset: u64,
+}
+
+/// An atomic update of a lane whose effect is not known yet: the content before.
+#[derive(Clone, Debug)]
+pub(crate) struct Update {
+    lane: u32,
+    reach: Reach,
+    before: SmallVec<[u8; 16]>,
 }
 
 /// A piece of memory that holds the data of the lanes.
@@ -190,6 +238,8 @@ struct Piece<'a> {
     /// Index of the first byte of lane 0, and the distance from lane to lane.
     start: u64,
     stride: u64,
+    /// The written bytes, if they are known and not all are written.
+    written: Option<&'a mut Bits>,
 }
 
 impl Memory<'_> {
@@ -216,7 +266,11 @@ impl Memory<'_> {
         mut each: impl FnMut(usize, &mut [u8; BYTES]),
     ) -> Result<(), Fault> {
         let first = lanes.trailing_zeros() as usize % LANES;
-        let Some(Piece { data, base, size, start, stride }) = self.piece(space, addresses[first], kind)
+        if self.cluster[0].race.is_some() {
+            return self.each_watched(space, lanes, addresses, kind, each);
+        }
+        let Some(Piece { data, base, size, start, stride, written }) =
+            self.piece(space, addresses[first], kind)
         else {
             return self.each_alone(space, lanes, addresses, kind, each);
         };
@@ -235,6 +289,25 @@ impl Memory<'_> {
             return self.each_alone(space, lanes, addresses, kind, each);
         }
         let place = |lane: usize| (start + stride * lane as u64 + addresses[lane] - base) as usize;
+        if let Some(written) = written {
+            let in_order = apart == 0 && stride == 0 && lanes == u32::MAX;
+            let write = kind == AccessKind::Write;
+            let is_known = match (in_order, write) {
+                (true, true) => {
+                    written.add(place(0), LANES * BYTES);
+                    true
+                }
+                (true, false) => written.has(place(0), LANES * BYTES),
+                (false, true) => {
+                    lanes_of(lanes).for_each(|lane| written.add(place(lane as usize), BYTES));
+                    true
+                }
+                (false, false) => lanes_of(lanes).all(|lane| written.has(place(lane as usize), BYTES)),
+            };
+            if !is_known {
+                return self.each_alone(space, lanes, addresses, kind, each);
+            }
+        }
         if apart == 0 && stride == 0 && lanes == u32::MAX {
             let all = &mut data[place(0)..][..LANES * BYTES];
             let (all, _) = all.as_chunks_mut::<BYTES>();
@@ -277,24 +350,33 @@ impl Memory<'_> {
     fn piece<'m>(&'m mut self, space: Space, address: u64, kind: AccessKind) -> Option<Piece<'m>> {
         let (space, offset) = resolve(space, address);
         let base = address.wrapping_sub(offset);
-        let whole =
-            |data: &'m mut Vec<u8>| Piece { size: data.len() as u64, data, base, start: 0, stride: 0 };
+        let whole = |data: &'m mut Vec<u8>| Piece {
+            size: data.len() as u64,
+            data,
+            base,
+            start: 0,
+            stride: 0,
+            written: None,
+        };
         let own = (self.rank as u64) << RANK_SHIFT;
         let first_thread = self.first_thread;
         let cta = &mut self.cluster[self.rank];
-        let checked = cta.written.is_some();
         match space {
             Space::Global | Space::Generic => {
                 let allocation = self.grid.global.around(offset)?;
                 Some(Piece { base: allocation.base, ..whole(&mut allocation.data) })
             }
-            Space::Shared | Space::Cluster if !checked => {
-                Some(Piece { base: base + own, ..whole(&mut cta.shared) })
+            Space::Shared | Space::Cluster => {
+                let written = cta.written.as_mut().map(|written| &mut written.shared);
+                let written = written.filter(|written| !written.is_full());
+                Some(Piece { base: base + own, written, ..whole(&mut cta.shared) })
             }
-            Space::Local if !checked => {
+            Space::Local => {
                 let size = u64::from(cta.local_bytes);
                 let start = size * u64::from(first_thread);
-                Some(Piece { size, start, stride: size, ..whole(&mut cta.local) })
+                let written = cta.written.as_mut().map(|written| &mut written.local);
+                let written = written.filter(|written| !written.is_full());
+                Some(Piece { size, start, stride: size, written, ..whole(&mut cta.local) })
             }
             Space::Param if kind == AccessKind::Read => Some(whole(&mut self.grid.params)),
             Space::Constant(bank) if kind == AccessKind::Read => {
@@ -314,10 +396,28 @@ impl Memory<'_> {
         bytes: u32,
         kind: AccessKind,
     ) -> Result<&mut [u8], Fault> {
+        let reach = self.reach(space, lane, address, bytes, kind)?;
+        self.note_written(lane, reach, kind)?;
+        match kind {
+            AccessKind::Atomic => self.begin_update(lane, reach),
+            _ => self.note_order(lane, reach, kind, u64::MAX),
+        }
+        Ok(self.bytes(reach))
+    }
+
+    /// Finds the bytes that an access of a lane touches, without an access.
+    fn reach(
+        &mut self,
+        space: Space,
+        lane: u32,
+        address: u64,
+        bytes: u32,
+        kind: AccessKind,
+    ) -> Result<Reach, Fault> {
         let verb = match kind {
             AccessKind::Read => "read",
             AccessKind::Write => "write",
-            AccessKind::Atomic => "atomic update",
+            AccessKind::Atomic | AccessKind::Mbarrier => "atomic update",
         };
         let fault =
             |why: &str| Fault::new(lane, format!("{verb} of {bytes} bytes at {space:?} {address:#x}: {why}"));
@@ -334,54 +434,48 @@ impl Memory<'_> {
             }
         }
         let started = self.cluster.len();
-        let Some(cta) = self.cluster.get_mut(rank) else {
+        let Some(cta) = self.cluster.get(rank) else {
             return Err(fault(&format!(
                 "the cluster has no CTA {rank}, or it has not started; {started} have"
             )));
         };
-        let written = cta.written.as_mut();
-        let (what, memory, written) = match named {
+        let mut first = 0;
+        let (what, size) = match named {
             Space::Global | Space::Generic => {
-                return self.grid.global.slice(offset, bytes).map_err(|why| fault(&why));
+                let (owner, start) = self.grid.global.find(offset, bytes).map_err(|why| fault(&why))?;
+                return Ok(Reach { space: Space::Global, owner, start, bytes: bytes as usize, offset });
             }
-            Space::Shared | Space::Cluster => {
-                ("shared memory", &mut cta.shared[..], written.map(|all| &mut all.shared[..]))
-            }
+            Space::Shared | Space::Cluster => ("shared memory", cta.shared.len()),
             Space::Local => {
                 let size = cta.local_bytes as usize;
-                let start = (self.first_thread + lane) as usize * size;
-                let own = start..start + size;
-                let written = written.map(|all| &mut all.local[own.clone()]);
-                ("local memory", &mut cta.local[own], written)
+                first = (self.first_thread + lane) as usize * size;
+                ("local memory", size)
             }
             Space::Param | Space::Constant(_) if kind != AccessKind::Read => return Err(fault("read-only")),
-            Space::Param => ("the parameter block", &mut self.grid.params[..], None),
+            Space::Param => ("the parameter block", self.grid.params.len()),
             Space::Constant(bank) => {
-                let bank = self.grid.constants.get_mut(&bank).map_or(&mut [][..], |bank| bank);
-                ("the constant bank", bank, None)
+                ("the constant bank", self.grid.constants.get(&bank).map_or(0, |bank| bank.len()))
             }
         };
-        let size = memory.len();
-        let range = usize::try_from(offset).ok().and_then(|start| {
-            let end = start.checked_add(bytes as usize)?;
-            Some(start..end)
-        });
-        let Some(range) = range.filter(|range| range.end <= size) else {
+        let start = usize::try_from(offset).ok();
+        let start = start.filter(|start| start.checked_add(bytes as usize).is_some_and(|end| end <= size));
+        let Some(start) = start else {
             return Err(fault(&format!("outside {what}, which has {size:#x} bytes")));
         };
-        if let Some(written) = written {
-            let bytes = &mut written[range.clone()];
-            match kind {
-                AccessKind::Write => bytes.fill(true),
-                AccessKind::Read | AccessKind::Atomic => {
-                    if let Some(first) = bytes.iter().position(|&written| !written) {
-                        let place = offset + first as u64;
-                        return Err(fault(&format!("byte {place:#x} of {what} has not been written")));
-                    }
-                }
-            }
-        }
-        Ok(&mut memory[range])
+        let space = if named == Space::Cluster { Space::Shared } else { named };
+        Ok(Reach { space, owner: rank, start: first + start, bytes: bytes as usize, offset })
+    }
+
+    /// The bytes that were found.
+    fn bytes(&mut self, reach: Reach) -> &mut [u8] {
+        let memory = match reach.space {
+            Space::Global | Space::Generic => &mut self.grid.global.allocations[reach.owner].data,
+            Space::Shared | Space::Cluster => &mut self.cluster[reach.owner].shared,
+            Space::Local => &mut self.cluster[reach.owner].local,
+            Space::Param => &mut self.grid.params,
+            Space::Constant(bank) => self.grid.constants.entry(bank).or_default(),
+        };
+        &mut memory[reach.start..reach.start + reach.bytes]
     }
 }
 
@@ -449,8 +543,12 @@ mod tests {
         let first = grid.global.allocate("first", vec![0; 512]);
         let second = grid.global.allocate("second", vec![7; 3]);
         let (shared, local, copies) = (vec![0; 16], vec![0; 64], Copies::default());
-        let mut cta = [CtaMemory { shared, local, local_bytes: 8, written: None, copies }];
-        test(&mut Memory { grid: &mut grid, cluster: &mut cta, rank: 0, first_thread: 4 }, first, second);
+        let (written, race, id) = (None, None, [0; 3]);
+        let mut cta = [CtaMemory { shared, local, local_bytes: 8, written, race, id, copies }];
+        let (rank, first_thread, instruction, update) = (0, 4, Instruction::default(), None);
+        let mut memory =
+            Memory { grid: &mut grid, cluster: &mut cta, rank, first_thread, instruction, update };
+        test(&mut memory, first, second);
     }
 
     #[test]

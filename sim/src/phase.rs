@@ -44,6 +44,9 @@ pub(crate) fn ask(
         let (is_past, _) = change(&mut step.memory, lane, address, |barrier| {
             Ok(barrier.is_past_parity(odd >> lane & 1 == 1))
         })?;
+        if is_past {
+            step.memory.learn_from_mbarrier(lane, address);
+        }
         past |= u32::from(is_past) << lane;
     }
     let expired = step.control.expired & lanes;

@@ -283,7 +283,7 @@ fn general(value: f64, digits: usize, keep_zeros: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::{CtaMemory, GridMemory};
+    use crate::memory::{CtaMemory, GridMemory, Instruction};
 
     /// Prints with a block of arguments. A string among them is allocated, and zeros pad the block
     /// to its alignment.
@@ -301,9 +301,13 @@ mod tests {
             local: vec![],
             local_bytes: 0,
             written: None,
+            race: None,
+            id: [0; 3],
             copies: Default::default(),
         }];
-        let mut memory = Memory { grid: &mut grid, cluster: &mut cta, rank: 0, first_thread: 0 };
+        let (rank, first_thread, instruction, update) = (0, 0, Instruction::default(), None);
+        let mut memory =
+            Memory { grid: &mut grid, cluster: &mut cta, rank, first_thread, instruction, update };
         format(&mut memory, 0, format_at, block_at).unwrap().0
     }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use ptxc_semantics::{BF16, F16, F32, F64, Format, Mode, convert};
 
 use crate::case::{Argument, Buffer, Case, Elem, Tolerance};
+use crate::checks::{Finding, show_findings};
 use crate::hazard::{Hazard, show_hazards};
 use crate::memory::{Global, read_le};
 
@@ -48,14 +49,19 @@ pub struct Report {
     pub steps: u64,
     /// The hazards, if [they](crate::Options::hazards) were checked.
     pub hazards: Vec<Hazard>,
+    /// The reads of unwritten memory and the races, if [they](crate::Options::check_unwritten) were
+    /// checked.
+    pub findings: Vec<Finding>,
     /// The text that the kernel printed: the threads in order, and the texts of each in order.
     pub printed: String,
 }
 
 impl Report {
-    /// Whether everything is as expected and there was no hazard.
+    /// Whether everything is as expected and there was neither a hazard nor a finding.
     pub fn passed(&self) -> bool {
-        self.hazards.is_empty() && self.outcomes.iter().all(|outcome| outcome.wrong == 0)
+        self.hazards.is_empty()
+            && self.findings.is_empty()
+            && self.outcomes.iter().all(|outcome| outcome.wrong == 0)
     }
 
     /// Compares memory after the launch with the case. The buffers are the first allocations.
@@ -65,7 +71,7 @@ impl Report {
             .zip(&global.allocations)
             .map(|(buffer, allocation)| compare(buffer, &allocation.data))
             .collect();
-        Report { outcomes, steps, hazards: Vec::new(), printed: String::new() }
+        Report { outcomes, steps, hazards: Vec::new(), findings: Vec::new(), printed: String::new() }
     }
 }
 
@@ -178,6 +184,7 @@ impl fmt::Display for Report {
             }
         }
         show_hazards(f, &self.hazards)?;
+        show_findings(f, &self.findings)?;
         write!(f, "{} warp instructions", self.steps)
     }
 }

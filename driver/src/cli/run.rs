@@ -43,6 +43,22 @@ pub enum Latencies {
     Drawn,
 }
 
+/// Whether a check is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    /// It is.
+    On,
+    /// It is not.
+    Off,
+}
+
+impl Switch {
+    /// Whether it is on.
+    pub fn is_on(self) -> bool {
+        self == Switch::On
+    }
+}
+
 /// How to print the numbers of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StatsFormat {
@@ -54,7 +70,7 @@ pub enum StatsFormat {
 pub const PRINTED: usize = 8;
 
 /// `ptxc run`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct RunArgs {
     /// A case (CASE.json), or a kernel as PTX, SASS text or a cubin.
     ///
@@ -111,6 +127,16 @@ pub struct RunArgs {
     /// FILE.json is for Perfetto, FILE.html for a browser, and FILE.kanata or FILE.log for Konata.
     #[arg(long, value_name = "FILE", help_heading = "Time")]
     pub trace: Vec<PathBuf>,
+    /// Report reads of shared and local memory that no thread has written.
+    #[arg(long, value_name = "on|off", value_enum, default_value_t = Switch::On,
+          num_args = 0..=1, require_equals = true, default_missing_value = "on", help_heading = "Checks")]
+    pub initcheck: Switch,
+    /// Report accesses to shared memory that nothing orders, of which at least one is a write.
+    ///
+    /// A run with this check takes several times as long.
+    #[arg(long, value_name = "on|off", value_enum, default_value_t = Switch::Off,
+          num_args = 0..=1, require_equals = true, default_missing_value = "on", help_heading = "Checks")]
+    pub racecheck: Switch,
     /// Print one JSON object about the run.
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub stats: Option<StatsFormat>,

@@ -14,10 +14,11 @@ use ptxc_sass::verify::Order;
 use ptxc_sass::{ParamInfo, Program};
 use ptxc_sim::timing::{Latencies, Timing, TimingOptions, run_observed, run_timed};
 use ptxc_sim::trace::{Listing, Trace, html, konata, perfetto};
-use ptxc_sim::{Case, Hazard, Options, Report, SimError, run_sass, run_ssa};
+use ptxc_sim::{Case, Finding, Hazard, Options, Report, SimError, run_sass, run_ssa};
 use ptxc_syntax::items::ItemKind;
 
 use super::launch::assumed;
+use super::places::Places;
 use super::show::Run;
 use crate::cli::{self, Engine, MessageFormat, RunArgs};
 use crate::destination::by_extension;
@@ -42,6 +43,8 @@ pub(crate) struct Code {
     program: Option<Program>,
     /// The text that the program was read from.
     source: Option<SassSource>,
+    /// The places for findings.
+    places: Places,
 }
 
 /// The SASS text, its path and its kernel.
@@ -81,13 +84,34 @@ impl Code {
 
     /// Runs it on an engine.
     pub(crate) fn run(&self, engine: Engine, case: &Case, args: &RunArgs) -> Run {
+        self.run_checked(engine, case, args, (args.initcheck.is_on(), args.racecheck.is_on()))
+    }
+
+    /// Runs it on an engine, with or without the checks for reads of unwritten memory and for races.
+    pub(crate) fn run_checked(
+        &self,
+        engine: Engine,
+        case: &Case,
+        args: &RunArgs,
+        (check_unwritten, check_races): (bool, bool),
+    ) -> Run {
         let mut run = Run { engine, result: Err(SimError::Case(String::new())), timing: None, agrees: None };
         let timed = args.timing || !args.trace.is_empty();
         let hazards = args.hazards || timed;
         // A cubin or a text may come from another compiler.
         let holds_uniform = self.source.is_some();
         let order = if holds_uniform { Order::InOrder } else { Order::Own };
-        let options = Options { seed: args.seed, hazards, order, holds_uniform, ..Options::default() };
+        let program = self.program.as_ref().filter(|_| check_races && engine == Engine::Sass);
+        let options = Options {
+            seed: args.seed,
+            hazards,
+            order,
+            holds_uniform,
+            check_unwritten,
+            check_races,
+            strong: program.and_then(|program| self.places.strong(program)),
+            ..Options::default()
+        };
         let absent = || SimError::Case(format!("`{}` has no {engine} here", self.entry));
         run.result = match (engine, &self.ssa, &self.program) {
             (Engine::Ssa, Some((func, callees)), _) => run_ssa(case, func, callees, &options),
@@ -105,7 +129,22 @@ impl Code {
             }
             _ => Err(absent()),
         };
+        match &mut run.result {
+            Ok(report) => self.places.complete(&mut report.findings),
+            Err(SimError::AfterHazards { findings, .. }) => self.places.complete(findings),
+            Err(_) => {}
+        }
         run
+    }
+
+    /// Prints the findings of a run, one line each.
+    pub(crate) fn print_findings(&self, findings: &[Finding], streams: &mut Streams<'_>) {
+        for finding in findings.iter().take(SHOWN) {
+            let _ = writeln!(streams.err, "{}: {finding}", self.entry);
+        }
+        if let Some(more @ 1..) = findings.len().checked_sub(SHOWN) {
+            let _ = writeln!(streams.err, "and {more} more findings");
+        }
     }
 
     fn run_timed(
@@ -193,7 +232,7 @@ pub(crate) fn trace_format(path: &Path) -> Result<TraceFormat, String> {
     Ok(by_extension(path, &[], &EXTENSIONS)?.unwrap_or(TraceFormat::Konata))
 }
 
-/// The number of hazards that are listed.
+/// The number of hazards, and of findings, that are listed.
 const SHOWN: usize = 10;
 
 /// The chosen kernel among those of a file.
@@ -233,7 +272,9 @@ fn from_sass(
     let names = file.kernels.iter().map(|kernel| kernel.program.name.as_str());
     let index = choose(input.shown(), entry, names).map_err(|message| streams.failed(message))?;
     let kernel = file.kernels.swap_remove(index);
+    let places = Places::of_sass(input.shown(), &file.text, &kernel);
     Ok(Code {
+        places,
         entry: kernel.program.name.clone(),
         params: kernel.has_parameters.then(|| kernel.program.params.clone()),
         ssa: None,
@@ -296,11 +337,9 @@ fn from_ptx(
         size: param.size,
         offset: param.offset,
     };
-    Ok(Code {
-        entry,
-        params: Some(params.map(param).collect()),
-        ssa: Some((simplified, callees)),
-        program,
-        source: None,
-    })
+    let params = params.map(param).collect();
+    let funcs = device_callees(&db, func).iter().copied().chain([func]).collect();
+    let functions: Vec<&Function> = std::iter::once(&simplified).chain(&callees).collect();
+    let places = Places::of_ptx(db, file, funcs, &functions);
+    Ok(Code { places, entry, params: Some(params), ssa: Some((simplified, callees)), program, source: None })
 }

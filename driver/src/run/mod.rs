@@ -9,16 +9,18 @@
 //! | `code` | the code to run: SSA and SASS of one kernel, from PTX or from SASS text |
 //! | `launch` | grid, block and arguments from the command line, checked against the kernel's parameters |
 //! | `content` | the content of a buffer before the launch |
+//! | `places` | source lines and variables for findings |
 //! | `show` | the printed results of a run |
 
 mod code;
 mod content;
 mod launch;
+mod places;
 mod show;
 
 use std::path::{Path, PathBuf};
 
-use ptxc_sim::Case;
+use ptxc_sim::{Case, Finding};
 
 use crate::cli::{Engine, RunArgs, StatsFormat};
 use crate::input::Input;
@@ -71,11 +73,13 @@ fn run_case(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outcom
         let name = if several { format!("{}, {}", args.input, run.engine) } else { args.input.to_string() };
         let (hazards, end) = run.end();
         code.print_hazards(hazards, streams);
+        code.print_findings(run.findings(), streams);
         match end {
             Ok(report) if report.outcomes.iter().any(|buffer| buffer.wrong > 0) => {
                 say(streams, format!("{name}: not as expected\n{}", show::mismatches(report)));
             }
             Ok(_) if !hazards.is_empty() => say(streams, too_early(&name, hazards.len())),
+            Ok(_) if !run.findings().is_empty() => say(streams, unreliable(&name, run)),
             Ok(_) if args.stats.is_none() => {
                 let _ = writeln!(streams.out, "{name}: every expectation holds");
             }
@@ -114,14 +118,17 @@ fn run_kernel(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outc
         let name = format!("{} ({})", code.entry, run.engine);
         let (hazards, end) = run.end();
         code.print_hazards(hazards, streams);
+        code.print_findings(run.findings(), streams);
         match (end, run.agrees) {
             (Err(error), _) => say(streams, format!("{name}: {error}")),
             (Ok(report), Some(false)) => {
                 let message =
                     format!("{}: the engines do not agree; the expected values are those of SSA", code.entry);
-                say(streams, format!("{message}\n{}", show::mismatches(report)));
+                let reason = reason(&code, &case, &runs, args, streams);
+                say(streams, format!("{message}{reason}\n{}", show::mismatches(report)));
             }
             (Ok(_), _) if !hazards.is_empty() => say(streams, too_early(&name, hazards.len())),
+            (Ok(_), _) if !run.findings().is_empty() => say(streams, unreliable(&name, run)),
             (Ok(_), Some(true)) if args.stats.is_none() => {
                 let _ = writeln!(streams.out, "{}: both engines agree", code.entry);
             }
@@ -130,6 +137,31 @@ fn run_kernel(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outc
     }
     timings(&runs, args, streams);
     Ok(if runs.iter().all(Run::is_fine) { Outcome::Done } else { Outcome::Failed })
+}
+
+fn unreliable(name: &str, run: &Run) -> String {
+    format!("{name}: {}; the values are not reliable", show::summary(run.findings()))
+}
+
+/// Why engines may disagree: reads of unwritten memory and races give each engine its own values.
+/// If no run has found any, both run again with all checks, and the findings are printed.
+fn reason(code: &Code, case: &Case, runs: &[Run], args: &RunArgs, streams: &mut Streams<'_>) -> String {
+    let mut found: Vec<Finding> = runs.iter().flat_map(Run::findings).cloned().collect();
+    if found.is_empty() {
+        let quiet = RunArgs { trace: Vec::new(), ..args.clone() };
+        for &engine in engines(args) {
+            let run = code.run_checked(engine, case, &quiet, (true, true));
+            code.print_findings(run.findings(), streams);
+            found.extend(run.findings().iter().cloned());
+            if !found.is_empty() {
+                break;
+            }
+        }
+    }
+    match found.is_empty() {
+        true => String::new(),
+        false => format!("; the likely reason: {}", show::summary(&found)),
+    }
 }
 
 fn too_early(name: &str, hazards: usize) -> String {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ptxc_sass::Program;
 use ptxc_sim::report::{self, Mismatch, element};
 use ptxc_sim::timing::Timing;
-use ptxc_sim::{Case, Hazard, Report, SimError};
+use ptxc_sim::{Case, Finding, FindingKind, Hazard, Report, Side, SimError};
 use serde_json::{Value, json};
 
 use super::code::Code;
@@ -57,10 +57,37 @@ impl Run {
     pub(crate) fn end(&self) -> (&[Hazard], Result<&Report, &SimError>) {
         match &self.result {
             Ok(report) => (&report.hazards, Ok(report)),
-            Err(SimError::AfterHazards { hazards, error }) => (hazards, Err(error)),
+            Err(SimError::AfterHazards { hazards, error, .. }) => (hazards, Err(error)),
             Err(error) => (&[], Err(error)),
         }
     }
+
+    /// The reads of unwritten memory and the races.
+    pub(crate) fn findings(&self) -> &[Finding] {
+        match &self.result {
+            Ok(report) => &report.findings,
+            Err(SimError::AfterHazards { findings, .. }) => findings,
+            Err(_) => &[],
+        }
+    }
+}
+
+/// Says how many findings of each kind there are.
+pub(crate) fn summary(findings: &[Finding]) -> String {
+    let of = |kind| findings.iter().filter(|finding| finding.kind == kind).count();
+    let kinds = [
+        (FindingKind::Unwritten, "read of unwritten memory", "reads of unwritten memory"),
+        (FindingKind::Race, "race in shared memory", "races in shared memory"),
+    ];
+    let parts: Vec<String> = kinds
+        .into_iter()
+        .filter_map(|(kind, one, several)| match of(kind) {
+            0 => None,
+            1 => Some(format!("1 {one}")),
+            more => Some(format!("{more} {several}")),
+        })
+        .collect();
+    parts.join(", ")
 }
 
 /// The buffers that a launch changed, their first elements, and how much was executed.
@@ -117,6 +144,7 @@ fn run(run: &Run) -> Value {
         })
     });
     object["hazards"] = hazards.collect();
+    object["findings"] = run.findings().iter().map(finding).collect();
     match end {
         Err(error) => object["error"] = json!(error.to_string()),
         Ok(report) => {
@@ -131,6 +159,30 @@ fn run(run: &Run) -> Value {
         object["timing"] = json!(timing);
     }
     object
+}
+
+fn finding(finding: &Finding) -> Value {
+    let side = |side: &Side| {
+        json!({
+            "access": side.role.to_string(),
+            "cta": side.thread.cta,
+            "thread": side.thread.tid,
+            "instruction": side.text,
+            "line": side.line,
+        })
+    };
+    json!({
+        "kind": finding.kind.name(),
+        "memory": if finding.is_shared { "shared" } else { "local" },
+        "cta": finding.cta,
+        "address": finding.address,
+        "bytes": finding.bytes,
+        "variable": finding.variable.as_ref().map(|(name, _)| name),
+        "offset": finding.variable.as_ref().map(|(_, offset)| offset),
+        "sides": finding.sides.iter().map(side).collect::<Vec<_>>(),
+        "count": finding.count,
+        "text": finding.to_string(),
+    })
 }
 
 fn buffer(outcome: &report::Outcome) -> Value {

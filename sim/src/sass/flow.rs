@@ -242,6 +242,14 @@ pub(super) fn granted(i: &Fields<'_>) -> Decoded {
     }))
 }
 
+/// `MEMBAR`: accesses have one order, so it counts only for race detection.
+pub(super) fn fence(_: &Fields<'_>) -> Decoded {
+    Ok(Box::new(|_, step| {
+        step.memory.fence(step.lanes);
+        Ok(Flow::Next)
+    }))
+}
+
 /// `NOP`, and instructions that have nothing to order or end here, such as fences.
 pub(super) fn nop(_: &Fields<'_>) -> Decoded {
     Ok(Box::new(|_, _| Ok(Flow::Next)))

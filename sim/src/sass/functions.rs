@@ -293,7 +293,8 @@ pub(super) fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         // Instructions complete in order.
         Op::FENCE_VIEW_ASYNC | Op::DEPBAR_ALL => flow::nop,
         // Memory accesses have one order.
-        Op::MEMBAR | Op::ERRBAR | Op::CGAERRBAR | Op::CCTL_IVALL => flow::nop,
+        Op::MEMBAR => flow::fence,
+        Op::ERRBAR | Op::CGAERRBAR | Op::CCTL_IVALL => flow::nop,
         // There are no caches whose effects a program could see.
         Op::CCTL => flow::nop,
         // The number of registers that a warp may use does not change its results.

@@ -70,6 +70,7 @@ fn change_each(
     for lane in lanes_of(step.lanes) {
         let n = lane as usize;
         let (_, old) = change(&mut step.memory, lane, addresses[n], |barrier| each(barrier, n))?;
+        step.memory.publish_to_mbarrier(lane, addresses[n]);
         let bits = layout.bits(old);
         before[0][n] = bits as u32;
         before[1][n] = (bits >> 32) as u32;
@@ -144,6 +145,7 @@ fn arrive_in_groups(
         let all = count.saturating_mul(u32::count_ones(group));
         let (_, old) = change(&mut step.memory, first, address, |barrier| count_arrivals(barrier, all))?;
         for lane in lanes_of(group) {
+            step.memory.publish_to_mbarrier(lane, address);
             given[0][lane as usize] = group;
             given[1][lane as usize] = (layout.bits(old) >> 32) as u32;
         }

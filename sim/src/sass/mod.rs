@@ -51,17 +51,18 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use ptxc_sass::{
-    Access, AccessRole, Addend, CodeRelocation, Inst, JUMP_TABLE_BANK, Label, Operand, PReg, Program,
-    Register, SymbolValue,
+    Access, AccessRole, Addend, CodeRelocation, Inst, JUMP_TABLE_BANK, Label, ModKind, Operand, PReg,
+    Program, Register, SymbolValue,
 };
 use smallvec::SmallVec;
 
 use crate::case::Case;
+use crate::checks::Side;
 use crate::engine::{Engine, Scheduler, Step};
 use crate::error::{Fault, SimError};
 use crate::hazard::Hazards;
 use crate::interleave;
-use crate::launch::{Options, STACK, Shape};
+use crate::launch::{Checks, Options, STACK, Shape};
 use crate::mbarrier::Layout;
 use crate::memory::{CONSTANT_WINDOW, GridMemory, LOCAL_WINDOW, write_le};
 use crate::module;
@@ -118,7 +119,7 @@ fn launch_observed<'a>(
         shared_bytes: padded(program.resources.shared_bytes).saturating_add(case.dynamic_smem),
         local_bytes: padded(program.resources.local_bytes)
             .saturating_add(if program.resources.open_stack != 0 { STACK } else { 0 }),
-        check_uninitialised: options.check_uninitialised,
+        checks: Checks { guesses_releases: options.strong.is_none(), ..Checks::of(options) },
     };
     shape.check()?;
     if let Some(mbarriers) = program.arch.facts().mbarriers {
@@ -143,10 +144,10 @@ fn launch_observed<'a>(
     };
     let result = scheduler.run(&engine, &shape, &mut memory);
     let hazards = engine.hazards.as_ref().map(Hazards::report).unwrap_or_default();
+    let findings = memory.found.list(|pc| engine.side(pc), |thread| shape.tid(thread));
     match result {
-        Ok(steps) => Ok(Report { hazards, ..Report::new(case, &memory.global, steps) }),
-        Err(error) if hazards.is_empty() => Err(error),
-        Err(error) => Err(SimError::AfterHazards { hazards, error: Box::new(error) }),
+        Ok(steps) => Ok(Report { hazards, findings, ..Report::new(case, &memory.global, steps) }),
+        Err(error) => Err(error.after(hazards, findings)),
     }
 }
 
@@ -197,6 +198,8 @@ struct Node {
     guard: PredSource,
     /// Whether the group that executes it has the warp to itself from then on.
     holds: bool,
+    /// Whether its accesses are strong.
+    strong: bool,
 }
 
 /// The registers of an instruction, for the checks and the observer.
@@ -282,7 +285,8 @@ fn decode(
         let function = function(inst.op).ok_or_else(|| format!("the instruction {}", inst.row().mnemonic))?;
         let guard = if flow::decides_for_all(inst) { PredSource::new(None, false) } else { fields.guard() };
         let writes_uniform = || inst.defs().any(|def| def.reg.file().is_uniform());
-        Ok(Node { action: function(&fields)?, guard, holds: options.holds_uniform && writes_uniform() })
+        let holds = options.holds_uniform && writes_uniform();
+        Ok(Node { action: function(&fields)?, guard, holds, strong: is_strong(inst) })
     };
     let unsupported = |inst: &Inst<PReg>, what| SimError::Unsupported { at: inst.to_string(), what };
     let mut loaded = loaded.iter().peekable();
@@ -295,13 +299,22 @@ fn decode(
         program.kept_relocations.binary_search_by_key(&at, |one| one.at).is_ok()
     };
     let nodes = (0..).zip(insts).map(|(index, inst)| match program.unknown_word(index) {
-        Some(word) => Ok(Node { action: unknown(word), guard: PredSource::new(None, false), holds: false }),
-        None if is_kept(index) => {
-            Ok(Node { action: unrelocated(), guard: PredSource::new(None, false), holds: false })
-        }
+        Some(word) => Ok(Node::failing(unknown(word))),
+        None if is_kept(index) => Ok(Node::failing(unrelocated())),
         None => node(inst).map_err(|what| unsupported(inst, what)),
     });
-    nodes.collect()
+    let mut nodes: Vec<Node> = nodes.collect::<Result<_, _>>()?;
+    for &pc in options.strong.iter().flatten() {
+        if let Some(node) = nodes.get_mut(pc as usize) {
+            node.strong = true;
+        }
+    }
+    Ok(nodes)
+}
+
+/// Whether the accesses of an instruction are strong.
+fn is_strong(inst: &Inst<PReg>) -> bool {
+    matches!(inst.modifier(ModKind::Order), ".STRONG" | ".MMIO")
 }
 
 /// The action of an instruction whose relocation is not known.
@@ -330,6 +343,18 @@ struct Sass<'a> {
     check: bool,
     hazards: Option<Hazards<'a>>,
     observer: Option<RefCell<Observer<'a>>>,
+}
+
+impl Sass<'_> {
+    /// An instruction for a finding.
+    fn side(&self, pc: u32) -> Side {
+        let loc = self.program.insts.get(pc as usize).map(|coded| coded.loc).filter(|&loc| loc != u32::MAX);
+        let begun =
+            self.program.functions.iter().filter(|function| function.start.is_some_and(|at| at <= pc));
+        let function = begun.max_by_key(|function| function.start);
+        let name = function.map_or(&self.program.name, |function| &function.name);
+        Side { source: loc.map(|loc| (name.clone(), loc)), ..Side::new(pc, self.describe(pc)) }
+    }
 }
 
 /// Called for each instruction of each warp.
@@ -370,9 +395,15 @@ impl Engine for Sass<'_> {
 }
 
 impl Node {
+    /// A node whose execution fails.
+    fn failing(action: Action) -> Node {
+        Node { action, guard: PredSource::new(None, false), holds: false, strong: false }
+    }
+
     /// Executes the instruction for the lanes of a step.
     fn execute(&self, registers: &mut Registers, step: &mut Step<'_>) -> Result<Flow, Fault> {
         let lanes = step.lanes;
+        step.memory.instruction.strong = self.strong;
         let flow = (self.action)(registers, step)?;
         if self.holds {
             step.control.keep(lanes);

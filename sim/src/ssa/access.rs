@@ -65,6 +65,7 @@ pub(super) fn load(
     mask: u64,
 ) -> Result<(), Fault> {
     let size = place.elem.bytes() as usize;
+    place.announce(step);
     let addresses = addresses(values, place);
     access_any(step, place, &addresses, size * d.len(), AccessKind::Read, |lane, bytes| {
         for (&d, bytes) in d.iter().zip(bytes.chunks_exact(size)) {
@@ -89,6 +90,7 @@ pub(super) fn store(
     sources: &[SlotIndex],
 ) -> Result<(), Fault> {
     let size = place.elem.bytes() as usize;
+    place.announce(step);
     let addresses = addresses(values, place);
     access_any(step, place, &addresses, size * sources.len(), AccessKind::Write, |lane, bytes| {
         for (&source, bytes) in sources.iter().zip(bytes.chunks_exact_mut(size)) {

@@ -40,6 +40,7 @@ pub(super) fn run(
                 MbarrierUpdate::ExpectTx => barrier.expect(bytes),
                 _ => barrier.complete(bytes),
             })?;
+            memory.publish_to_mbarrier(lane, arg(0));
             step.changed_mbarrier = true;
         }
         Op::MbarrierInval => {
@@ -50,6 +51,7 @@ pub(super) fn run(
             own_if_shared(memory, space, lane, arg(0))?;
             let n = arg(1) as u32;
             let (_, before) = change(memory, lane, arg(0), |barrier| arrive(barrier, kind, n))?;
+            memory.publish_to_mbarrier(lane, arg(0));
             if space == ptxc_ir::Space::Shared {
                 values.set(d, lane, memory.grid.mbarriers.bits(before));
             }
@@ -103,7 +105,7 @@ fn own_if_shared(
 ) -> Result<(), Fault> {
     match space {
         ptxc_ir::Space::Shared => {
-            memory.access(Space::Shared, lane, address, 8, AccessKind::Atomic).map(|_| ())
+            memory.access(Space::Shared, lane, address, 8, AccessKind::Mbarrier).map(|_| ())
         }
         _ => Ok(()),
     }

@@ -6,6 +6,7 @@ use ptxc_ir::op::{BarrierKind, MbarrierWait, ReduxOp, ShflMode, SpecialReg, Vote
 use ptxc_ir::{Inst, MemType, Op};
 
 use super::arith::Lane;
+use crate::engine::Step;
 use crate::generic_atomic::Update;
 use crate::memory;
 
@@ -45,6 +46,18 @@ pub(super) struct Place {
     pub offset: i32,
     /// The element.
     pub elem: MemType,
+    /// Whether the access is strong.
+    pub strong: bool,
+    /// Whether it releases.
+    pub releases: bool,
+}
+
+impl Place {
+    /// Tells the memory the order of the access.
+    pub fn announce(&self, step: &mut Step<'_>) {
+        step.memory.instruction.strong = self.strong;
+        step.memory.instruction.releases = self.releases;
+    }
 }
 
 /// The effect of a node.
@@ -106,7 +119,9 @@ pub(super) enum Action {
     AskPhase { d: SlotIndex, address: SlotIndex, of: SlotIndex, wait: MbarrierWait, state: bool },
     /// An operation on an mbarrier or an asynchronous copy, with its slots.
     Asynchronous { op: Op, d: SlotIndex, args: Vec<SlotIndex> },
-    /// No effect here: fences, convergence barriers.
+    /// A fence, which counts only for race detection.
+    Fence,
+    /// No effect here: convergence barriers.
     Nothing,
     /// Writes the address of a variable of the running function's frame, which has this offset.
     FrameAddr { d: SlotIndex, offset: u32 },

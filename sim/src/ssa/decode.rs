@@ -7,17 +7,18 @@
 //! parallel moves for the block's parameters. The cost is linear in the size of the function.
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use ptxc_ir::op::{BarrierKind, SpecialReg};
 use ptxc_ir::{
-    AtomicOp, Block, Callee, FuncRef, Function, FunctionKind, Inst, Op, Space, Type, Value, arithmetic,
+    AtomicOp, Block, Callee, FuncRef, Function, FunctionKind, Inst, Op, Order, Space, Type, Value, arithmetic,
 };
 use rustc_hash::FxHashMap;
 
 use super::arith::{self, lane};
 use super::code::{Action, Body, Code, Edge, Node, Numbers, Place, SlotIndex};
+use super::guesses::guessed_loads;
 use super::layout::Layout;
 use crate::error::SimError;
 use crate::generic_atomic::Update;
@@ -115,6 +116,7 @@ pub(super) fn decode(
         random,
         slots: &slots,
         starts: &starts,
+        guesses: &functions.iter().map(|func| guessed_loads(func)).collect::<Vec<_>>(),
         nodes,
     };
     for (index, block) in order {
@@ -151,6 +153,8 @@ struct Decoder<'a> {
     random: &'a mut Random,
     slots: &'a [SecondaryMap<Value, SlotIndex>],
     starts: &'a [SecondaryMap<Block, u32>],
+    /// The loads that only guess, of each function.
+    guesses: &'a [BTreeSet<Inst>],
     nodes: Vec<Node>,
 }
 
@@ -197,7 +201,9 @@ impl Decoder<'_> {
             Op::SpecialReg(register) => Action::Special { d, register },
             Op::Load(access) => {
                 let mask = u64::MAX >> (64 - ty.bits().min(64));
-                Action::Load { d: results, place: self.place(&access, args[0])?, mask }
+                let strong = access.is_strong() || self.guesses[self.index].contains(&inst);
+                let place = Place { strong, ..self.place(&access, args[0])? };
+                Action::Load { d: results, place, mask }
             }
             Op::Store(access) => {
                 Action::Store { values: args[1..].to_vec(), place: self.place(&access, args[0])? }
@@ -311,10 +317,11 @@ impl Decoder<'_> {
             | Op::BulkWait { .. } => Action::Asynchronous { op: data.op, d, args },
             Op::ClusterArrive { .. } => Action::ClusterArrive,
             Op::ClusterWait { .. } => Action::ClusterWait,
-            // Memory accesses have one order, and there is one grid.
-            Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) | Op::GridDependency(_) => {
-                Action::Nothing
-            }
+            // Memory accesses have one order.
+            Op::ProxyFence(_) => Action::Fence,
+            Op::Fence { order, .. } if order != Order::Acquire => Action::Fence,
+            // There is one grid.
+            Op::TensormapAcquire(_) | Op::TensormapRelease(_) | Op::GridDependency(_) => Action::Nothing,
             Op::Fence { .. }
             | Op::Bssy { .. }
             | Op::Bsync(_)
@@ -364,7 +371,9 @@ impl Decoder<'_> {
     fn place(&self, access: &ptxc_ir::Access, address: SlotIndex) -> Result<Place, String> {
         let space = memory_space(access.space);
         let address_mask = u64::MAX >> (64 - access.space.address_type().bits());
-        Ok(Place { space, address, address_mask, offset: access.offset, elem: access.elem })
+        let (offset, elem, strong) = (access.offset, access.elem, access.is_strong());
+        let releases = matches!(access.order, Order::Release | Order::AcqRel | Order::SeqCst);
+        Ok(Place { space, address, address_mask, offset, elem, strong, releases })
     }
 
     /// The words of values of a function.

@@ -84,10 +84,12 @@ pub(super) fn gather(
         let missing = named & step.control.live & !together;
         if missing == 0 {
             f(values, &operands(values, &own, &[]), together);
+            step.memory.meet(together);
         } else if let Some(others) = elsewhere(code, values, step, &own, named, missing) {
             let saved = save(values, &own, &others);
             f(values, &operands(values, &own, &others), together | missing);
             take_back(values, &own, &others, saved);
+            step.memory.meet(together | missing);
             let done = others.iter().map(|(group, lanes, _)| (*group, *lanes));
             go_on(step, done);
         } else {

@@ -18,22 +18,24 @@ mod arith;
 mod asynchronous;
 mod code;
 mod decode;
+mod guesses;
 mod layout;
 mod meeting;
 mod special;
 
-use ptxc_ir::Function;
 use ptxc_ir::op::{BarrierKind, MbarrierWait, VoteMode};
+use ptxc_ir::{Function, SourceLoc};
 
 use crate::barrier::{ARRIVES_WITHOUT_COUNT, Reduction};
 use crate::case::Case;
+use crate::checks::Side;
 use crate::cluster;
 use crate::collective::{matching, reduce};
 use crate::engine::{Engine, Scheduler, Step};
 use crate::error::{Fault, SimError};
 use crate::generic_atomic;
 use crate::interleave;
-use crate::launch::{Options, STACK, Shape};
+use crate::launch::{Checks, Options, STACK, Shape};
 use crate::memory::{self, AccessKind};
 use crate::module;
 use crate::phase::{self, Answer};
@@ -45,6 +47,7 @@ use crate::shuffle::source_lane;
 use crate::warp::{BIT, Flow, Joining, LANES, Wait, lanes_of};
 use access::{address, load, store};
 use code::{Action, Code, Edge, Numbers, SlotIndex};
+pub use guesses::guessed_loads;
 use meeting::gather;
 use special::special;
 
@@ -76,14 +79,19 @@ pub fn run_ssa(
         block: case.block,
         shared_bytes,
         local_bytes: layouts[0].local_bytes.saturating_add(stack),
-        check_uninitialised: options.check_uninitialised,
+        checks: Checks::of(options),
     };
     shape.check()?;
     let engine = Ssa { functions, code };
-    let steps = interleave::Interleaved { options }.run(&engine, &shape, &mut memory)?;
-    let mut report = Report::new(case, &memory.global, steps);
-    report.printed = printed::in_order(memory.printed);
-    Ok(report)
+    let result = interleave::Interleaved { options }.run(&engine, &shape, &mut memory);
+    let findings = memory.found.list(|pc| engine.side(pc), |thread| shape.tid(thread));
+    match result {
+        Ok(steps) => {
+            let printed = printed::in_order(std::mem::take(&mut memory.printed));
+            Ok(Report { findings, printed, ..Report::new(case, &memory.global, steps) })
+        }
+        Err(error) => Err(error.after(Vec::new(), findings)),
+    }
 }
 
 struct Ssa<'a> {
@@ -223,6 +231,7 @@ impl Engine for Ssa<'_> {
                 store(values, step, place, sources)?;
             }
             Action::Atomic { d, args, place, f } => {
+                place.announce(step);
                 let size = place.elem.bytes() as usize;
                 for lane in lanes_of(lanes) {
                     let address = address(values, place, lane);
@@ -240,6 +249,7 @@ impl Engine for Ssa<'_> {
                 }
             }
             Action::CompareStore { d, args: [expected, new], place } => {
+                place.announce(step);
                 let size = place.elem.bytes();
                 for lane in lanes_of(lanes) {
                     let address = address(values, place, lane);
@@ -252,6 +262,7 @@ impl Engine for Ssa<'_> {
                 }
             }
             Action::TryAtomic { d: [d, done], args: [b, c], place, update, f } => {
+                place.announce(step);
                 let size = place.elem.bytes();
                 for lane in lanes_of(lanes) {
                     let address = address(values, place, lane);
@@ -276,6 +287,7 @@ impl Engine for Ssa<'_> {
                 }
             }
             Action::AtomicWide { d, args: [first, second], place, compare } => {
+                place.announce(step);
                 for lane in lanes_of(lanes) {
                     let address = address(values, place, lane);
                     let slice = step.memory.access(place.space, lane, address, 16, AccessKind::Atomic)?;
@@ -356,6 +368,7 @@ impl Engine for Ssa<'_> {
                     }
                 });
             }
+            Action::Fence => step.memory.fence(lanes),
             Action::WarpSync { .. } => return gather(&self.code, values, step, |_, _, _| {}),
             Action::ActiveMask { d } => {
                 for lane in lanes_of(lanes) {
@@ -500,6 +513,17 @@ impl Engine for Ssa<'_> {
 }
 
 impl Ssa<'_> {
+    /// An instruction for a finding.
+    fn side(&self, pc: u32) -> Side {
+        let node = self.code.nodes.get(pc as usize);
+        let source = node.and_then(|node| {
+            let func = self.functions[node.func];
+            let loc = func.insts[node.inst].loc;
+            (loc != SourceLoc::NONE).then(|| (func.name.clone(), loc.0))
+        });
+        Side { source, ..Side::new(pc, self.describe(pc)) }
+    }
+
     /// Gives the lanes a frame for a call at the current node.
     fn enter(&self, values: &mut Values, call: u32, lanes: u32, callee: usize) -> Result<(), Fault> {
         let slots = self.code.functions[callee].slots.clone();

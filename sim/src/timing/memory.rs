@@ -209,7 +209,7 @@ impl MemorySystem {
                 self.load(&sectors, policy, issued, at, hit, draw)
             }
             AccessKind::Write => self.store(&sectors, is_local, issued, at, draw),
-            AccessKind::Atomic => {
+            AccessKind::Atomic | AccessKind::Mbarrier => {
                 let waiting = u64::from(coalesce::sharers(addresses, *lanes).saturating_sub(1));
                 self.counts.atomic_conflicts += waiting;
                 let latency = draw.pick(params.l2_hit);

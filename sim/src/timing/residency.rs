@@ -84,7 +84,7 @@ mod tests {
                 block: [threads, 1, 1],
                 shared_bytes,
                 local_bytes: 0,
-                check_uninitialised: false,
+                checks: Default::default(),
             };
             room(&program, &shape, params(Arch::Sm90)).map(|Room { residency, occupancy }| {
                 assert!(residency == occupancy || residency.limited_by == "the grid", "{residency:?}");

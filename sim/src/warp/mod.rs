@@ -139,6 +139,9 @@ pub(crate) struct Control {
     collective: [u32; LANES],
     /// The regions of convergence barriers.
     pub regions: Regions,
+    /// The sets of lanes that have waited for each other since the grid last looked, although they
+    /// may not continue together.
+    pub met: SmallVec<[u32; 2]>,
 }
 
 /// No instruction.
@@ -190,6 +193,7 @@ impl Control {
             joining,
             collective: [NOWHERE; LANES],
             regions: Regions::default(),
+            met: SmallVec::new(),
         }
     }
 
@@ -442,8 +446,12 @@ impl Control {
             alike.fold(mask & live, |missing, (_, lanes)| missing & !lanes) == 0
         };
         let mut released: SmallVec<[Group; 8]> = SmallVec::new();
+        let mut met: SmallVec<[u32; 2]> = SmallVec::new();
         self.groups.retain(|group| match group.wait {
             Wait::Lanes(mask) if is_complete(mask) => {
+                if !met.contains(&(mask & live)) {
+                    met.push(mask & live);
+                }
                 match released.iter_mut().find(|other| other.pc == group.pc) {
                     Some(other) => other.lanes |= group.lanes,
                     None => released.push(Group { wait: Wait::Ready, ..*group }),
@@ -453,6 +461,7 @@ impl Control {
             _ => true,
         });
         self.groups.extend(released);
+        self.met.extend(met);
     }
 
     /// Releases lanes at `WARPSYNC.EXCLUSIVE` if all live lanes of their mask wait in this way with
@@ -480,6 +489,7 @@ impl Control {
             });
             self.groups.extend(released);
             self.alone |= mask;
+            self.met.push(mask);
         }
     }
 
@@ -543,6 +553,11 @@ impl Control {
             self.expired |= woken;
         }
         woken != 0
+    }
+
+    /// The lanes that wait for an event.
+    pub fn waiting_at(&self, wait: Wait) -> u32 {
+        self.groups.iter().filter(|group| group.wait == wait).fold(0, |all, group| all | group.lanes)
     }
 
     /// Releases lanes that wait at a CTA barrier.
