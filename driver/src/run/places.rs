@@ -56,8 +56,9 @@ impl Places {
                 let is_strong = match &data.op {
                     Op::Load(_) if guesses.contains(inst) => true,
                     Op::Load(access) | Op::Store(access) => access.is_strong(),
-                    // Some become a load and a loop around an update.
+                    // Some become a load and a loop around an update, or a load of a part.
                     Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => true,
+                    Op::MbarrierState { .. } | Op::MbarrierParity { .. } => true,
                     _ => false,
                 };
                 if is_strong && data.loc != SourceLoc::NONE {

@@ -125,9 +125,10 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// The place at which threads synchronize by an access of this range.
+    /// The place at which threads synchronize by an access of this range. Code may read only one half
+    /// of an mbarrier, so both are one place.
     pub fn key(self) -> Key {
-        (0, (self.rank as u64) << 32 | self.start as u64)
+        (0, (self.rank as u64) << 32 | self.start as u64 & !7)
     }
 
     fn place(self, id: [u32; 3]) -> Place {

@@ -19,6 +19,25 @@ use rustc_hash::FxHashMap;
 /// time linear in the size of the function.
 const MOST_VISITED: usize = 64;
 
+/// The depth to which two addresses are compared.
+const DEPTH: u32 = 3;
+
+/// Whether two values are surely equal: one value, or equal operations on equal values. Without
+/// optimizations, an address is computed for each access.
+fn is_same(func: &Function, a: Value, b: Value, depth: u32) -> bool {
+    if a == b {
+        return true;
+    }
+    let (Some(first), Some(second), Some(depth)) = (func.def_inst(a), func.def_inst(b), depth.checked_sub(1))
+    else {
+        return false;
+    };
+    let effects = first.op.effects();
+    let is_pure = !effects.reads && !effects.writes && !effects.ordered;
+    let alike = is_pure && first.op == second.op && first.args.len() == second.args.len();
+    alike && first.args.iter().zip(&second.args).all(|(&a, &b)| is_same(func, a, b, depth))
+}
+
 /// The loads of a function whose value a compare-and-swap at the same address expects.
 pub fn guessed_loads(func: &Function) -> BTreeSet<Inst> {
     let insts = || func.layout.iter().flat_map(|&block| func.blocks[block].insts.iter().copied());
@@ -44,7 +63,11 @@ pub fn guessed_loads(func: &Function) -> BTreeSet<Inst> {
                 ValueDef::Param(block, number) => incoming.get(&(block, number)).map_or(&[], |all| all),
                 ValueDef::Result(inst, _) => match &func.insts[inst].op {
                     Op::Load(_) => {
-                        if func.insts[inst].args.first() == Some(&address) {
+                        if func.insts[inst]
+                            .args
+                            .first()
+                            .is_some_and(|&own| is_same(func, own, address, DEPTH))
+                        {
                             found.insert(inst);
                         }
                         &[]

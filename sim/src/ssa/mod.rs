@@ -16,6 +16,7 @@
 mod access;
 mod arith;
 mod asynchronous;
+mod barrier;
 mod code;
 mod decode;
 mod guesses;
@@ -23,10 +24,9 @@ mod layout;
 mod meeting;
 mod special;
 
-use ptxc_ir::op::{BarrierKind, MbarrierWait, VoteMode};
+use ptxc_ir::op::{MbarrierWait, VoteMode};
 use ptxc_ir::{Function, SourceLoc};
 
-use crate::barrier::{ARRIVES_WITHOUT_COUNT, Reduction};
 use crate::case::Case;
 use crate::checks::Side;
 use crate::cluster;
@@ -44,9 +44,9 @@ use crate::printf;
 use crate::random::Random;
 use crate::report::Report;
 use crate::shuffle::source_lane;
-use crate::warp::{BIT, Flow, Joining, LANES, Wait, lanes_of};
+use crate::warp::{BIT, Flow, Joining, LANES, lanes_of};
 use access::{address, load, store};
-use code::{Action, Code, Edge, Numbers, SlotIndex};
+use code::{Action, Code, Edge, SlotIndex};
 pub use guesses::guessed_loads;
 use meeting::gather;
 use special::special;
@@ -376,7 +376,7 @@ impl Engine for Ssa<'_> {
                 }
             }
             Action::Barrier { kind, numbers, p } => {
-                return barrier(values, step, *kind, *numbers, *p);
+                return barrier::arrive(values, step, *kind, *numbers, *p);
             }
             Action::BarrierResult { d, counts } => {
                 for lane in lanes_of(lanes) {
@@ -567,47 +567,4 @@ impl Ssa<'_> {
         }
         targets
     }
-}
-
-/// Makes the lanes arrive at a CTA barrier.
-fn barrier(
-    values: &mut Values,
-    step: &mut Step<'_>,
-    kind: BarrierKind,
-    numbers: Numbers,
-    p: Option<SlotIndex>,
-) -> Result<Flow, Fault> {
-    let reduction = match kind {
-        BarrierKind::RedPopc => Some(Reduction::Popc),
-        BarrierKind::RedAnd => Some(Reduction::And),
-        BarrierKind::RedOr => Some(Reduction::Or),
-        BarrierKind::Sync | BarrierKind::Arrive => None,
-    };
-    let lanes = step.lanes;
-    let key = |lane| match numbers {
-        Numbers::Name(name) => (values.get(name, lane) as u32, None),
-        Numbers::Both(name, count) => (values.get(name, lane) as u32, Some(values.get(count, lane) as u32)),
-        Numbers::Packed(word) => {
-            let word = values.get(word, lane) as u32;
-            (word & 0xf, Some(word >> 16))
-        }
-    };
-    let (number, threads) = key(lanes.trailing_zeros());
-    if let Some(lane) = lanes_of(lanes).find(|&lane| key(lane) != (number, threads)) {
-        return Err(Fault::new(lane, format!("names another barrier or count than {number} of its warp")));
-    }
-    let holds = p.map_or(0, |p| values.holds(p, lanes));
-    if kind == BarrierKind::Arrive && threads == Some(0) {
-        return Err(Fault::new(lanes.trailing_zeros(), ARRIVES_WITHOUT_COUNT));
-    }
-    step.arrive(
-        number,
-        lanes,
-        threads.filter(|&threads| threads != 0),
-        reduction.map(|reduction| (reduction, holds)),
-    )?;
-    Ok(match kind {
-        BarrierKind::Arrive => Flow::Next,
-        _ => Flow::Wait(lanes, Wait::Cta(number as u8)),
-    })
 }

@@ -22,6 +22,9 @@ const USER_TRAP: u32 = 1;
 /// The bits of a barrier's name, also in a register.
 const NAME_FIELD: u32 = 0xf;
 
+/// The bits of a register with a name and a count that hold the name.
+const LOW_HALF: u32 = 0xffff;
+
 /// The bits of the count of threads that a barrier awaits.
 const COUNT_FIELD: u32 = 0xfff;
 
@@ -155,13 +158,13 @@ impl Lower<'_> {
         };
         let (name, count) = match (number(numbers[0]), numbers.get(1)) {
             // Folding has found both values.
-            (Src::Imm(word), _) if packed => (Src::Imm(word), Some(Src::Imm(word >> 16))),
+            (Src::Imm(word), _) if packed => (Src::Imm(word & LOW_HALF), Some(Src::Imm(word >> 16))),
             (word, _) if packed => (word, Some(word)),
             (name, count) => (name, count.map(|&count| number(count))),
         };
         match name {
-            Src::Imm(name) => {
-                self.mir.header.barriers = self.mir.header.barriers.max((name & NAME_FIELD) + 1)
+            Src::Imm(name) if name <= NAME_FIELD => {
+                self.mir.header.barriers = self.mir.header.barriers.max(name + 1)
             }
             _ => self.mir.header.barriers = 16,
         }
@@ -170,7 +173,11 @@ impl Lower<'_> {
             BarrierKind::Arrive => Op::BAR_ARV,
             _ => Op::BAR_RED,
         };
-        let name_operand = self.barrier_operand(name, NAME_FIELD);
+        let name_operand = match name {
+            // There is no such barrier, and the field would name another one.
+            Src::Imm(wrong) if wrong > NAME_FIELD => self.gpr(name),
+            _ => self.barrier_operand(name, NAME_FIELD),
+        };
         let ps = predicate.map(|predicate| self.pred(predicate));
         let count_operand = match count {
             // One register holds both.

@@ -1,9 +1,9 @@
 //! Known but invalid names and counts of barriers in registers.
 //!
 //! The checker rejects an invalid constant operand. A value that only folding finds may be in code
-//! that the kernel never reaches, so it is a warning. The instruction keeps the bits that its field
-//! has room for, as if the value came from a register; NVIDIA's assembler does the same without a
-//! warning.
+//! that the kernel never reaches, so it is a warning. The name stays in a register, because an
+//! immediate has room for four bits, and 16 would become barrier 0. Of a count the instruction keeps
+//! the bits that its field has room for.
 
 use ptxc_ir::Function;
 use ptxc_ir::op::BarrierKind;

@@ -29,6 +29,9 @@ use super::emitter::rewrite;
 /// The selector that puts the low half of the second word above the low half of the first.
 const LOW_HALVES: u64 = 0x5410;
 
+/// The greatest barrier name.
+const LAST_NAME: u64 = 15;
+
 /// Packs the numbers of every barrier with two numbers in registers.
 pub fn named_barrier_packing(func: &mut Function, _arch: Arch) -> bool {
     rewrite(func, |emitter, inst| {
@@ -38,7 +41,9 @@ pub fn named_barrier_packing(func: &mut Function, _arch: Arch) -> bool {
         let numbers = data.args.len() - usize::from(predicate.is_some());
         let [name, count, ..] = data.args[..] else { return false };
         let is_register = |value| emitter.func.constant(value).is_none();
-        if numbers != 2 || !is_register(name) || !is_register(count) {
+        // A known name that is too great must not become an immediate, which would name another barrier.
+        let is_wrong = |name| emitter.func.constant(name).is_some_and(|name| name > LAST_NAME);
+        if numbers != 2 || !(is_register(name) || is_wrong(name)) || !is_register(count) {
             return false;
         }
         let selector = emitter.constant(Type::B32, LOW_HALVES);
