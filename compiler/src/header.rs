@@ -4,8 +4,8 @@
 
 use indexmap::IndexMap;
 use ptxc_ptx::check::codes::{
-    BAD_SIZE, DECLARATION_FORM, NARROW_ADDRESSES, OUTSIDE_A_FUNCTION, REDECLARED, TARGET_BEFORE_VERSION,
-    UNKNOWN_TARGET, UNKNOWN_VERSION,
+    BAD_SIZE, DECLARATION_FORM, NARROW_ADDRESSES, OUTSIDE_A_FUNCTION, REDECLARED, TARGET_BEFORE_VERSION, UNKNOWN_TARGET,
+    UNKNOWN_VERSION, VERSION_TOO_OLD,
 };
 use ptxc_ptx::check::env::{self, PtxTarget, PtxVersion, Variable, variables};
 use ptxc_ptx::check::names::predicate_storage;
@@ -26,8 +26,11 @@ use crate::module::{Header, header};
 use crate::render::Located;
 use crate::sections;
 
-/// The first target with 64-bit addresses only.
-const WIDE_ADDRESSES: u32 = 90;
+/// The first version with `.address_size`.
+const ADDRESS_SIZES: PtxVersion = PtxVersion(2, 3);
+
+/// The first target with double precision.
+const DOUBLE_PRECISION: u32 = 13;
 
 /// Every finding in a file that is not in a function.
 pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
@@ -95,10 +98,6 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
                     error(MALFORMED_HEADER, "a file has one `.address_size`", whole).help("remove this one"),
                 );
             }
-            Some(Item::AddressSize(_)) if header.version < PtxVersion(2, 3) => {
-                let needs = version_too_old("`.address_size`", PtxVersion(2, 3), header.version, NodeId(0));
-                found.push(locate_in(&parsed.spans, offset, &needs));
-            }
             Some(Item::Target(_))
                 // An `.address_size` before the first target has its own error.
                 if content.is_some_and(|content| content < offset)
@@ -121,9 +120,21 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
                 );
             }
             Some(Item::Target(target)) => found.extend(target.names.iter().filter_map(|name| {
-                misplaced_target(&name.name, header.version, parsed.spans.get(name.id).shifted(offset))
+                let span = parsed.spans.get(name.id).shifted(offset);
+                if name.name == targets::MAP_F64_TO_F32 && header.target.number >= DOUBLE_PRECISION {
+                    return Some(mapped_double(header.target, span));
+                }
+                misplaced_target(&name.name, header.version, span)
             })),
-            Some(Item::AddressSize(size)) if size.bits == 32 && header.target.number >= WIDE_ADDRESSES => {
+            Some(Item::AddressSize(_)) if header.version < ADDRESS_SIZES => {
+                let message = format!("`.address_size` needs PTX {ADDRESS_SIZES} or later");
+                found.push(
+                    error(VERSION_TOO_OLD, message, whole)
+                        .label(format!("the module has `.version {}`", header.version))
+                        .help("remove it"),
+                );
+            }
+            Some(Item::AddressSize(size)) if size.bits == 32 => {
                 let message = format!("code for {} needs 64-bit addresses", header.target);
                 found.push(error(NARROW_ADDRESSES, message, whole).help("write `.address_size 64`"));
             }
@@ -343,6 +354,14 @@ fn unknown_version(version: PtxVersion, span: Span) -> Option<Located> {
         false => format!("write a version such as `.version 8.0`; ptxc knows versions up to {newest}"),
     };
     Some(error(UNKNOWN_VERSION, format!("unknown PTX version {version}"), span).help(help))
+}
+
+/// `map_f64_to_f32` for a target with double precision.
+fn mapped_double(target: PtxTarget, span: Span) -> Located {
+    let message = format!("`{}` is for targets before sm_{DOUBLE_PRECISION}", targets::MAP_F64_TO_F32);
+    error(UNKNOWN_TARGET, message, span)
+        .label(format!("{target} has double precision"))
+        .help("remove it, and write `.f32` where single precision is meant")
 }
 
 /// A name in `.target` that PTX does not have, or does not have in that version.

@@ -130,6 +130,7 @@ pub mod input;
 pub mod json;
 mod locate;
 pub mod module;
+mod old_kernels;
 pub mod output;
 pub mod render;
 mod sections;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use ptxc_ptx::check::env::{self, ModuleEnv, PtxTarget, PtxVersion, Signature, TargetKind, Variable};
 use ptxc_ptx::check::scope::misplaces_predicate;
+use ptxc_ptx::check::targets;
 use ptxc_syntax::ast::{
     Function, Item, Linkage, Operand, OperandKind, Parameter, Space, StatementKind, SymbolOffset,
 };
@@ -21,6 +22,7 @@ use rustc_hash::FxHashSet;
 use crate::db::Db;
 use crate::input::SourceFile;
 use crate::input::items::{Func, items};
+use crate::old_kernels;
 
 /// The header of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +33,8 @@ pub struct Header {
     pub target: PtxTarget,
     /// `.address_size`; 64 if the file has none.
     pub address_bits: u32,
+    /// Whether `.target` has the option `map_f64_to_f32`.
+    pub maps_double: bool,
 }
 
 /// The header of a file.
@@ -40,6 +44,7 @@ pub fn header(db: &dyn Db, file: SourceFile) -> Header {
         version: PtxVersion::NEWEST,
         target: PtxTarget { number: 90, kind: TargetKind::Baseline },
         address_bits: 64,
+        maps_double: false,
     };
     for item in &items(db, file).others {
         if !matches!(item.kind, ItemKind::Version | ItemKind::Target | ItemKind::AddressSize) {
@@ -51,6 +56,7 @@ pub fn header(db: &dyn Db, file: SourceFile) -> Header {
                 if let Some(found) = target.names.iter().find_map(|name| PtxTarget::parse(&name.name)) {
                     header.target = found;
                 }
+                header.maps_double |= target.names.iter().any(|name| name.name == targets::MAP_F64_TO_F32);
             }
             Some(Item::AddressSize(size)) => header.address_bits = size.bits,
             _ => {}
@@ -166,7 +172,7 @@ pub fn definition<'db>(db: &'db dyn Db, file: SourceFile, name: ModuleName<'db>)
 /// text.
 #[salsa::tracked(returns(ref), no_eq)]
 fn tree(db: &dyn Db, func: Func) -> Arc<Parsed<Function>> {
-    Arc::new(parse_function(func.code(db)))
+    Arc::new(with_parameters(db, func, parse_function(func.code(db))))
 }
 
 /// A function parsed from its present text: tree, spans relative to the text, errors. Only
@@ -175,8 +181,17 @@ fn tree(db: &dyn Db, func: Func) -> Arc<Parsed<Function>> {
 pub fn parsed(db: &dyn Db, func: Func) -> Arc<Parsed<Function>> {
     match Arc::ptr_eq(func.text(db), func.code(db)) {
         true => tree(db, func).clone(),
-        false => Arc::new(parse_function(func.text(db))),
+        false => Arc::new(with_parameters(db, func, parse_function(func.text(db)))),
     }
+}
+
+/// A function whose parameters are in its list, wherever its version of PTX has them declared.
+fn with_parameters(db: &dyn Db, func: Func, mut parsed: Parsed<Function>) -> Parsed<Function> {
+    let is_old = || header(db, func.file(db)).version < old_kernels::PARAMETER_LISTS;
+    if old_kernels::declares_parameters(&parsed.value) && is_old() {
+        old_kernels::list_parameters(&mut parsed.value);
+    }
+    parsed
 }
 
 /// A function's tree. It has no positions, so it stays the same while only spaces and comments
@@ -391,6 +406,7 @@ pub fn environment(db: &dyn Db, func: Func) -> Arc<ModuleEnv> {
         version: header.version,
         target: header.target,
         address_bits: header.address_bits,
+        maps_double: header.maps_double,
         variables: IndexMap::new(),
         signatures: IndexMap::new(),
         shared_start: 0,

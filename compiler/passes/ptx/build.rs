@@ -160,7 +160,7 @@ impl Lists {
         let groups: Vec<String> = groups.collect();
         let operands: Vec<String> = row.operands.iter().map(operand).collect();
         format!(
-            "Row {{ family: {:?}, mnemonic: {:?}, instruction: Mnemonic::{}, groups: &[{}], traces: {:#x}, demanded: {:?}, leading: {}, operands: &[{}], needs: {}, until: {:?}, splits: {} }}",
+            "Row {{ family: {:?}, mnemonic: {:?}, instruction: Mnemonic::{}, groups: &[{}], traces: {:#x}, demanded: {:?}, leading: {}, operands: &[{}], needs: {}, until: {:?}, before: {:?}, splits: {} }}",
             row.family,
             row.mnemonic,
             variant(row.instruction.0),
@@ -171,6 +171,7 @@ impl Lists {
             operands.join(", "),
             needs(&row.needs),
             row.until,
+            row.before,
             row.splits
         )
     }

@@ -113,7 +113,7 @@ fn integer_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scala
     let op = if from.is_signed() { Op::SintToFloat(round) } else { Op::UintToFloat(round) };
     let ty = to.ir().ok_or(Unsupported)?;
     // As a float of single precision, an integer is never subnormal.
-    let flushes = form.take(Modifier::Ftz) && ty != Type::F32;
+    let flushes = form.flushes() && ty != Type::F32;
     let saturates = form.take(Modifier::Sat);
     if flushes || (saturates && !matches!(ty, Type::F32 | Type::F16)) {
         return Err(Unsupported);
@@ -125,7 +125,7 @@ fn integer_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scala
 /// Conversions to integers saturate; those to fewer than 32 bits saturate a second time.
 fn float_to_integer(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) -> Translated<Value> {
     let round = form.choose::<modifiers::IntegralRounding>().ok_or(Unsupported)?.into();
-    let ftz = form.take(Modifier::Ftz);
+    let ftz = form.flushes();
     // Every such conversion saturates already.
     form.take(Modifier::Sat);
     if from.is_pair() || !to.is_number() {
@@ -150,7 +150,7 @@ fn float_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar)
     }
     let integral = form.choose::<modifiers::IntegralRounding>().map(Rounding::from);
     let round = form.choose::<modifiers::Rounding>().map(Rounding::from);
-    let (ftz, sat) = (form.take(Modifier::Ftz), form.take(Modifier::Sat));
+    let (ftz, sat) = (form.flushes(), form.take(Modifier::Sat));
     let mut value = t.read(form.operand(1)?, from)?;
     if to == from {
         if let Some(round) = integral {

@@ -20,8 +20,7 @@ pub(super) fn arithmetic(
     let round = form.choose::<modifiers::Rounding>().map(Rounding::from);
     let mode = FloatMode {
         round: round.unwrap_or(Rounding::Nearest),
-        // `mad.f32` without a rounding is that of targets which always flush subnormal numbers.
-        ftz: form.take(Modifier::Ftz) | (round.is_none() && sources == 3 && t.env.target.number < 20),
+        ftz: form.flushes(),
         sat: form.take(Modifier::Sat),
         contract: round.is_none() && sources == 2,
     };
@@ -35,7 +34,7 @@ pub(super) fn multiply_add(t: &mut Translator, form: &mut Form) -> Translated {
     }
     let mode = FloatMode {
         round: form.choose::<modifiers::Rounding>().ok_or(Unsupported)?.into(),
-        ftz: form.take(Modifier::Ftz),
+        ftz: form.flushes(),
         ..FloatMode::RN
     };
     form.expect_operands(4)?;
@@ -52,12 +51,12 @@ pub(super) fn multiply_add(t: &mut Translator, form: &mut Form) -> Translated {
 }
 
 pub(super) fn simple(t: &mut Translator, form: &mut Form, op: fn(bool) -> Op, sources: usize) -> Translated {
-    let ftz = form.take(Modifier::Ftz);
+    let ftz = form.flushes();
     compute(t, form, op(ftz), sources)
 }
 
 pub(super) fn extreme(t: &mut Translator, form: &mut Form, op: fn(bool, bool, bool) -> Op) -> Translated {
-    let (ftz, nan) = (form.take(Modifier::Ftz), form.take(Modifier::NaN));
+    let (ftz, nan) = (form.flushes(), form.take(Modifier::NaN));
     // Each of the two modifiers needs the other.
     let xorsign = form.take(Modifier::Xorsign) && form.take(Modifier::Abs);
     if xorsign && form.ty()?.ir() == Some(Type::F64) {
@@ -66,10 +65,13 @@ pub(super) fn extreme(t: &mut Translator, form: &mut Form, op: fn(bool, bool, bo
     compute(t, form, op(ftz, nan, xorsign), 2)
 }
 
-/// The rounding mode of an exact operation, if the instruction has one.
+/// The rounding mode of an exact operation, if the instruction has one. Without any modifier, as
+/// before PTX 1.4, double precision rounds to nearest.
 fn exact(form: &mut Form) -> Option<FloatMode> {
-    let round = form.choose::<modifiers::Rounding>()?.into();
-    Some(FloatMode { round, ftz: form.take(Modifier::Ftz), ..FloatMode::RN })
+    match form.choose::<modifiers::Rounding>() {
+        Some(round) => Some(FloatMode { round: round.into(), ftz: form.flushes(), ..FloatMode::RN }),
+        None => (form.ty() == Ok(Scalar::F64) && form.is_done()).then_some(FloatMode::RN),
+    }
 }
 
 pub(super) fn divide(t: &mut Translator, form: &mut Form) -> Translated {
@@ -77,10 +79,8 @@ pub(super) fn divide(t: &mut Translator, form: &mut Form) -> Translated {
         return compute(t, form, Op::Fdiv(mode), 2);
     }
     let full = form.take(Modifier::Full);
-    if !(full || form.take(Modifier::Approx)) {
-        return Err(Unsupported);
-    }
-    let ftz = form.take(Modifier::Ftz);
+    // Before PTX 1.4 a quotient without any modifier is approximate and flushes.
+    let ftz = !(full || form.take(Modifier::Approx)) | form.flushes();
     compute(t, form, Op::FdivApprox { full, ftz }, 2)
 }
 
@@ -106,8 +106,10 @@ pub(super) fn square_root(t: &mut Translator, form: &mut Form) -> Translated {
 /// The hardware's approximations: all functions in single precision; two in double, where the
 /// reciprocal has to flush; two in halves.
 pub(super) fn approximate(t: &mut Translator, form: &mut Form, function: Approx) -> Translated {
-    let ftz = form.take(Modifier::Approx) && form.take(Modifier::Ftz);
     let scalar = form.ty()?;
+    // Before PTX 1.4 the modifier is omitted, and single precision flushes.
+    let flushes = form.flushes();
+    let ftz = if form.take(Modifier::Approx) { flushes } else { scalar == Scalar::F32 };
     match scalar.ir() {
         Some(Type::F32) => {}
         Some(Type::F64) if function == Approx::Rsq || (function == Approx::Rcp && ftz) => {}

@@ -3,6 +3,7 @@
 
 use ptxc_syntax::ast::Operand;
 
+use super::dialect::Dialect;
 use crate::check::decoded::Decoded;
 use crate::check::scalar::Scalar;
 use crate::check::table::Modifier;
@@ -28,12 +29,16 @@ pub(super) struct Form<'a> {
     /// One bit for each modifier that has not been taken. The build script rejects rows with more
     /// modifiers than bits.
     left: u32,
+    /// Whether numbers of single precision are flushed without `.ftz`.
+    flushes: bool,
 }
 
 impl<'a> Form<'a> {
-    pub fn new(opcode: &'a Decoded, operands: &'a [Operand]) -> Form<'a> {
+    /// `dialect` holds what the module's version and target make of its instructions.
+    pub fn new(opcode: &'a Decoded, operands: &'a [Operand], dialect: Dialect) -> Form<'a> {
         let left = u32::MAX.checked_shr(u32::BITS - opcode.modifiers.len() as u32).unwrap_or(0);
-        Form { types: &opcode.types, operands, modifiers: &opcode.modifiers, left }
+        let flushes = dialect.flushes(opcode);
+        Form { types: &opcode.types, operands, modifiers: &opcode.modifiers, left, flushes }
     }
 
     /// Takes the first modifier that `read` maps to a value.
@@ -52,6 +57,12 @@ impl<'a> Form<'a> {
     /// Takes a modifier, if it is there.
     pub fn take(&mut self, modifier: Modifier) -> bool {
         self.read(|other| (other == modifier).then_some(())).is_some()
+    }
+
+    /// Takes `.ftz`, if it is there. Returns whether the instruction flushes subnormal numbers: it
+    /// says so, or its target has no others.
+    pub fn flushes(&mut self) -> bool {
+        self.take(Modifier::Ftz) || self.flushes
     }
 
     /// Takes the first modifier of a kind.

@@ -7,7 +7,7 @@ use super::form::{Form, Translated, Unsupported};
 use super::modifiers::{float_condition, integer_condition};
 use super::translator::Translator;
 use crate::check::scalar::Scalar;
-use crate::check::table::{Modifier, modifiers};
+use crate::check::table::modifiers;
 
 pub(super) fn bitwise(t: &mut Translator, form: &mut Form, op: Op) -> Translated {
     form.expect_operands(3)?;
@@ -85,7 +85,7 @@ fn compare(
     let op = if scalar.is_float() {
         let condition = take_float_condition(form)?;
         // Numbers of 64 bits are never flushed.
-        let ftz = form.take(Modifier::Ftz) && scalar.bits() < 64;
+        let ftz = form.flushes() && scalar.bits() < 64;
         Op::Fcmp { cond: condition, ftz }
     } else if scalar.is_int() {
         let comparison = form.choose::<modifiers::Comparison>().ok_or(Unsupported)?;
@@ -138,7 +138,7 @@ pub(super) fn set_predicate(t: &mut Translator, form: &mut Form) -> Translated {
 fn set_two_predicates(t: &mut Translator, form: &mut Form, scalar: Scalar, join: Option<Op>) -> Translated {
     let ty = scalar.ir().ok_or(Unsupported)?;
     let condition = take_float_condition(form)?;
-    let op = Op::FcmpPair { cond: condition, ftz: form.take(Modifier::Ftz) };
+    let op = Op::FcmpPair { cond: condition, ftz: form.flushes() };
     let a = t.read(form.operand(1)?, scalar)?;
     let b = t.read(form.operand(2)?, scalar)?;
     let (mut low, mut high) = t.emit_pair(op, ty, &[a, b]);
@@ -195,7 +195,7 @@ fn set_halves(
         return Err(Unsupported);
     }
     let condition = take_float_condition(form)?;
-    let ftz = form.take(Modifier::Ftz);
+    let ftz = form.flushes();
     let a = t.read(form.operand(1)?, scalar)?;
     let b = t.read(form.operand(2)?, scalar)?;
     let mut value = t.emit(Op::Fset { cond: condition, ftz, ones }, ty, &[a, b]);
@@ -236,7 +236,7 @@ pub(super) fn select_by_sign(t: &mut Translator, form: &mut Form) -> Translated 
     let c = t.read(form.operand(3)?, sign)?;
     let (op, sign) = match sign {
         Scalar::S32 => (Op::Icmp(IntCond::Sge), Type::B32),
-        Scalar::F32 => (Op::Fcmp { cond: FloatCond::Ge, ftz: form.take(Modifier::Ftz) }, Type::F32),
+        Scalar::F32 => (Op::Fcmp { cond: FloatCond::Ge, ftz: form.flushes() }, Type::F32),
         _ => return Err(Unsupported),
     };
     let zero = t.constant(sign, 0);

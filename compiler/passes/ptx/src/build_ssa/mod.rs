@@ -36,6 +36,7 @@ mod carry;
 mod cluster;
 mod control;
 mod convert;
+mod dialect;
 mod fence;
 mod float;
 mod form;

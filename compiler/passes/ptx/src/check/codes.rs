@@ -39,7 +39,7 @@ codes! {
     TARGET_BEFORE_VERSION = 130, "A target needs the PTX version that introduced it, or a later one.";
     UNKNOWN_TARGET = 131, "`.target` names a target of PTX, and options.";
     UNKNOWN_VERSION = 132, "`.version` names a version of PTX.";
-    NARROW_ADDRESSES = 133, "Code for sm_90 and later has 64-bit addresses.";
+    NARROW_ADDRESSES = 133, "Machine code has 64-bit addresses.";
     UNDECLARED_REGISTER = 201, "A register must be declared before it is used.";
     UNDECLARED_SYMBOL = 202, "A variable, parameter or function must be declared in the module or in a block around its use.";
     UNDECLARED_LABEL = 203, "The label of a branch is in the same block, or in a block around it.";

@@ -53,6 +53,7 @@ impl Decoded {
 #[cfg(test)]
 mod tests {
     use super::super::forms::forms;
+    use super::super::needs::{PtxTarget, PtxVersion, TargetKind};
     use super::*;
 
     fn decoded(opcode: &str) -> Decoded {
@@ -61,7 +62,8 @@ mod tests {
         let ptxc_syntax::ast::StatementKind::Instruction(instruction) = &body[0].kind else {
             panic!("{opcode}")
         };
-        let decoded: Vec<Decoded> = forms(&instruction.opcode).map(|form| Decoded::of(&form)).collect();
+        let target = PtxTarget { number: 90, kind: TargetKind::Baseline };
+        let decoded: Vec<Decoded> = forms(&instruction.opcode, PtxVersion::NEWEST, target).map(|form| Decoded::of(&form)).collect();
         assert!(decoded.iter().all(|other| *other == decoded[0]), "{opcode}");
         decoded[0].clone()
     }

@@ -78,6 +78,8 @@ pub struct ModuleEnv {
     pub target: PtxTarget,
     /// `.address_size`, in bits.
     pub address_bits: u32,
+    /// Whether `.target` has the option `map_f64_to_f32`.
+    pub maps_double: bool,
     /// Variables that the function mentions.
     pub variables: IndexMap<Name, Variable>,
     /// Functions that the function mentions.
@@ -95,6 +97,7 @@ impl ModuleEnv {
             version: PtxVersion::NEWEST,
             target: PtxTarget { number: 90, kind: TargetKind::Baseline },
             address_bits: 64,
+            maps_double: false,
             variables: IndexMap::new(),
             signatures: IndexMap::new(),
             shared_start: 0,

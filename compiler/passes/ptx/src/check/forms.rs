@@ -11,6 +11,8 @@ use ptxc_syntax::ast::Opcode;
 use smallvec::SmallVec;
 
 use super::codes;
+use super::env::ModuleEnv;
+use super::needs::{PtxTarget, PtxVersion};
 use super::suggest::Suggestions;
 use super::table::{AddressSpace, Choice, Group, Kind, Lanes, Modifier, Presence, Row, TABLE, TypeOf, trace};
 use super::types::Scalar;
@@ -155,13 +157,15 @@ fn position(group: &Group, text: &str) -> Option<u8> {
     group.choices.iter().position(|choice| text == choice.text).map(|choice| choice as u8)
 }
 
-/// The forms that have exactly the modifiers of the opcode; several only if the operands decide.
-pub fn forms(opcode: &Opcode) -> impl Iterator<Item = Form> {
+/// The forms that have exactly the modifiers of the opcode, in a module of that version and target;
+/// several only if the operands decide.
+pub fn forms(opcode: &Opcode, version: PtxVersion, target: PtxTarget) -> impl Iterator<Item = Form> {
     // Most rows of an instruction lack one of the modifiers or demand another; the traces show that
     // quickly.
     let traces = opcode.modifiers().fold(0, |all, part| all | trace(part));
     let may_fit = move |row: &&Row| {
-        traces & !row.traces == 0
+        row.is_seen(version, target)
+            && traces & !row.traces == 0
             && row.demanded.iter().all(|&demanded| demanded == 0 || demanded & traces != 0)
     };
     let rows = TABLE.forms(opcode.mnemonic()).iter().filter(may_fit);
@@ -169,13 +173,14 @@ pub fn forms(opcode: &Opcode) -> impl Iterator<Item = Form> {
     fits.filter(|fit| fit.left.is_empty() && fit.missing.is_empty()).map(|fit| fit.form)
 }
 
-/// The error in an opcode that matches no form of any instruction.
-pub fn explain(opcode: &Opcode, suggestions: &mut Suggestions, out: &mut Vec<Diagnostic>) {
+/// The error in an opcode that matches no form of any instruction in the module.
+pub fn explain(opcode: &Opcode, env: &ModuleEnv, suggestions: &mut Suggestions, out: &mut Vec<Diagnostic>) {
     if let Some(finding) = super::atomics::explain(opcode) {
         return out.push(finding);
     }
     let mnemonic = opcode.mnemonic();
-    let fits: Vec<Fit> = TABLE.forms(mnemonic).iter().map(|row| fit(row, opcode, MOST_LEFT)).collect();
+    let rows = TABLE.forms(mnemonic).iter().filter(|row| row.is_seen(env.version, env.target));
+    let fits: Vec<Fit> = rows.map(|row| fit(row, opcode, MOST_LEFT)).collect();
     // Among equally close rows, prefer the one that fits the earlier modifiers: the operation
     // matters more than the type.
     let best = fits.iter().min_by_key(|fit| {

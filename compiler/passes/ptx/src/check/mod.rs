@@ -36,6 +36,7 @@
 //! | [`calls`], [`call_sequence`] | arguments and results of calls |
 //! | [`declarations`] | types, sizes and linkage of declarations |
 //! | [`shared_size`] | the total size of a kernel's shared variables |
+//! | [`narrow_addresses`] | global and generic addresses of 32 bits |
 //! | [`bounds`] | accesses by a variable's name: alignment, size |
 //! | [`cache_hints`] | cache policies |
 //! | [`register_counts`] | hints on the number of registers |
@@ -63,6 +64,7 @@ pub mod forms;
 pub mod initial;
 pub mod initialisers;
 mod launch_bounds;
+mod narrow_addresses;
 pub mod names;
 pub mod needs;
 mod opaque;
@@ -150,7 +152,7 @@ fn examine_with(function: &Function, env: &ModuleEnv, strictness: Strictness) ->
         env,
         strictness,
         names: Names::new(function, env),
-        opcodes: Opcodes::default(),
+        opcodes: Opcodes::new(env.version, env.target),
         suggestions: Suggestions::default(),
         accesses: Accesses::default(),
         sequence: CallSequence::default(),
@@ -295,7 +297,7 @@ impl<'a> Checker<'a> {
         self.sequence.check(kind, instruction, &self.names, &mut self.out);
         let forms = &self.opcodes.known(opcode).forms;
         if forms.is_empty() {
-            forms::explain(&instruction.opcode, &mut self.suggestions, &mut self.out);
+            forms::explain(&instruction.opcode, self.env, &mut self.suggestions, &mut self.out);
             return;
         }
         if is_call {
@@ -333,6 +335,7 @@ impl<'a> Checker<'a> {
                 special::check(instruction, &self.names, self.env, &mut self.out);
                 cache_hints::check(form, instruction, &mut self.out);
                 bounds::check(form, instruction, &self.names, &mut self.out);
+                narrow_addresses::check(form, instruction, &self.names, &mut self.out);
                 if self.out.len() == before {
                     register_counts::check(form, instruction, &mut self.out);
                 }

@@ -151,12 +151,19 @@ fn versions(
             let (what, node) = what();
             out.push(version_too_old(&what, needed, env.version, node));
         }
-        if !std::mem::take(&mut excused) && !target && !needs.has_target(env.target) {
+        if !std::mem::take(&mut excused) && !target && !has_target(needs, env) {
             target = true;
             let (what, node) = what();
             out.push(target_too_old(&what, needs, env.target, node));
         }
     }
+}
+
+/// Whether the module's target has what something needs. With `map_f64_to_f32`, the targets before
+/// sm_13 have the instructions in double precision, which are the only ones that need sm_13.
+fn has_target(needs: &Needs, env: &ModuleEnv) -> bool {
+    const DOUBLE: PtxTarget = PtxTarget { number: 13, kind: TargetKind::Baseline };
+    needs.has_target(env.target) || (env.maps_double && needs.targets == [DOUBLE])
 }
 
 /// Loads and stores of vectors: up to 128 bits anywhere, 256 bits from PTX 8.8 and sm_100 on, never

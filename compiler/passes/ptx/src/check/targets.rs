@@ -59,8 +59,11 @@ static TARGETS: &[Line] = &[
     with_variants(121, V88, V88, V88),
 ];
 
+/// The option of `.target` that makes instructions in double precision compute in single precision.
+pub const MAP_F64_TO_F32: &str = "map_f64_to_f32";
+
 /// The options that `.target` may have beside an architecture.
-pub const OPTIONS: &[&str] = &["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
+pub const OPTIONS: &[&str] = &["texmode_unified", "texmode_independent", "debug", MAP_F64_TO_F32];
 
 /// The first PTX version in which a module may have that target; `None` if PTX has no such target.
 pub fn first_version(target: PtxTarget) -> Option<PtxVersion> {

@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 use super::accesses::Written;
 use super::decoded::Decoded;
 use super::forms::{Form, forms};
+use super::needs::{PtxTarget, PtxVersion};
 use super::scope::{Meaning, Register, Scopes};
 use super::table::{Kind, Mnemonic, Value};
 
@@ -81,8 +82,8 @@ pub(super) struct Known {
 }
 
 impl Known {
-    fn of(opcode: &Opcode) -> Known {
-        let forms: Vec<Form> = forms(opcode).collect();
+    fn of(opcode: &Opcode, version: PtxVersion, target: PtxTarget) -> Known {
+        let forms: Vec<Form> = forms(opcode, version, target).collect();
         let mut operands = forms.iter().flat_map(|form| form.row.operands);
         let has_range = |kind: &Kind| match kind {
             Kind::Constant(range) | Kind::Value(Value { range, .. }) => range.is_some(),
@@ -201,13 +202,19 @@ fn register(scopes: &Scopes, name: &str) -> Option<(Register, Type)> {
 }
 
 /// The opcodes of a function.
-#[derive(Default)]
 pub(super) struct Opcodes<'a> {
+    version: PtxVersion,
+    target: PtxTarget,
     numbers: FxHashMap<&'a str, usize>,
     known: Vec<Known>,
 }
 
 impl<'a> Opcodes<'a> {
+    /// The opcodes of a function in a module of that version and target.
+    pub fn new(version: PtxVersion, target: PtxTarget) -> Opcodes<'a> {
+        Opcodes { version, target, numbers: FxHashMap::default(), known: Vec::new() }
+    }
+
     /// The number of an opcode, in the order of first use: its forms are looked up once for each
     /// spelling.
     pub fn number(&mut self, opcode: &'a Opcode) -> usize {
@@ -215,7 +222,7 @@ impl<'a> Opcodes<'a> {
             return number;
         }
         let number = self.known.len();
-        self.known.push(Known::of(opcode));
+        self.known.push(Known::of(opcode, self.version, self.target));
         self.numbers.insert(opcode.as_str(), number);
         number
     }

@@ -16,6 +16,7 @@ use rustc_hash::FxHashMap;
 
 pub(super) use self::operands::integer;
 use super::control;
+use super::dialect::Dialect;
 use super::form::{Form, Translated, Unsupported};
 use super::instructions::{Guarded, Lowering, Translate, lowering};
 use super::params::Image;
@@ -39,6 +40,7 @@ pub(super) struct Translator<'a> {
     pub env: &'a ModuleEnv,
     /// The registers that operands name, as far as the check found them.
     resolved: &'a Resolved,
+    dialect: Dialect,
     /// The number of variables of the construction: registers, and variables without a register's
     /// name.
     variables: u32,
@@ -117,6 +119,7 @@ impl<'a> Translator<'a> {
             ast,
             env,
             resolved,
+            dialect: Dialect::of(env),
             variables: resolved.register_count(),
             ssa,
             symbols: Symbols::default(),
@@ -155,6 +158,15 @@ impl<'a> Translator<'a> {
             // The code is unreachable, but its errors must still be reported.
             let block = self.function.add_block();
             self.start(block, Above::Join);
+        }
+        if opcode.is_some_and(|opcode| self.dialect.demotes(opcode)) {
+            let what = format!(
+                "`{}` in single precision, which `map_f64_to_f32` in `.target` demands,",
+                instruction.opcode
+            );
+            let finding = Diagnostic::unsupported(instruction.opcode.id, what);
+            self.diagnostics.push(finding.help("write the instruction with `.f32`, or `.target sm_13`"));
+            return;
         }
         let result = self.guarded(instruction, opcode);
         self.guard = None;
@@ -208,7 +220,7 @@ impl<'a> Translator<'a> {
         let opcode = opcode.ok_or(Unsupported)?;
         let Lowering { translate, guarded } = lowering(opcode).ok_or(Unsupported)?;
         let operands = whole_vectors::spelled_out(&self.scopes, self.resolved, &instruction.operands);
-        let mut form = Form::new(opcode, &operands);
+        let mut form = Form::new(opcode, &operands, self.dialect);
         let Some(guard) = &instruction.guard else { return self.plain(translate, &mut form) };
         let condition = self.predicate(guard)?;
         match guarded {

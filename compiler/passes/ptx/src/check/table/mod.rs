@@ -59,7 +59,8 @@
 //! | `t?`, `t?hint` | optional; present exactly if the modifier `hint` is |
 //!
 //! **Conditions.** `ptx 6.0 sm_30`: the least version and target. `until 6.4 sm_70`: removed in PTX
-//! 6.4 for sm_70 and later. `split` at the end: earlier targets get the instruction too, split into
+//! 6.4 for sm_70 and later. `before 3.2 sm_20`: modules of PTX 3.2 and later for sm_20 and later do
+//! not see the row; `before 1.4 sm_10` holds for every target. `split` at the end: earlier targets get the instruction too, split into
 //! what they have, unless the check is strict.
 //!
 //! The build script reads the rows (`lines.rs`, `read.rs`) and writes them as data of the program

@@ -91,7 +91,7 @@ impl Definitions {
         for token in rest.split_whitespace() {
             self.groups(token, &mut groups)?;
         }
-        let Conditions { needs, until, splits } = conditions_of(conditions)?;
+        let Conditions { needs, until, before, splits } = conditions_of(conditions)?;
         let operands = (!operands.is_empty()).then(|| operands.split(','));
         let operands = operands.into_iter().flatten().map(|text| self.operand(text.trim(), &groups));
         let operands: Vec<Operand> = operands.collect::<Result<_, _>>()?;
@@ -118,6 +118,7 @@ impl Definitions {
             operands,
             needs,
             until,
+            before,
             splits,
         })
     }
@@ -355,18 +356,24 @@ fn needs_of<'t>(words: impl Iterator<Item = &'t str>) -> Result<Needs, Wrong> {
 struct Conditions {
     needs: Needs,
     until: Option<(PtxVersion, u32)>,
+    before: Option<(PtxVersion, u32)>,
     splits: bool,
 }
 
-/// `ptx 6.0 sm_30 until 6.4 sm_70` or `ptx 8.1 sm_90 split`
-fn conditions_of(text: &str) -> Result<Conditions, Wrong> {
+/// `ptx 6.0 sm_30 until 6.4 sm_70`, `ptx 1.0 sm_13 before 1.4` or `ptx 8.1 sm_90 split`
+fn conditions_of(text: &'static str) -> Result<Conditions, Wrong> {
     let (text, splits) = text.strip_suffix(" split").map_or((text, false), |text| (text, true));
-    let (now, until) = text.split_once("until").map_or((text, None), |(now, until)| (now, Some(until)));
+    let part = |text: &'static str, word| text.split_once(word).map_or((text, None), |(now, end)| (now, Some(end)));
+    let (text, before) = part(text, "before");
+    let (now, until) = part(text, "until");
     let needs = needs_of(now.split_whitespace().filter(|&word| word != "ptx"))?;
-    let Some(until) = until else { return Ok(Conditions { needs, until: None, splits }) };
-    let end = needs_of(until.split_whitespace())?;
-    match (end.version, end.targets) {
-        (Some(version), [target]) => Ok(Conditions { needs, until: Some((version, target.number)), splits }),
-        _ => Err("`until` takes a version and a target".into()),
-    }
+    let end = |text: &'static str| {
+        let end = needs_of(text.split_whitespace())?;
+        match (end.version, end.targets) {
+            (Some(version), [target]) => Ok((version, target.number)),
+            _ => Err("`until` and `before` take a version and a target".to_string()),
+        }
+    };
+    let (until, before) = (until.map(end).transpose()?, before.map(end).transpose()?);
+    Ok(Conditions { needs, until, before, splits })
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::super::needs::{Needs, PtxVersion};
+use super::super::needs::{Needs, PtxTarget, PtxVersion};
 use super::super::scalar::Scalar;
 use super::names::{Mnemonic, Modifier};
 
@@ -31,6 +31,9 @@ pub struct Row {
     pub needs: Needs,
     /// The PTX version that removed the form for targets of this number and later.
     pub until: Option<(PtxVersion, u32)>,
+    /// The PTX version from which targets of this number and later lack the form. Modules of such a
+    /// version and target do not see the row, so findings about them never mention it.
+    pub before: Option<(PtxVersion, u32)>,
     /// Whether earlier targets get the form anyway: legalization splits it into what they have.
     pub splits: bool,
 }
@@ -222,6 +225,11 @@ pub struct Range {
 }
 
 impl Row {
+    /// Whether modules of that version and target see the row.
+    pub fn is_seen(&self, version: PtxVersion, target: PtxTarget) -> bool {
+        self.before.is_none_or(|(end, number)| version < end || target.number < number)
+    }
+
     /// Whether a group is part of the instruction's name, as `.init` is of `mbarrier.init`: a
     /// single unlabelled modifier that is always required directly after the mnemonic.
     pub fn is_name(&self, group: usize) -> bool {
