@@ -25,6 +25,7 @@ use ptxc_sass::memory_order::{Space, space};
 use ptxc_sass::operand::{FunctionIndex, Label, Operand, OperandKind};
 use ptxc_sass::program::{CONSTANT_BANK_BYTES, Coded, JUMP_TABLE_BANK, Program};
 use ptxc_sass::register::PReg;
+use ptxc_sass::special::SpecialReg;
 use ptxc_sass::symbol::Addend;
 use ptxc_sass::table::{Op, Transfer};
 use ptxc_sass::variable::{Pointer, Section, Variable, union};
@@ -248,8 +249,7 @@ fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
         Abi::V8 if needs.open_stack != 0 => u32::MAX,
         _ => 0,
     });
-    let uses_shared = needs.shared_bytes > 0
-        || insts().any(|(coded, _)| matches!(space(coded.inst.op), Some(Space::Shared | Space::Generic)));
+    let uses_shared = needs.shared_bytes > 0 || insts().any(|(coded, _)| uses_shared_window(&coded.inst));
     let branch = |table: &ptxc_sass::program::JumpTable| IndirectBranch {
         offset: table.branch * Program::INST_BYTES,
         targets: program.table_words(*table).collect(),
@@ -278,6 +278,19 @@ fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
         relocations: relocations(program)?,
         lines: source.lines.clone(),
     })
+}
+
+/// Whether an instruction shows that its kernel has shared memory, whose size may be set at launch.
+///
+/// A generic access alone does not: a kernel needs the window of shared memory to make a generic
+/// address of its own variables, and other generic addresses lie elsewhere. Like ptxas, such a
+/// kernel claims nothing, not even the bytes that the system reserves.
+fn uses_shared_window(inst: &Inst<PReg>) -> bool {
+    let is_window = |operand: &Operand<PReg>| match operand.kind {
+        OperandKind::Special(special) => special == SpecialReg::SharedWindowHigh,
+        _ => false,
+    };
+    space(inst.op) == Some(Space::Shared) || inst.operands.iter().any(is_window)
 }
 
 /// The addresses that the loader writes into the instructions.
