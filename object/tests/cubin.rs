@@ -6,6 +6,7 @@ use ptxc_object::cubin::{
     Abi, Bank, Binding, Cubin, CubinError, Function, GlobalVariable, IndirectBranch, Launch, Line, Module,
     Param, Part, Relocation, RelocationKind, Source, assemble, program, read, write,
 };
+use ptxc_sass::text::parse_inst;
 use ptxc_sass::variable::{Pointer, Section, Variable};
 use ptxc_sass::{Coded, Control, Inst, Op, Operand, PReg, ParamInfo, Program, ProgramFunction, Resources};
 
@@ -251,6 +252,27 @@ fn addresses_that_no_relocation_writes_are_refused() {
     let cubin = assembled(&program).unwrap();
     let list = cubin.variables.iter().find(|one| one.name == "list").unwrap();
     assert_eq!((list.bytes[8], list.relocations.len()), (0x64, 1));
+}
+
+#[test]
+fn only_kernels_with_shared_memory_claim_it() {
+    let claims = |text: &str, shared_bytes| {
+        let mut program = program_with_variables();
+        let (inst, _) = parse_inst(text, program.arch).unwrap();
+        program.insts[0].inst = inst;
+        program.resources.shared_bytes = shared_bytes;
+        assembled(&program).unwrap().functions[0].shared_bytes
+    };
+    // A generic address lies in shared memory only if the kernel made it from one.
+    for generic in ["ST.E desc[UR4][R2.64], R0", "LD.E R0, desc[UR4][R2.64]"] {
+        assert_eq!(claims(generic, 0), None, "{generic}");
+        assert_eq!(claims(generic, 48), Some(48), "{generic}");
+    }
+    // The launch may set the size.
+    for shared in ["STS [R2], R0", "S2R R3, SR_SWINHI"] {
+        assert_eq!(claims(shared, 0), Some(0), "{shared}");
+    }
+    assert_eq!(claims("S2R R3, SR_TID.X", 0), None);
 }
 
 #[test]
