@@ -155,7 +155,10 @@ fn target() -> PtxTarget {
 
 fn exists(row: &Row) -> bool {
     let gone = row.until.is_some_and(|(version, number)| VERSION >= version && target().number >= number);
-    row.needs.has_version(VERSION) && row.needs.has_target(target()) && row.is_seen(VERSION, target()) && !gone
+    row.needs.has_version(VERSION)
+        && row.needs.has_target(target())
+        && row.is_seen(VERSION, target())
+        && !gone
 }
 
 /// Iterates over all choices of a row's modifiers like the digits of a number, and keeps those with

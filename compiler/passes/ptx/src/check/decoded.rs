@@ -63,7 +63,8 @@ mod tests {
             panic!("{opcode}")
         };
         let target = PtxTarget { number: 90, kind: TargetKind::Baseline };
-        let decoded: Vec<Decoded> = forms(&instruction.opcode, PtxVersion::NEWEST, target).map(|form| Decoded::of(&form)).collect();
+        let decoded: Vec<Decoded> =
+            forms(&instruction.opcode, PtxVersion::NEWEST, target).map(|form| Decoded::of(&form)).collect();
         assert!(decoded.iter().all(|other| *other == decoded[0]), "{opcode}");
         decoded[0].clone()
     }

@@ -33,6 +33,7 @@
 //! | [`initialisers`], [`opaque`] | initial values of variables |
 //! | [`parameter_space`] | the total size of a kernel's parameters |
 //! | [`launch_bounds`] | `.maxntid`, `.maxnreg` and the like |
+//! | [`call_variables`] | variables for the arguments of calls, in kernels |
 //! | [`calls`], [`call_sequence`] | arguments and results of calls |
 //! | [`declarations`] | types, sizes and linkage of declarations |
 //! | [`shared_size`] | the total size of a kernel's shared variables |
@@ -54,6 +55,7 @@ pub mod atomics;
 mod bounds;
 mod cache_hints;
 mod call_sequence;
+mod call_variables;
 pub mod calls;
 pub mod codes;
 pub mod declarations;
@@ -64,8 +66,8 @@ pub mod forms;
 pub mod initial;
 pub mod initialisers;
 mod launch_bounds;
-mod narrow_addresses;
 pub mod names;
+mod narrow_addresses;
 pub mod needs;
 mod opaque;
 pub mod operands;
@@ -180,6 +182,7 @@ fn examine_with(function: &Function, env: &ModuleEnv, strictness: Strictness) ->
             StatementKind::Instruction(instruction) => checker.instruction(instruction),
             StatementKind::Declaration(declaration) => {
                 declarations::in_function(declaration, env, &mut checker.out);
+                call_variables::check(function, declaration, env.version, &mut checker.out);
                 initialisers::check(declaration, &mut checker.out);
             }
             StatementKind::BranchTargets(list) => checker.targets(list, Wanted::Label),

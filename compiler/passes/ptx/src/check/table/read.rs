@@ -363,7 +363,8 @@ struct Conditions {
 /// `ptx 6.0 sm_30 until 6.4 sm_70`, `ptx 1.0 sm_13 before 1.4` or `ptx 8.1 sm_90 split`
 fn conditions_of(text: &'static str) -> Result<Conditions, Wrong> {
     let (text, splits) = text.strip_suffix(" split").map_or((text, false), |text| (text, true));
-    let part = |text: &'static str, word| text.split_once(word).map_or((text, None), |(now, end)| (now, Some(end)));
+    let part =
+        |text: &'static str, word| text.split_once(word).map_or((text, None), |(now, end)| (now, Some(end)));
     let (text, before) = part(text, "before");
     let (now, until) = part(text, "until");
     let needs = needs_of(now.split_whitespace().filter(|&word| word != "ptx"))?;
