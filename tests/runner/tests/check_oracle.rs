@@ -97,6 +97,14 @@ fn refused(
         let messages = String::from_utf8_lossy(&output.stderr).into_owned();
         let mut found = false;
         let own = file.display().to_string();
+        // The error about 32-bit addresses names no line, and the warning before it names the first.
+        let narrow = messages.lines().find_map(|line| line.split_once("uses 32-bit address on line '"));
+        if let Some((_, rest)) = narrow {
+            let number: usize = rest.split('\'').next().and_then(|n| n.parse().ok()).expect("a line number");
+            let slot = &mut verdict[number - before - 1];
+            found |= slot.is_none();
+            slot.get_or_insert_with(|| "32-bit address".to_string());
+        }
         for message in messages.lines().filter(|line| line.contains("error") || line.contains("fatal")) {
             // Some messages concern the macros that ptxas expands instructions to.
             if !message.contains(&own) {
