@@ -4,19 +4,18 @@
 
 use indexmap::IndexMap;
 use ptxc_ptx::check::codes::{
-    BAD_SIZE, DECLARATION_FORM, NARROW_ADDRESSES, OUTSIDE_A_FUNCTION, REDECLARED, TARGET_BEFORE_VERSION, UNKNOWN_TARGET,
-    UNKNOWN_VERSION, VERSION_TOO_OLD,
+    BAD_SIZE, DECLARATION_FORM, NARROW_ADDRESSES, OUTSIDE_A_FUNCTION, REDECLARED, TARGET_BEFORE_VERSION,
+    UNKNOWN_TARGET, UNKNOWN_VERSION, VERSION_TOO_OLD,
 };
 use ptxc_ptx::check::env::{self, PtxTarget, PtxVersion, Variable, variables};
 use ptxc_ptx::check::names::predicate_storage;
-use ptxc_ptx::check::requirements::version_too_old;
 use ptxc_ptx::check::scope::misplaces_predicate;
 use ptxc_ptx::check::{declarations, initialisers, targets};
 use ptxc_ptx::diagnostic::{Diagnostic, Severity};
 use ptxc_syntax::ast::{Declaration, Item, Linkage, Space, Target, Type};
 use ptxc_syntax::codes::{Code, MALFORMED_HEADER};
 use ptxc_syntax::items::ItemKind;
-use ptxc_syntax::{Name, NodeId, Parsed, Span, parse_item};
+use ptxc_syntax::{Name, Parsed, Span, parse_item};
 
 use crate::db::Db;
 use crate::input::SourceFile;

@@ -34,6 +34,7 @@ pub(crate) fn list_parameters(function: &mut Function) {
     body.retain(|statement| {
         let Some(declaration) = declared_at(&mut depth, &statement.kind) else { return true };
         found.extend(declaration.declarators.iter().map(|declarator| Parameter {
+            hidden: false,
             id: declarator.name.id,
             specifiers: declaration.specifiers.clone(),
             name: declarator.name.name.clone(),
