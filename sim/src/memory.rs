@@ -299,10 +299,13 @@ impl Memory<'_> {
                 }
                 (true, false) => written.has(place(0), LANES * BYTES),
                 (false, true) => {
-                    lanes_of(lanes).for_each(|lane| written.add(place(lane as usize), BYTES));
+                    lanes_of(lanes).for_each(|lane| written.add_few::<BYTES>(place(lane as usize)));
                     true
                 }
-                (false, false) => lanes_of(lanes).all(|lane| written.has(place(lane as usize), BYTES)),
+                (false, false) if lanes == u32::MAX => {
+                    (0..LANES).fold(true, |all, lane| all & written.has_few::<BYTES>(place(lane)))
+                }
+                (false, false) => lanes_of(lanes).all(|lane| written.has_few::<BYTES>(place(lane as usize))),
             };
             if !is_known {
                 return self.each_alone(space, lanes, addresses, kind, each);

@@ -54,6 +54,33 @@ impl Bits {
             || parts(start, count).all(|(word, mask)| mask & !self.words[word] == 0)
     }
 
+    /// Adds the bytes of an access of at most 64 bytes, which mostly lie in one word.
+    #[inline]
+    pub fn add_few<const BYTES: usize>(&mut self, start: usize) {
+        let (word, shift) = (start / WORD, start % WORD);
+        match self.words.get_mut(word) {
+            Some(bits) if shift + BYTES <= WORD => {
+                let mask = (u64::MAX >> (WORD - BYTES)) << shift;
+                self.missing -= (mask & !*bits).count_ones() as usize;
+                *bits |= mask;
+            }
+            _ => self.add(start, BYTES),
+        }
+    }
+
+    /// Whether the set contains the bytes of such an access.
+    #[inline]
+    pub fn has_few<const BYTES: usize>(&self, start: usize) -> bool {
+        let (word, shift) = (start / WORD, start % WORD);
+        match self.words.get(word) {
+            Some(bits) if shift + BYTES <= WORD => {
+                let mask = u64::MAX >> (WORD - BYTES);
+                bits >> shift & mask == mask
+            }
+            _ => self.has(start, BYTES),
+        }
+    }
+
     /// The first byte of a range that is not in the set.
     pub fn first_missing(&self, start: usize, count: usize) -> Option<usize> {
         (start..start + count).find(|&byte| !self.has(byte, 1))
@@ -70,6 +97,9 @@ mod tests {
         bits.add(60, 8);
         assert!(bits.has(60, 8) && !bits.has(59, 2) && !bits.has(67, 2));
         assert_eq!(bits.first_missing(60, 10), Some(68));
+        bits.add_few::<8>(192);
+        bits.add_few::<4>(126);
+        assert!(bits.has_few::<8>(192) && bits.has_few::<4>(126) && !bits.has_few::<8>(191));
         bits.add(0, 128);
         assert!(bits.has(0, 128) && !bits.is_full());
         bits.add(100, 100);
