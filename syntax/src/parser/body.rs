@@ -351,7 +351,9 @@ impl Parser<'_> {
             self.help(format!("write `{name}:`"));
         }
         self.close(id);
-        StatementKind::Label(Name::new(name))
+        // The words of a name with gaps differ only in layout.
+        let first = name.split(|c: char| c.is_whitespace() || c == '/').next().unwrap_or_default();
+        StatementKind::Label(Name::new(first))
     }
 
     fn opcode(&mut self) -> Opcode {
