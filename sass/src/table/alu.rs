@@ -143,6 +143,16 @@ pub(super) static LEA: Row = Row {
     ..ALU
 };
 
+pub(super) static LEA_X: Row = Row {
+    mnemonic: "LEA.X",
+    summary: "d = (a << shift) + b + ps; pd is the carry; `~` complements",
+    slots: &[D, P_OUT.hidden(), A.not(), B.not(), SHIFT, Slot::read("ps", Kinds::P).not().at(87, 3)],
+    forms: Form::B,
+    fixed: &[NO_C, EXTENDED],
+    opcode: 0x211,
+    ..ALU
+};
+
 /// The shift of a `LEA`, in bits.
 pub(super) const SHIFT: Slot = Slot::read("shift", IMM).at(75, 5);
 /// The upper word of the shifted pair.

@@ -244,6 +244,15 @@ pub(super) fn lea(i: &Fields<'_>) -> Decoded {
     shifted_add(i, shifted, source.neg, None)
 }
 
+/// `LEA.X`.
+pub(super) fn lea_x(i: &Fields<'_>) -> Decoded {
+    let (a, shift) = (i.word("a")?, i.imm("shift")? & 31);
+    if a.neg {
+        return Err("the sign of a".to_string());
+    }
+    shifted_add(i, move |registers| registers.int(a).map(|a| a << shift), false, Some(i.pred("ps")?))
+}
+
 /// `LEA.HI`.
 pub(super) fn lea_hi(i: &Fields<'_>) -> Decoded {
     lea_high(i, None)

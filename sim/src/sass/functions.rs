@@ -111,6 +111,7 @@ pub(super) fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::ISETP_EX | Op::UISETP_EX => alu::isetp_ex,
         Op::SHF | Op::USHF => alu::shf,
         Op::LEA | Op::ULEA => alu::lea,
+        Op::LEA_X => alu::lea_x,
         Op::LEA_HI | Op::ULEA_HI => alu::lea_hi,
         Op::LEA_HI_X | Op::ULEA_HI_X => alu::lea_hi_x,
         Op::MOV | Op::UMOV => alu::mov,
