@@ -119,6 +119,10 @@ impl fmt::Display for Finding {
         if let Some((name, offset)) = &self.variable {
             write!(f, " (`{name}` + {offset})")?;
         }
+        if self.sides.iter().any(|side| side.thread.cta != self.cta) {
+            let [x, y, z] = self.cta;
+            write!(f, " of CTA ({x}, {y}, {z})")?;
+        }
         for (n, side) in self.sides.iter().enumerate() {
             write!(f, "{} {side}", if n == 0 { ":" } else { ", not ordered with" })?;
         }

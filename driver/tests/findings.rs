@@ -1,0 +1,42 @@
+//! The execution cases read no unwritten memory and have no races: any finding is a false alarm.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The cases in a folder.
+fn cases(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    paths.sort();
+    paths
+}
+
+/// The findings of the runs of the cases in a folder.
+fn findings(folder: &Path, options: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    for case in cases(folder) {
+        let output = Command::new(env!("CARGO_BIN_EXE_ptxc"))
+            .arg("run")
+            .arg(&case)
+            .args(["--racecheck", "--engine=both"])
+            .args(options)
+            .output()
+            .unwrap();
+        let messages = String::from_utf8_lossy(&output.stderr);
+        let is_finding = |line: &&str| line.contains(" memory: ");
+        found.extend(messages.lines().filter(is_finding).map(str::to_string));
+    }
+    found
+}
+
+#[test]
+fn the_cases_have_none() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let folder = root.join("tests/cases");
+    assert!(cases(&folder).len() > 30, "the cases are in {}", folder.display());
+    assert_eq!(findings(&folder, &[]), Vec::<String>::new());
+    assert_eq!(findings(&folder, &["--seed=3", "-O0"]), Vec::<String>::new());
+    // The corpus is not part of the repository.
+    assert_eq!(findings(&root.join("../shared/corpus/exec"), &[]), Vec::<String>::new());
+}
