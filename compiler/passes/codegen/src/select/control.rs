@@ -174,8 +174,11 @@ impl Lower<'_> {
             _ => Op::BAR_RED,
         };
         let name_operand = match name {
-            // There is no such barrier, and the field would name another one.
-            Src::Imm(wrong) if wrong > NAME_FIELD => self.gpr(name),
+            // There is no such barrier, and the field would name another one. (Legalization has packed
+            // such a name with a count in a register.)
+            Src::Imm(wrong) if wrong > NAME_FIELD && matches!(count, None | Some(Src::Imm(_))) => {
+                self.gpr(name)
+            }
             _ => self.barrier_operand(name, NAME_FIELD),
         };
         let ps = predicate.map(|predicate| self.pred(predicate));
