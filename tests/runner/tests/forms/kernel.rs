@@ -9,7 +9,7 @@
 
 use std::fmt::Write;
 
-use ptxc_families::sample::{Operand, Sample, TARGET, VERSION, register_type};
+use ptxc_families::sample::{Operand, Sample, TARGET, VERSION};
 use ptxc_fuzz::random::Random;
 use ptxc_ptx::check::types::{Class, Scalar};
 
@@ -64,6 +64,8 @@ struct Writer<'a> {
     body: String,
     registers: usize,
     results: usize,
+    /// The bits of the narrowest register: ptxas takes 8-bit types of conversions from and to bf16 in such registers only.
+    narrowest: u32,
     random: &'a mut Random,
 }
 
@@ -77,7 +79,11 @@ impl Writer<'_> {
     fn register(&mut self, ty: Scalar) -> String {
         let name = format!("%v{}", self.registers);
         self.registers += 1;
-        let _ = writeln!(self.declarations, "\t.reg {} {name};", register_type(ty));
+        let kind = match ty.class() {
+            Class::Predicate => "pred".to_string(),
+            _ => format!("b{}", ty.bits().max(self.narrowest)),
+        };
+        let _ = writeln!(self.declarations, "\t.reg .{kind} {name};");
         name
     }
 
@@ -90,7 +96,7 @@ impl Writer<'_> {
             self.line("and.b32 %word, %word, 1;");
             self.line(&format!("setp.ne.u32 {name}, %word, 0;"));
         } else {
-            self.line(&format!("ld.global.b{} {name}, [%in+{offset}];", ty.bits().max(16)));
+            self.line(&format!("ld.global.b{} {name}, [%in+{offset}];", ty.bits().max(self.narrowest)));
         }
         name
     }
@@ -104,7 +110,7 @@ impl Writer<'_> {
             self.line(&format!("selp.u32 %word, 1, 0, {name};"));
             self.line(&format!("st.global.u32 [%out+{offset}], %word;"));
         } else {
-            self.line(&format!("st.global.b{} [%out+{offset}], {name};", ty.bits().max(16)));
+            self.line(&format!("st.global.b{} [%out+{offset}], {name};", ty.bits().max(self.narrowest)));
         }
         place
     }
@@ -236,8 +242,16 @@ impl Writer<'_> {
 
 /// The kernel of an instruction.
 pub fn kernel(sample: &Sample, random: &mut Random) -> Kernel {
-    let mut writer =
-        Writer { declarations: String::new(), body: String::new(), registers: 0, results: 0, random };
+    let is_exact = sample.mnemonic() == "cvt" && sample.opcode.contains(".bf16");
+    let narrowest = if is_exact { 8 } else { 16 };
+    let mut writer = Writer {
+        declarations: String::new(),
+        body: String::new(),
+        registers: 0,
+        results: 0,
+        narrowest,
+        random,
+    };
     let convergent = matches!(
         sample.mnemonic(),
         "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" | "nanosleep"
