@@ -325,7 +325,7 @@ const BETWEEN_HALVES: &[Form] = &[
 pub(super) static F2F_HALF: Row = Row {
     mnemonic: "F2F",
     summary: "d = the float b, where one or both are a half",
-    slots: &[D, HALF_B],
+    slots: &[D, LOWER_HALF_B],
     mods: &[
         FTZ,
         Modifier::new(ModKind::DataType, &[".F16", ".BF16", ".F32"])
