@@ -133,7 +133,7 @@ pub fn latency<R: Register>(
     let definition = if dependence == Dependence::War { consumer } else { producer };
     let file = file_of(definition);
     let announced = match dependence {
-        Dependence::Raw | Dependence::Waw => is_unknown(producer.inst.completion(arch)),
+        Dependence::Raw | Dependence::Waw => producer.inst.completion(arch).is_unknown(),
         Dependence::War => !reads_at_issue(arch, producer.inst, file),
     };
     if announced {
@@ -149,18 +149,13 @@ pub fn latency<R: Register>(
 pub fn settled<R: Register>(arch: Arch, producer: Side<'_, R>, written: bool) -> Latency {
     let file = file_of(producer);
     let announced = match written {
-        true => is_unknown(producer.inst.completion(arch)),
+        true => producer.inst.completion(arch).is_unknown(),
         false => !reads_at_issue(arch, producer.inst, file),
     };
     if announced {
         return Latency::SCOREBOARD;
     }
     table::settled(arch, written, file, Port::of_producer(producer))
-}
-
-/// Whether results arrive at an unknown time.
-const fn is_unknown(completion: Completion) -> bool {
-    matches!(completion, Completion::Variable | Completion::Group)
 }
 
 /// The distance from the issue of any instruction to an instruction that overwrites one of its

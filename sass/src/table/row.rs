@@ -114,6 +114,13 @@ pub enum Completion {
     Group,
 }
 
+impl Completion {
+    /// Whether results arrive at an unknown time, which a scoreboard or a group announces.
+    pub const fn is_unknown(self) -> bool {
+        matches!(self, Completion::Variable | Completion::Group)
+    }
+}
+
 /// Operations whose work continues after their instruction, and which later instructions await by the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Group {

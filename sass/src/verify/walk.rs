@@ -135,7 +135,7 @@ impl<'a> Walk<'a> {
         inst.for_each_access(|access| {
             let role = access.role;
             let late = match role {
-                AccessRole::Def => matches!(completion, Completion::Variable | Completion::Group),
+                AccessRole::Def => completion.is_unknown(),
                 AccessRole::Use => {
                     completion != Completion::Fixed
                         && !is_over

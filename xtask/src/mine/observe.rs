@@ -86,7 +86,7 @@ pub(super) fn observe(arch: Arch, line: &[Issued], pairs: &mut Pairs) {
             let from = &line[before.index];
             let distance = here.time - from.time;
             let announced = match dependence {
-                Dependence::Raw | Dependence::Waw => is_announced(arch, &from.inst),
+                Dependence::Raw | Dependence::Waw => from.inst.completion(arch).is_unknown(),
                 Dependence::War => !reads_at_issue(arch, &from.inst, reg.file()),
             };
             let is_read = dependence == Dependence::Raw;
@@ -160,11 +160,6 @@ fn touches(
             Some((access.reg.offset(component)?, touch))
         })
     })
-}
-
-/// Whether the results of an instruction arrive at a time that something else announces.
-fn is_announced(arch: Arch, inst: &Inst<PReg>) -> bool {
-    matches!(inst.completion(arch), Completion::Variable | Completion::Group)
 }
 
 /// Whether an instruction of variable latency overwrites the other's result.
