@@ -12,7 +12,7 @@ const SHOWN: usize = 16;
 pub enum FindingKind {
     /// A read of bytes that no thread has written.
     Unwritten,
-    /// Two accesses of the same bytes that nothing orders, of which at least one is a write.
+    /// Two accesses of the same bytes that nothing orders. At least one of them is a write.
     Race,
 }
 

@@ -281,7 +281,7 @@ impl<'a> Parser<'a> {
         Ok(ident)
     }
 
-    /// The place of a declared name, of which the first word has been read. Dots and the words after
+    /// The place of a declared name whose first word has been read. Dots and the words after
     /// them are reported.
     pub(super) fn rest_of_name(&mut self, word: Span) -> Span {
         while self.token.span.start == self.end
