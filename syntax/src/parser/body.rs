@@ -6,7 +6,7 @@ use crate::ast::{
     TargetList,
 };
 use crate::codes;
-use crate::lexer::TokenKind;
+use crate::lexer::{Lexer, TokenKind};
 use crate::name::Name;
 use crate::span::{NodeId, Span};
 
@@ -261,7 +261,7 @@ impl Parser<'_> {
         let start = self.token.span;
         let opcode = self.opcode();
         if guard.is_none() && self.is_label_without_colon(start) {
-            return Ok(self.label_without_colon(id, start));
+            return Ok(self.label_without_colon(id, start, &opcode));
         }
         let in_call = opcode.mnemonic() == "call";
         let first = self.operands.len();
@@ -330,30 +330,38 @@ impl Parser<'_> {
     /// Whether some instruction has this word as its only operand.
     fn is_target(&self, word: &str) -> bool {
         let text = self.lexer.text();
-        text.match_indices(word).any(|(at, _)| {
-            let is_last = text[at + word.len()..].trim_start().starts_with(';');
-            let before = text[..at].trim_end_matches([' ', '\t']);
-            let opcode = before.rsplit(|c: char| c.is_whitespace() || c == ';').next().unwrap_or_default();
-            let has_gap = before.len() < at;
-            is_last && has_gap && opcode.starts_with(|c: char| c.is_ascii_lowercase())
-        })
+        let mut lexer = Lexer::new(text);
+        // The two tokens before the next one, without modifiers.
+        let (mut opcode, mut operand) = (false, "");
+        loop {
+            let token = lexer.next();
+            match token.kind {
+                TokenKind::Punct(b';') if opcode && operand == word => return true,
+                TokenKind::Ident => {
+                    opcode = operand.starts_with(|c: char| c.is_ascii_lowercase());
+                    operand = &text[token.span.range()];
+                }
+                TokenKind::End => return false,
+                TokenKind::Dotted => {}
+                _ => (opcode, operand) = (false, ""),
+            }
+        }
     }
 
-    /// Reports a label whose colon is missing, or whose name has dots before the colon.
-    fn label_without_colon(&mut self, id: NodeId, start: Span) -> StatementKind {
+    /// Reports a label whose colon is missing, or whose name has dots before the colon. The name
+    /// may have gaps, which the message does not show: they are layout.
+    fn label_without_colon(&mut self, id: NodeId, start: Span, opcode: &Opcode) -> StatementKind {
         let span = Span::new(start.start, self.end);
-        let name = &self.lexer.text()[span.range()];
+        let name = opcode.as_str();
         if self.at(b':') {
-            self.dotted_name(span);
+            self.dotted_name(span, name);
             self.advance();
         } else {
             self.report(codes::MISSING_COLON, span, format!("the label `{name}` has no colon"));
             self.help(format!("write `{name}:`"));
         }
         self.close(id);
-        // The words of a name with gaps differ only in layout.
-        let first = name.split(|c: char| c.is_whitespace() || c == '/').next().unwrap_or_default();
-        StatementKind::Label(Name::new(first))
+        StatementKind::Label(Name::new(name))
     }
 
     fn opcode(&mut self) -> Opcode {

@@ -291,14 +291,13 @@ impl<'a> Parser<'a> {
         }
         let whole = Span::new(word.start, self.end);
         if whole != word {
-            self.dotted_name(whole);
+            self.dotted_name(whole, &self.lexer.text()[whole.range()]);
         }
         whole
     }
 
     /// Reports a name with dots.
-    pub(super) fn dotted_name(&mut self, span: Span) {
-        let name = &self.lexer.text()[span.range()];
+    pub(super) fn dotted_name(&mut self, span: Span, name: &str) {
         self.report(codes::DOTTED_NAME, span, format!("the name `{name}` has a dot"));
         self.help(format!("write `{}`", name.replace('.', "_")));
     }
