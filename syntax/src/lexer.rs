@@ -66,7 +66,8 @@ pub(crate) enum TokenKind {
 pub(crate) struct Token {
     pub(crate) kind: TokenKind,
     pub(crate) span: Span,
-    /// Whether there is a line break between this token and the previous one.
+    /// Whether there is a line break between this token and the previous one. The end of the text
+    /// is always the first of its line, so that spaces before it are layout.
     pub(crate) first_on_line: bool,
 }
 
@@ -240,7 +241,7 @@ impl<'a> Lexer<'a> {
         }
         let start = self.at;
         let kind = self.scan();
-        self.token(kind, start, first_on_line)
+        self.token(kind, start, first_on_line || kind == TokenKind::End)
     }
 
     fn token(&self, kind: TokenKind, start: usize, first_on_line: bool) -> Token {
