@@ -172,7 +172,7 @@ impl Mine {
         sources.retain(|source| source.name.starts_with(&self.only));
         // The second element is for the files held out.
         let mut halves = [Found::default(), Found::default()];
-        let mut claims = 0;
+        let mut checked = Checked::default();
         for (index, source) in sources.iter().enumerate() {
             let wanted = match self.half {
                 Half::All => true,
@@ -188,7 +188,7 @@ impl Mine {
                     continue;
                 };
                 if self.output == Output::Check {
-                    claims += self.check(&format!("{} {}", source.name, way.0), &listing);
+                    self.check(&format!("{} {}", source.name, way.0), &listing, &mut checked);
                 } else {
                     found.add(self.arch, Code::read(self.arch, &listing));
                 }
@@ -197,7 +197,7 @@ impl Mine {
         for path in &self.code {
             machine_code::programs(path, self.arch, &mut |name, program| {
                 if self.output == Output::Check {
-                    claims += check(&format!("{}: {name}", path.display()), program);
+                    checked.add(&format!("{}: {name}", path.display()), program);
                 } else {
                     let mut code = Code::default();
                     code.add(program);
@@ -206,7 +206,9 @@ impl Mine {
             })?;
         }
         if self.output == Output::Check {
-            return if claims == 0 { Ok(()) } else { Err(format!("{claims} claims")) };
+            let Checked { functions, instructions, claims } = checked;
+            eprintln!("{}: {functions} functions, {instructions} instructions, {claims} hazards", self.arch);
+            return if claims == 0 { Ok(()) } else { Err(format!("{claims} hazards in code of ptxas")) };
         }
         let [found, held_out] = halves;
         eprintln!("{}: {}", self.arch, found.summary());
@@ -241,30 +243,41 @@ impl Mine {
         figures
     }
 
-    /// Runs the hazard check over a listing; returns the number of hazards that it reports.
-    fn check(&self, name: &str, listing: &str) -> usize {
+    /// Runs the hazard check over a listing.
+    fn check(&self, name: &str, listing: &str, checked: &mut Checked) {
         let options = ReadOptions { arch: Some(self.arch), ..ReadOptions::default() };
         match parse_programs(listing, &options) {
-            Ok(kernels) => kernels.iter().map(|kernel| check(name, &kernel.program)).sum(),
+            Ok(kernels) => kernels.iter().for_each(|kernel| checked.add(name, &kernel.program)),
             Err(errors) => {
                 for error in errors {
                     println!("{name}: not read: {}", error.message);
                 }
-                0
             }
         }
     }
 }
 
-/// Runs the hazard check over a function; prints and counts the hazards that it reports.
-fn check(name: &str, program: &Program) -> usize {
-    let hazards = check_with(program, Order::InOrder).err().unwrap_or_default();
-    for hazard in &hazards {
-        println!("{name} {}: {hazard}", program.name);
-        for index in [hazard.producer, hazard.consumer] {
-            let coded = &program.insts[index as usize];
-            println!("    {} {:?}", coded.inst, coded.control);
+/// How much code the hazard check has seen, and the number of hazards that it reported.
+#[derive(Default)]
+struct Checked {
+    functions: usize,
+    instructions: usize,
+    claims: usize,
+}
+
+impl Checked {
+    /// Runs the hazard check over a function; prints and counts the hazards that it reports.
+    fn add(&mut self, name: &str, program: &Program) {
+        let hazards = check_with(program, Order::InOrder).err().unwrap_or_default();
+        for hazard in &hazards {
+            println!("{name} {}: {hazard}", program.name);
+            for index in [hazard.producer, hazard.consumer] {
+                let coded = &program.insts[index as usize];
+                println!("    {} {:?}", coded.inst, coded.control);
+            }
         }
+        self.functions += 1;
+        self.instructions += program.insts.len();
+        self.claims += hazards.len();
     }
-    hazards.len()
 }
