@@ -7,7 +7,7 @@
 
 use ptxc_machine::Archs;
 
-use super::memory::{BY_UNIFORM, EVICT_NORMAL, POLICY};
+use super::memory::{BY_UNIFORM, EVICT_NORMAL, NO_POLICY, POLICY};
 use super::place::{AddressPlace, Bits, Fixed, Form, Place, Shape};
 use super::row::{
     Completion, Effects, Group, GroupRole, ImmFormat, Kinds, LatencyClass, Memory, ModKind, Modifier, Pipe,
@@ -24,20 +24,28 @@ const COPY: Row = Row {
     ..Row::BASE
 };
 
+/// The place that an element is copied to.
+const COPY_TO: AddressPlace =
+    AddressPlace { base: Bits::new(16, 8), offset: Bits::new(44, 20), ..AddressPlace::PLAIN }.uniform(64);
+/// The place that an element is copied from.
+const COPIED: AddressPlace =
+    AddressPlace { offset: Bits::new(32, 12), ..AddressPlace::PLAIN }.uniform(64).wide(70);
+const FROM_PAIR: Fixed = Fixed::new(70, 1, 1);
+/// An address without a descriptor has a general register. nvdisasm would show the constant register
+/// in its place, as it does not elsewhere.
+const AT_BASE: &[(&str, Place)] = &[("addr", Place::Address(COPIED.needs_base(Archs::AMPERE_TO_HOPPER)))];
+
 pub(super) static LDGSTS: Row = Row {
     mnemonic: "LDGSTS",
     summary: "asynchronously copy an element from global memory at addr to shared memory at to; zeros if \
               ps is false; `.BYPASS` bypasses the first-level cache; with `.ZFILL` the low bits of addr \
               are the number of trailing zero bytes",
     slots: &[
-        Slot::read("to", Kinds::MEM).narrow().signed_alone(Archs::TURING_TO_HOPPER).place(Place::Address(
-            AddressPlace { base: Bits::new(16, 8), offset: Bits::new(44, 20), ..AddressPlace::PLAIN },
-        )),
-        Slot::read("addr", Kinds::MEM).place(Place::Address(AddressPlace {
-            uniform: Bits::new(64, 6),
-            offset: Bits::new(32, 12),
-            ..AddressPlace::PLAIN
-        })),
+        Slot::read("to", Kinds::MEM.or(Kinds::MEM_AT_UR))
+            .narrow()
+            .signed_alone(Archs::TURING_TO_HOPPER)
+            .place(Place::Address(COPY_TO)),
+        Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR)).wide().place(Place::Address(COPIED)),
         Slot::read("ps", Kinds::P).not().hidden().at(87, 3),
     ],
     mods: &[
@@ -48,8 +56,25 @@ pub(super) static LDGSTS: Row = Row {
         Modifier::new(ModKind::Mode, &["", ".ZFILL"]).at(82, 1),
         POLICY,
     ],
-    forms: &[Form::same(&[("addr", Shape::AddressDescribed)])],
-    fixed: &[EVICT_NORMAL, BY_UNIFORM, Fixed::new(70, 1, 1), Fixed::new(76, 1, 1)],
+    // There is one field for a uniform register: the descriptor, which bit 76 tells, or a part of
+    // one of the addresses.
+    forms: &[
+        Form::same(&[("to", Shape::Address), ("addr", Shape::AddressDescribed)])
+            .fixed(&[FROM_PAIR, Fixed::new(76, 1, 1)]),
+        Form::same(&[("to", Shape::Address), ("addr", Shape::Address)])
+            .fixed(&[FROM_PAIR, Fixed::new(64, 6, 0x3f)])
+            .with(&[NO_POLICY])
+            .places(AT_BASE),
+        Form::same(&[("to", Shape::Address), ("addr", Shape::AddressUniform)])
+            .with(&[NO_POLICY])
+            .places(AT_BASE),
+        Form::same(&[("to", Shape::AddressUniform), ("addr", Shape::Address)])
+            .opcode(0xdae)
+            .fixed(&[FROM_PAIR])
+            .with(&[NO_POLICY])
+            .places(AT_BASE),
+    ],
+    fixed: &[EVICT_NORMAL, BY_UNIFORM],
     opcode: 0xfae,
     group: GroupRole::Member(Group::Elements),
     memory: Memory::Copy { from: Space::Global, to: Space::Shared },

@@ -4,7 +4,7 @@ use ptxc_machine::{Arch, Archs};
 
 use super::kinds::{Halves, ImmFormat, Kinds, Width};
 use super::place::Place;
-use crate::operand::{Operand, OperandFlags, OperandKind};
+use crate::operand::{Address, Operand, OperandFlags, OperandKind};
 use crate::register::{RegFile, Register};
 
 /// Whether a slot is written or read.
@@ -265,7 +265,8 @@ impl Slot {
         self.hidden()
     }
 
-    /// The same for addresses that are 64 bits whatever the modifiers.
+    /// The same for addresses whose register is a pair whatever the modifiers, unless a uniform
+    /// register is added to it. The width is written.
     pub const fn wide(mut self) -> Slot {
         self.wide = true;
         self
@@ -363,7 +364,9 @@ impl Slot {
         if matches!(operand.kind, OperandKind::Mem(address) if self.narrow && address.wide) {
             return Err("is an address of 32 bits".to_string());
         }
-        if matches!(operand.kind, OperandKind::Mem(address) if self.wide && !address.wide) {
+        let is_narrow =
+            |address: Address<R>| !address.wide && address.base.is_some() && address.uniform.is_none();
+        if matches!(operand.kind, OperandKind::Mem(address) if self.wide && is_narrow(address)) {
             return Err("is an address of 64 bits".to_string());
         }
         let flags = operand.flags;
