@@ -200,7 +200,7 @@ impl Constants {
     /// Adds a constant; the first one that overflows the bank is an error.
     fn add(&mut self, name: &Name, variable: &Variable, span: Span) -> Option<Located> {
         let fits = self.bytes <= CONSTANT_BANK;
-        self.bytes = self.bytes.next_multiple_of(variable.align.max(1).into()) + u64::from(variable.size);
+        self.bytes = self.bytes.next_multiple_of(variable.align.max(1).into()) + variable.size;
         if !fits || self.bytes <= CONSTANT_BANK {
             return None;
         }
@@ -229,7 +229,7 @@ impl Contents {
             return None;
         }
         let fits = self.bytes <= MOST_CONTENT;
-        self.bytes += u64::from(variable.size);
+        self.bytes += variable.size;
         if !fits || self.bytes <= MOST_CONTENT {
             return None;
         }
@@ -302,13 +302,6 @@ fn variable_findings(
             let message = format!("`{name}` can't be aligned to {align} bytes");
             let finding = error(BAD_SIZE, message, span);
             found.push(finding.label(format!("{} is the largest alignment", env::MOST_ALIGNMENT)));
-            continue;
-        }
-        if let Some(size) = env::oversize(declaration, declarator).filter(|_| variable.is_none()) {
-            let what = format!("`{name}` with {size} bytes");
-            let finding = Diagnostic::unsupported(declarator.name.id, what);
-            let finding = finding.label("more than 2 GiB").help("allocate the memory on the host");
-            found.push(locate_in(&parsed.spans, offset, &finding));
             continue;
         }
         let Some(variable) = variable else {

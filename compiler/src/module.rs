@@ -361,7 +361,7 @@ struct SharedArea {
 fn shared_area(db: &dyn Db, file: SourceFile) -> Arc<SharedArea> {
     let mut area = SharedArea::default();
     let end_of = |start: u32, variable: &Variable| {
-        start.checked_next_multiple_of(variable.align).map(|at| (at, at.saturating_add(variable.size)))
+        start.checked_next_multiple_of(variable.align).map(|at| (at, variable.end_from(at)))
     };
     for &func in items(db, file).functions.iter().filter(|func| func.kind(db) == ItemKind::Func) {
         for name in mentioned(db, func) {
@@ -384,7 +384,7 @@ fn shared_area(db: &dyn Db, file: SourceFile) -> Arc<SharedArea> {
                 continue;
             }
             for variable in env::variables(declaration).into_iter().filter_map(|(_, variable)| variable) {
-                own = own.saturating_add(variable.size).saturating_add(variable.align - 1);
+                own = variable.end_from(own).saturating_add(variable.align - 1);
                 align = align.max(variable.align);
             }
         }

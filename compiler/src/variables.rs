@@ -60,7 +60,7 @@ fn declared(name: &str, variable: &env::Variable) -> Option<Variable> {
         _ => return None,
     };
     let initial = variable.content.as_ref().ok()?.as_deref().cloned().unwrap_or_default();
-    Some(placed(section, place, name, [variable.size, variable.align], initial))
+    Some(placed(section, place, name, (variable.size, variable.align), initial))
 }
 
 /// The variables that hold an address of something that is not a variable of the module, directly

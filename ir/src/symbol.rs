@@ -10,7 +10,7 @@ pub struct SymbolData {
     /// Its space.
     pub space: Space,
     /// Size in bytes; 0 for an extern array whose size the launch gives.
-    pub size: u32,
+    pub size: u64,
     /// Alignment in bytes.
     pub align: u32,
     /// The variable's offset in bytes. A shared or local variable has an offset in the function's
@@ -20,6 +20,14 @@ pub struct SymbolData {
     pub offset: Option<u32>,
     /// The initial content; `None` for zeros and for variables that cannot have content.
     pub initial: Option<Initial>,
+}
+
+impl SymbolData {
+    /// The place after the last byte of a variable in a window that begins at `start`, in bytes; at
+    /// most 2^32 - 1. Only a variable in global memory may be larger than a window.
+    pub fn end_from(&self, start: u32) -> u32 {
+        start.saturating_add(u32::try_from(self.size).unwrap_or(u32::MAX))
+    }
 }
 
 /// The content of a variable when the grid starts.

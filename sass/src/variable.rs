@@ -23,7 +23,7 @@ pub struct Variable {
     /// Its PTX name.
     pub name: String,
     /// Size in bytes.
-    pub size: u32,
+    pub size: u64,
     /// Alignment in bytes.
     pub align: u32,
     /// Its first bytes at the start; the rest is zero.

@@ -67,7 +67,7 @@ pub(crate) fn load(
     let mut constants: Vec<u8> = Vec::new();
     let mut table = Vec::new();
     let mut places: BTreeMap<&str, (Section, u64)> = BTreeMap::new();
-    let bytes = variables.iter().map(|variable| u64::from(variable.size)).sum::<u64>();
+    let bytes = variables.iter().fold(0u64, |sum, variable| sum.saturating_add(variable.size));
     if bytes > MOST_BYTES {
         return Err(SimError::Case(format!(
             "the variables have {bytes} bytes: the maximum here is {MOST_BYTES}"
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use crate::memory::read_le;
 
-    fn variable(section: Section, place: u32, name: &str, size: u32, bytes: &[u8]) -> Variable {
+    fn variable(section: Section, place: u32, name: &str, size: u64, bytes: &[u8]) -> Variable {
         let (name, bytes) = (name.to_string(), bytes.to_vec());
         Variable { section, place, name, size, align: 4, bytes, pointers: Vec::new() }
     }

@@ -244,7 +244,7 @@ impl Function {
     /// Bytes of local memory that the function's variables occupy, up to the end of the last one.
     pub fn local_bytes(&self) -> u32 {
         let local = self.symbols.values().filter(|symbol| symbol.space == Space::Local);
-        local.map(|symbol| symbol.offset.unwrap_or(0) + symbol.size).max().unwrap_or(0)
+        local.map(|symbol| symbol.end_from(symbol.offset.unwrap_or(0))).max().unwrap_or(0)
     }
 
     /// The entry block. Panics on a function without blocks, which the verifier rejects.

@@ -187,7 +187,7 @@ impl FunctionParser<'_> {
         let name = self.at_name()?;
         let space: Space = self.spelled("a space")?;
         self.keyword("size")?;
-        let size = self.small_number()?;
+        let size = if space == Space::Global { self.number()? } else { self.small_number()?.into() };
         self.keyword("align")?;
         let align = self.small_number()?;
         let offset = if self.token.kind == Kind::Plus { Some(self.offset()?) } else { None };

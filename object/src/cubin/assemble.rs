@@ -38,6 +38,12 @@ use super::error::CubinError;
 use super::relocation::{Relocation, RelocationKind};
 use super::write::CODE_ALIGN;
 
+/// The most bytes of variables in global memory: the address space of the machine.
+const MOST_BYTES: u64 = 1 << 47;
+
+/// The most bytes of variables with content, which the file holds.
+const MOST_CONTENT: u64 = 1 << 30;
+
 /// A kernel that is put into a cubin.
 #[derive(Clone, Debug)]
 pub struct Source<'a> {
@@ -95,6 +101,7 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
     let mut addresses = Vec::new();
     // The ends of the variables with and without content.
     let mut ends = [0u64; 2];
+    let mut content = 0;
     for (variable, is_named) in all {
         let has_content = variable.section == Section::Constant
             || !variable.bytes.is_empty()
@@ -103,8 +110,8 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
         within_bank(
             "constants and addresses",
             match variable.section {
-                Section::Constant => variable.place.saturating_add(variable.size),
-                Section::Global if is_named => variable.place.saturating_add(8),
+                Section::Constant => variable.size.saturating_add(variable.place.into()),
+                Section::Global if is_named => u64::from(variable.place) + 8,
                 Section::Global => 0,
             },
         )?;
@@ -113,7 +120,11 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
             Section::Global => {
                 let end = &mut ends[usize::from(has_content)];
                 let offset = end.next_multiple_of(align);
-                *end = offset + u64::from(variable.size);
+                *end = offset.saturating_add(variable.size);
+                if *end > MOST_BYTES {
+                    let what = format!("more than {MOST_BYTES} bytes of variables");
+                    return Err(CubinError::Unsupported(what));
+                }
                 if is_named {
                     let (at, kind) = (u64::from(variable.place), RelocationKind::ABS_64);
                     addresses.push(Relocation { at, kind, target: variable.name.clone(), addend: 0 });
@@ -121,8 +132,16 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
                 offset
             }
         };
-        let mut bytes = if has_content { variable.bytes.clone() } else { Vec::new() };
-        bytes.resize(if has_content { variable.size as usize } else { 0 }, 0);
+        let mut bytes = Vec::new();
+        if has_content {
+            content += variable.size.min(MOST_CONTENT + 1);
+            if content > MOST_CONTENT {
+                let what = format!("more than {MOST_CONTENT} bytes of variables with content");
+                return Err(CubinError::Unsupported(what));
+            }
+            bytes.clone_from(&variable.bytes);
+            bytes.resize(variable.size as usize, 0);
+        }
         let mut relocations = Vec::new();
         for pointer in &variable.pointers {
             match address(variable, pointer, &places, sources)? {
@@ -136,7 +155,7 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
             offset,
             name: variable.name.clone(),
             binding: module.bindings.get(&variable.name).copied().unwrap_or_default(),
-            size: u64::from(variable.size),
+            size: variable.size,
             align,
             bytes,
             relocations,
@@ -228,11 +247,11 @@ fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
     });
     let ends = program.params.iter().map(|param| param.offset.saturating_add(param.size));
     let end = ends.max().unwrap_or(0);
-    within_bank("parameters", end.saturating_add(program.arch.facts().banks.param_base))?;
+    within_bank("parameters", end.saturating_add(program.arch.facts().banks.param_base).into())?;
     let table_ends = program.tables.iter().map(|table| table.offset.saturating_add(4));
-    within_bank("jump tables", table_ends.max().unwrap_or(0))?;
+    within_bank("jump tables", table_ends.max().unwrap_or(0).into())?;
     let ends = program.literals.iter().map(|one| one.offset.saturating_add(4 * one.words.len() as u32));
-    within_bank("literals", ends.max().unwrap_or(0))?;
+    within_bank("literals", ends.max().unwrap_or(0).into())?;
     let mut banks = Vec::new();
     if !program.device_function {
         let bytes = vec![0; (program.arch.facts().banks.param_base + end) as usize];
@@ -324,8 +343,8 @@ fn relocations(program: &Program) -> Result<Vec<Relocation>, CubinError> {
 }
 
 /// Checks that data that ends at `end` fits into a constant bank.
-fn within_bank(what: &str, end: u32) -> Result<(), CubinError> {
-    if end > CONSTANT_BANK_BYTES {
+fn within_bank(what: &str, end: u64) -> Result<(), CubinError> {
+    if end > CONSTANT_BANK_BYTES.into() {
         return Err(CubinError::Unsupported(format!(
             "{what} beyond {CONSTANT_BANK_BYTES} bytes of a constant bank"
         )));

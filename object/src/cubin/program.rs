@@ -377,17 +377,15 @@ fn variables(cubin: &Cubin) -> Result<Vec<Variable>, CubinError> {
                 free - 8
             }),
         };
-        let number = |value: u64| {
-            let too_large =
-                |_| CubinError::malformed(format!("the variable `{}` is too large", variable.name));
-            u32::try_from(value).map_err(too_large)
-        };
+        let misplaced =
+            || CubinError::malformed(format!("`{}` is too far from the start of its section", variable.name));
+        let number = |value: u64| u32::try_from(value).map_err(|_| misplaced());
         let content = variable.bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
         list.push(Variable {
             section: variable.section,
             place: number(place)?,
             name: variable.name.clone(),
-            size: number(variable.size)?,
+            size: variable.size,
             align: number(variable.align)?,
             bytes: variable.bytes[..content].to_vec(),
             pointers: pointers(variable)?,

@@ -66,15 +66,15 @@ fn content(variable: &Variable, column: usize, out: &mut impl fmt::Write) -> fmt
     writeln!(out, "{label:<column$}// {size} {unit}")?;
     let mut at = 0;
     for pointer in &variable.pointers {
-        bytes(variable, at, pointer.at, out)?;
+        bytes(variable, at, pointer.at.into(), out)?;
         self::pointer(pointer, out)?;
-        at = pointer.at + u32::from(pointer.bytes);
+        at = u64::from(pointer.at) + u64::from(pointer.bytes);
     }
     bytes(variable, at, variable.size, out)
 }
 
 /// The content between two offsets with no pointer between them.
-fn bytes(variable: &Variable, start: u32, end: u32, out: &mut impl fmt::Write) -> fmt::Result {
+fn bytes(variable: &Variable, start: u64, end: u64, out: &mut impl fmt::Write) -> fmt::Result {
     let known = variable.bytes.len().clamp(start as usize, end as usize);
     let slice = variable.bytes.get(start as usize..known).unwrap_or(&[]);
     // Zeros at the end are written as a number of bytes; the content before them as whole words if
@@ -131,7 +131,7 @@ fn pointer(pointer: &Pointer, out: &mut impl fmt::Write) -> fmt::Result {
 mod tests {
     use super::*;
 
-    fn variable(section: Section, name: &str, size: u32, bytes: &[u8]) -> Variable {
+    fn variable(section: Section, name: &str, size: u64, bytes: &[u8]) -> Variable {
         let (name, bytes) = (name.to_string(), bytes.to_vec());
         Variable { section, place: 8, name, size, align: 4, bytes, pointers: Vec::new() }
     }

@@ -16,6 +16,9 @@ use crate::variable::{Pointer, Section, Variable};
 /// The most bytes of content that a text may give, beyond zeros at the ends of variables.
 const MOST_CONTENT: usize = 1 << 26;
 
+/// The most bytes of a section: the address space of the machine.
+const MOST_BYTES: u64 = 1 << 47;
+
 /// The variables that have been read so far.
 #[derive(Default)]
 pub(super) struct DataReader {
@@ -23,7 +26,7 @@ pub(super) struct DataReader {
     /// Whether the last variable may continue.
     is_open: bool,
     /// The place of the next byte, in bytes from the beginning of the section.
-    location: u32,
+    location: u64,
     /// The alignment of the next variable.
     align: u32,
     /// Bytes of content so far.
@@ -65,13 +68,14 @@ impl DataReader {
             if !self.is_open {
                 return Ok(());
             }
-            self.location = line.offset.unwrap_or(self.location);
+            self.location = line.offset.map_or(self.location, u64::from);
             let align = match std::mem::take(&mut self.align) {
                 // The text does not tell the alignment; the location gives an upper bound.
                 0 => 1 << self.location.trailing_zeros().min(4),
                 align => align,
             };
             let place = if section == Section::Constant { self.location } else { 0 };
+            let place = u32::try_from(place).map_err(|_| "the section is too large")?;
             let (name, bytes, pointers) = (name.to_string(), Vec::new(), Vec::new());
             let variable = Variable { section, place, name, size: 0, align, bytes, pointers };
             self.variables.push((variable, line.span()));
@@ -85,14 +89,11 @@ impl DataReader {
                 let align = number(rest).and_then(|align| u32::try_from(align).ok());
                 let align = align.filter(|align| align.is_power_of_two() && *align <= 1 << 16);
                 self.align = align.ok_or_else(|| format!("`{rest}` is no alignment"))?;
-                let location = self.location.checked_next_multiple_of(self.align);
+                let location = self.location.checked_next_multiple_of(self.align.into());
                 self.location = location.ok_or("the section is too large")?;
                 Ok(())
             }
-            ".zero" => {
-                let count = number(rest).and_then(|count| u32::try_from(count).ok());
-                self.advance(count.ok_or_else(|| format!("`{rest}` is no number of bytes"))?)
-            }
+            ".zero" => self.advance(number(rest).ok_or_else(|| format!("`{rest}` is no number of bytes"))?),
             ".byte" => self.list(rest, 1),
             ".short" => self.list(rest, 2),
             ".word" => self.list(rest, 4),
@@ -102,10 +103,11 @@ impl DataReader {
     }
 
     /// Zeros, in the variable if one is open.
-    fn advance(&mut self, bytes: u32) -> Result<(), String> {
-        self.location = self.location.checked_add(bytes).ok_or("the section is too large")?;
+    fn advance(&mut self, bytes: u64) -> Result<(), String> {
+        let end = self.location.checked_add(bytes).filter(|&end| end <= MOST_BYTES);
+        self.location = end.ok_or("the section is too large")?;
         if let Some((variable, _)) = self.variables.last_mut().filter(|_| self.is_open) {
-            variable.size = variable.size.checked_add(bytes).ok_or("the variable is too large")?;
+            variable.size += bytes;
         }
         Ok(())
     }
@@ -129,7 +131,10 @@ impl DataReader {
                     variable.bytes.resize(end, 0);
                     variable.bytes[at..].copy_from_slice(&bits.to_le_bytes()[..usize::from(size)]);
                 }
-                Item::Pointer(pointer) => variable.pointers.push(Pointer { at: variable.size, ..pointer }),
+                Item::Pointer(pointer) => {
+                    let at = u32::try_from(at).map_err(|_| "the variable has content beyond 4 GiB")?;
+                    variable.pointers.push(Pointer { at, ..pointer });
+                }
             }
             self.advance(size.into())?;
         }

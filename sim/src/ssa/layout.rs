@@ -46,12 +46,12 @@ impl Layout {
         let mut addresses: SecondaryMap<Symbol, Option<u64>> = SecondaryMap::new();
         let end_of = |space: Space, addresses: &mut SecondaryMap<Symbol, Option<u64>>| {
             let inside = || func.symbols.iter().filter(move |(_, data)| data.space == space && data.size > 0);
-            let placed = |data: &ptxc_ir::SymbolData| data.offset.map(|offset| offset + data.size);
+            let placed = |data: &ptxc_ir::SymbolData| data.offset.map(|offset| data.end_from(offset));
             let mut end = inside().filter_map(|(_, data)| placed(data)).max().unwrap_or(0);
             for (symbol, data) in inside() {
                 let address = data.offset.unwrap_or_else(|| {
                     let address = end.next_multiple_of(data.align.max(1));
-                    end = address + data.size;
+                    end = data.end_from(address);
                     address
                 });
                 addresses[symbol] = Some(address.into());

@@ -13,7 +13,7 @@ pub(crate) fn variable(symbol: &SymbolData) -> Option<Variable> {
         _ => return None,
     };
     let initial = symbol.initial.clone().unwrap_or_default();
-    Some(placed(section, symbol.offset?, &symbol.name, [symbol.size, symbol.align], initial))
+    Some(placed(section, symbol.offset?, &symbol.name, (symbol.size, symbol.align), initial))
 }
 
 /// The variable of the program at a place of its section, in bytes, with a size and an alignment in
@@ -22,7 +22,7 @@ pub fn placed(
     section: Section,
     place: u32,
     name: &str,
-    [size, align]: [u32; 2],
+    (size, align): (u64, u32),
     initial: Initial,
 ) -> Variable {
     let pointer = |address: InitialAddress| {

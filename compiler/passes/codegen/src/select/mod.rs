@@ -138,7 +138,7 @@ fn skeleton(
     mir.header.local_bytes = func.local_bytes();
     mir.header.bounds = func.bounds.clone();
     for symbol in func.symbols.values() {
-        let end = symbol.offset.unwrap_or(0) + symbol.size;
+        let end = symbol.end_from(symbol.offset.unwrap_or(0));
         match symbol.space {
             Space::Shared => mir.header.shared_bytes = mir.header.shared_bytes.max(end),
             Space::Local => {}

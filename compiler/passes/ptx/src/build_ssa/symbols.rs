@@ -89,7 +89,7 @@ impl Symbols {
             return Err(None);
         }
         // A variable beyond its constant bank, or one that only a linker can place, can't be named.
-        let end = |bytes: u32| variable.place.and_then(|place| place.checked_add(bytes));
+        let end = |bytes: u64| variable.place.and_then(|place| u64::from(place).checked_add(bytes));
         let end = match variable.space {
             ast::Space::Const => end(variable.size),
             ast::Space::Global => end(8),
@@ -98,7 +98,7 @@ impl Symbols {
         if variable.linkage == Some(ast::Linkage::Extern) && end.is_none() {
             return Err(None);
         }
-        if end.is_none_or(|end| end > BANK_BYTES) {
+        if end.is_none_or(|end| end > BANK_BYTES.into()) {
             return Err(Some(NoRoom { name: name.clone(), space: variable.space }));
         }
         // A variable of the function may share its name with a variable of the module or of another
@@ -191,7 +191,7 @@ pub(super) fn place(func: &mut Function, shared_start: u32) -> Result<(), Symbol
                 let start = end.checked_next_multiple_of(data.align).ok_or(symbol)?;
                 data.offset = Some(start);
                 if !open {
-                    end = start.checked_add(data.size).filter(|&end| end <= 1 << 31).ok_or(symbol)?;
+                    end = Some(data.end_from(start)).filter(|&end| end <= 1 << 31).ok_or(symbol)?;
                 }
             }
         }

@@ -40,7 +40,7 @@ pub(super) fn check(form: &Form, instruction: &Instruction, names: &Names, out: 
         };
         let whole = i64::from(bytes);
         // The launch sets the size of an open array.
-        if size != 0 && (offset < 0 || offset.saturating_add(whole) > i64::from(size)) {
+        if size != 0 && (offset < 0 || offset.saturating_add(whole) as u64 > size) {
             let end = offset.saturating_add(whole);
             out.push(
                 Diagnostic::warning(

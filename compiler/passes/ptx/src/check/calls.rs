@@ -98,11 +98,11 @@ fn compare(
         let Some(name) = operand.as_symbol() else { continue };
         let bytes = match names.find(name) {
             Some(Thing::Memory(_, bytes)) => bytes,
-            Some(Thing::Register(ty, vector)) => ty.bits().div_ceil(8) * lanes(vector),
+            Some(Thing::Register(ty, vector)) => u64::from(ty.bits().div_ceil(8) * lanes(vector)),
             _ => continue,
         };
         // A parameter of open size takes an array of any size.
-        if bytes != size && size != 0 {
+        if bytes != u64::from(size) && size != 0 {
             let message =
                 format!("{what} {} of `{callee}` has {size} bytes, but `{name}` has {bytes}", index + 1);
             let finding = Diagnostic::error(codes::ARGUMENT_SIZE, operand.id, message);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use ptxc_ir::symbol::Initial;
 use ptxc_syntax::Name;
-use ptxc_syntax::ast::{Declaration, Declarator, Function, Linkage, Parameter, Space, Type};
+use ptxc_syntax::ast::{Declaration, Function, Linkage, Parameter, Space, Type};
 
 use super::initial::{self, Misfit};
 pub use super::needs::{PtxTarget, PtxVersion, TargetKind};
@@ -21,7 +21,7 @@ pub struct Variable {
     /// The type of an element.
     pub ty: Type,
     /// Size in bytes; 0 for an open array, whose size is set at launch.
-    pub size: u32,
+    pub size: u64,
     /// Alignment in bytes.
     pub align: u32,
     /// Its visibility to other modules.
@@ -34,6 +34,14 @@ pub struct Variable {
     /// device functions name has a place in shared memory, the same for all kernels that call
     /// functions.
     pub place: Option<u32>,
+}
+
+impl Variable {
+    /// The place after its last byte in a window or bank if it begins at `start`, in bytes; at most
+    /// 2^32 - 1. Only a variable in global memory may be larger than a window.
+    pub fn end_from(&self, start: u32) -> u32 {
+        start.saturating_add(u32::try_from(self.size).unwrap_or(u32::MAX))
+    }
 }
 
 /// A parameter or result as a caller sees it.
@@ -109,6 +117,12 @@ impl ModuleEnv {
 /// of machine code.
 pub const MOST_ALIGNMENT: u32 = 1 << 24;
 
+/// The most bytes of a parameter, or of a variable that has content or lies in a window.
+const MOST_BYTES: u64 = 1 << 31;
+
+/// The most bytes of a variable that the loader fills with zeros: the address space of the machine.
+const MOST_ZEROS: u64 = 1 << 47;
+
 /// The most addresses of global variables that fit their constant bank.
 pub const MOST_ADDRESSES: usize = 8192;
 
@@ -128,7 +142,7 @@ pub fn place<'a>(
         match variable.space {
             Space::Const if variable.linkage != Some(Linkage::Extern) => {
                 let start = constants.checked_next_multiple_of(variable.align);
-                let end = start.and_then(|start| start.checked_add(variable.size)).unwrap_or(u32::MAX);
+                let end = variable.end_from(start.unwrap_or(u32::MAX));
                 variable.place = start.filter(|_| end <= 1 << 31);
                 constants = end;
             }
@@ -141,17 +155,15 @@ pub fn place<'a>(
     }
 }
 
-/// Size of an object in bytes: elements times dimensions. `None` if the size exceeds 2^31 bytes.
-fn object_size(element: u32, dimensions: &[u32]) -> Option<u32> {
-    let mut size = u64::from(element);
-    for &count in dimensions {
-        size = size.checked_mul(count.into()).filter(|&size| size <= 1 << 31)?;
-    }
-    u32::try_from(size).ok()
+/// Size of an object in bytes: elements times dimensions. `None` if the size exceeds `most` bytes.
+fn object_size(element: u32, dimensions: &[u64], most: u64) -> Option<u64> {
+    dimensions
+        .iter()
+        .try_fold(u64::from(element), |size, &count| size.checked_mul(count).filter(|&size| size <= most))
 }
 
 /// The variables of a declaration with their sizes; a variable is `None` if its size is not a
-/// constant or exceeds 2^31 bytes.
+/// constant or exceeds [`MOST_BYTES`]. Zeros in global memory may have [`MOST_ZEROS`].
 pub fn variables(declaration: &Declaration) -> Vec<(Name, Option<Variable>)> {
     let specifiers = &declaration.specifiers;
     let lanes = specifiers.vector.map_or(1, |vector| vector.lanes());
@@ -162,7 +174,8 @@ pub fn variables(declaration: &Declaration) -> Vec<(Name, Option<Variable>)> {
     };
     let make = |declarator: &ptxc_syntax::ast::Declarator| {
         let dimensions = initial::dimensions(&declarator.dimensions, declarator.initialiser.as_ref())?;
-        let size = object_size(element, &dimensions)?;
+        let is_zero = specifiers.space == Space::Global && declarator.initialiser.is_none();
+        let size = object_size(element, &dimensions, if is_zero { MOST_ZEROS } else { MOST_BYTES })?;
         let content = declarator.initialiser.as_ref().map(|initialiser| {
             initial::content(initialiser, specifiers.ty, lanes, &dimensions).map(Arc::new)
         });
@@ -179,22 +192,6 @@ pub fn variables(declaration: &Declaration) -> Vec<(Name, Option<Variable>)> {
     declaration.declarators.iter().map(|d| (d.name.name.clone(), make(d))).collect()
 }
 
-/// The size in bytes of a variable in global memory that is larger than this compiler's limit, but not
-/// than the machine's address space.
-pub fn oversize(declaration: &Declaration, declarator: &Declarator) -> Option<u64> {
-    const ADDRESS_SPACE: u64 = 1 << 47;
-    let specifiers = &declaration.specifiers;
-    if specifiers.space != Space::Global || declarator.initialiser.is_some() {
-        return None;
-    }
-    let lanes = specifiers.vector.map_or(1, |vector| vector.lanes());
-    let element = u64::from(specifiers.ty.bytes()? * lanes);
-    let size = declarator.dimensions.iter().try_fold(element, |size, dimension| {
-        size.checked_mul(dimension.as_ref()?.evaluate().ok()?.integer_bits()?)
-    })?;
-    (size > 1 << 31 && size <= ADDRESS_SPACE).then_some(size)
-}
-
 /// The value of a constant expression that is a number of 32 bits.
 pub fn constant_u32(expr: &ptxc_syntax::ast::Expr) -> Option<u32> {
     u32::try_from(expr.evaluate().ok()?.integer_bits()?).ok()
@@ -205,7 +202,8 @@ pub fn parameter_layout(parameter: &Parameter) -> Option<(u32, u32)> {
     let specifiers = &parameter.specifiers;
     let lanes = specifiers.vector.map_or(1, |vector| vector.lanes());
     let element = specifiers.ty.bytes()? * lanes;
-    let size = object_size(element, &initial::dimensions(&parameter.dimensions, None)?)?;
+    let size = object_size(element, &initial::dimensions(&parameter.dimensions, None)?, MOST_BYTES)?;
+    let size = u32::try_from(size).ok()?;
     let align = match &specifiers.align {
         Some(expr) => constant_u32(expr).filter(|align| align.is_power_of_two())?,
         None => element,

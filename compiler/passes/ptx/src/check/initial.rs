@@ -15,7 +15,6 @@ use ptxc_ir::{Initial, InitialAddress};
 use ptxc_syntax::ast::{Expr, Initialiser, SymbolAddress, Type};
 use ptxc_syntax::const_eval::Constant;
 
-use super::env::constant_u32;
 use super::opaque;
 
 /// An initialiser that does not fit its variable.
@@ -28,7 +27,7 @@ pub(super) fn content(
     initialiser: &Initialiser,
     ty: Type,
     lanes: u32,
-    dimensions: &[u32],
+    dimensions: &[u64],
 ) -> Result<Initial, Misfit> {
     let element = ty.bytes().ok_or(Misfit)?;
     if let Initialiser::Fields(fields) = initialiser {
@@ -38,7 +37,7 @@ pub(super) fn content(
     }
     let mut levels = dimensions.to_vec();
     if lanes > 1 {
-        levels.push(lanes);
+        levels.push(lanes.into());
     }
     let mut writer = Writer { ty, element, content: Initial::default() };
     writer.level(initialiser, &levels, 0)?;
@@ -55,10 +54,11 @@ struct Writer {
 
 impl Writer {
     /// Writes the initialiser of a part of the variable with these dimensions, at byte `at`.
-    fn level(&mut self, initialiser: &Initialiser, dimensions: &[u32], at: u32) -> Result<(), Misfit> {
+    fn level(&mut self, initialiser: &Initialiser, dimensions: &[u64], at: u32) -> Result<(), Misfit> {
         match (initialiser, dimensions) {
             (Initialiser::List(list), [count, inner @ ..]) if list.len() <= *count as usize => {
-                let stride = inner.iter().product::<u32>() * self.element;
+                // Parts of an array without elements may have any size; nothing is written there.
+                let stride = inner.iter().fold(self.element, |size, &count| size.wrapping_mul(count as u32));
                 for (index, part) in list.iter().enumerate() {
                     self.level(part, inner, at + index as u32 * stride)?;
                 }
@@ -130,10 +130,10 @@ impl Writer {
 
 /// The dimensions of an array; an open first dimension has as many elements as its list. `None` if
 /// a dimension is not a constant.
-pub(super) fn dimensions(written: &[Option<Expr>], initialiser: Option<&Initialiser>) -> Option<Vec<u32>> {
+pub(super) fn dimensions(written: &[Option<Expr>], initialiser: Option<&Initialiser>) -> Option<Vec<u64>> {
     let size = |(index, dimension): (usize, &Option<Expr>)| match (dimension, initialiser) {
-        (Some(expr), _) => constant_u32(expr),
-        (None, Some(Initialiser::List(list))) if index == 0 => u32::try_from(list.len()).ok(),
+        (Some(expr), _) => expr.evaluate().ok()?.integer_bits(),
+        (None, Some(Initialiser::List(list))) if index == 0 => Some(list.len() as u64),
         (None, _) => Some(0),
     };
     written.iter().enumerate().map(size).collect()

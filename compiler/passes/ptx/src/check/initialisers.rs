@@ -29,7 +29,7 @@ pub fn check(declaration: &Declaration, out: &mut Vec<Diagnostic>) {
                     .help("store its value at the start of the kernel"),
             );
         } else if variable.content.is_err() {
-            let elements = variable.size / variable.ty.bytes().unwrap_or(1).max(1);
+            let elements = variable.size / u64::from(variable.ty.bytes().unwrap_or(1).max(1));
             let label = match elements {
                 1 => format!("one value of `.{}`", variable.ty.spelling()),
                 count => format!("at most {count} values of `.{}`", variable.ty.spelling()),

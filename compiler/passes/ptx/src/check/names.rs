@@ -30,7 +30,7 @@ pub enum Thing {
     /// A special register.
     Special(SpecialRegister),
     /// A variable or parameter in memory: state space, size in bytes.
-    Memory(Space, u32),
+    Memory(Space, u64),
     /// A label.
     Label,
     /// A function of the module.
@@ -200,9 +200,9 @@ impl<'a> Names<'a> {
 
     /// The thing that a name stands for at this point.
     pub fn find(&self, name: &str) -> Option<Thing> {
-        let memory = |parameter: &Parameter, size| match parameter.specifiers.space {
+        let memory = |parameter: &Parameter, size: u32| match parameter.specifiers.space {
             Space::Reg => Thing::Register(Scalar::of(parameter.specifiers.ty), parameter.specifiers.vector),
-            space => Thing::Memory(space, size),
+            space => Thing::Memory(space, size.into()),
         };
         match self.scopes.lookup(name) {
             Some(Meaning::Register { ty, vector, .. }) => {
@@ -236,14 +236,15 @@ impl<'a> Names<'a> {
 
     /// Size and alignment, in bytes, of the memory that a name stands for; the size is 0 if it is
     /// open.
-    pub fn layout(&self, name: &str) -> Option<(u32, u32)> {
+    pub fn layout(&self, name: &str) -> Option<(u64, u32)> {
         match self.scopes.lookup(name) {
             Some(Meaning::Variable(index)) => {
                 let (_, variable) = self.scopes.variables.get(index)?;
                 Some((variable.size, variable.align))
             }
             Some(Meaning::Parameter(_) | Meaning::Result(_)) => {
-                super::env::parameter_layout(self.own.get(name)?.0)
+                let (size, align) = super::env::parameter_layout(self.own.get(name)?.0)?;
+                Some((size.into(), align))
             }
             Some(_) => None,
             None => {

@@ -63,5 +63,5 @@ fn is_inside_variable(func: &Function, address: Value, access: &Access) -> bool 
     let start = above + i64::from(access.offset);
     variable.space == Space::Shared
         && start >= 0
-        && start + i64::from(access.bytes()) <= i64::from(variable.size)
+        && start + i64::from(access.bytes()) <= i64::from(variable.end_from(0))
 }
