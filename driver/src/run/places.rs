@@ -77,7 +77,7 @@ impl Places {
     fn add_variables(&mut self, ssa: &Function) {
         for data in ssa.symbols.values().filter(|data| data.space == Space::Shared) {
             let Some(start) = data.offset else { continue };
-            let (start, size) = (start.into(), data.size.into());
+            let (start, size) = (start.into(), data.size);
             self.variables.push(Variable { name: data.name.clone(), start, size });
         }
     }

@@ -54,7 +54,7 @@ fn initial(symbol: &SymbolData, names: &FxHashSet<&str>, report: &mut Report<'_>
     }
     let mut free = 0;
     for address in &initial.addresses {
-        if address.at < free || u64::from(address.at) + u64::from(address.bytes) > symbol.size.into() {
+        if address.at < free || u64::from(address.at) + u64::from(address.bytes) > symbol.size {
             say(format!("no room for an address at {}", address.at));
         }
         free = address.at.saturating_add(address.bytes.into());

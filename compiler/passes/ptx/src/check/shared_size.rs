@@ -21,7 +21,7 @@ pub(super) fn check(function: &Function, env: &ModuleEnv, scopes: &Scopes, out: 
     // In this order the least padding is needed.
     shared.sort_by_key(|variable| std::cmp::Reverse(variable.align));
     let bytes = shared.iter().fold(0u64, |end, variable| {
-        end.next_multiple_of(variable.align.max(1).into()).saturating_add(variable.size.into())
+        end.next_multiple_of(variable.align.max(1).into()).saturating_add(variable.size)
     });
     if bytes > MOST {
         let message = format!("{bytes} bytes of static shared memory; a CTA has {MOST}");
