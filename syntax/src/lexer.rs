@@ -255,6 +255,11 @@ impl<'a> Lexer<'a> {
         }
         let byte = self.byte(self.at);
         match CLASSES[usize::from(byte)] {
+            // A name needs another character after it.
+            Class::Letter if byte == b'$' && !is_ident_byte(self.byte(self.at + 1)) => {
+                self.at += 1;
+                TokenKind::Unknown
+            }
             Class::Letter => {
                 self.at += 1;
                 self.skip_while(is_ident_byte);

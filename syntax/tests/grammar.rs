@@ -41,7 +41,6 @@ fn instructions_print_canonically() {
         ("mov.u32 %r, %tid.x;", "mov.u32 %r, %tid.x;"),
         ("mov.u32 %r, WARP_SZ;", "mov.u32 %r, WARP_SZ;"),
         ("ld.global.u32 %r1, [%rd1+-4];", "ld.global.u32 %r1, [%rd1+-4];"),
-        ("ld.global.u32 %r1, [%rd1-4];", "ld.global.u32 %r1, [%rd1+-4];"),
         ("ld.global.b32 { %r }, [ %rd + 0 ];", "ld.global.b32 {%r}, [%rd+0];"),
         ("ld.global.u32 %r, [16];", "ld.global.u32 %r, [16];"),
         ("ld.global.u32 %r, [a+4-8];", "ld.global.u32 %r, [a+4 - 8];"),
@@ -159,7 +158,7 @@ fn operands_have_the_right_kinds() {
     let mov = instruction("mov.u32 %r, -(1 | 2);");
     let Some(Expr::Unary(inner)) = mov.operands[1].as_immediate() else { panic!("{mov:?}") };
     assert!(matches!(&inner.1, Expr::Binary(sides) if sides.0 == BinaryOp::BitOr));
-    let load = instruction("ld.u32 %r, [x-8];");
+    let load = instruction("ld.u32 %r, [x+-8];");
     let OperandKind::Address(address) = &load.operands[1].kind else { panic!("{load:?}") };
     assert_eq!(address.place.offset, Some(Expr::int(-8)));
     let set = instruction("setp.eq.s32 p|q, a, b;");
@@ -204,7 +203,7 @@ fn unusual_layouts() {
         ".global .samplerref s = {addr_mode_0 = wrap, filter_mode = linear};",
         ".global .texref t = {width = 4, height = 2 * 3};",
         ".global .u64 p = t+1<<2;",
-        ".entry k() { ld.u32 r, [t+1<<2]; ld.u32 r, [t-1-2]; ld.u32 r, [t+4 ? 1 : 2]; mov.f32 f, 1.e-3; }",
+        ".entry k() { ld.u32 r, [t+1<<2]; ld.u32 r, [t+-1-2]; ld.u32 r, [t+4 ? 1 : 2]; mov.f32 f, 1.e-3; }",
         ".entry k() { mov.u32 r, %tid /* c */ .x; mov.u32 r, v\n.y; }",
     ] {
         let parsed = parse_module(text);
@@ -219,6 +218,10 @@ fn unusual_layouts() {
         (".global .f64 x = 1e400;", "E0009"),
         (".global .f64 x = 1e-310;", "E0009"),
         (".global .samplerref s = {addr_mode_0 = };", "E0040"),
+        (".global .u64 p = t-4;", "E0031"),
+        (".entry k() { ld.u32 r, [t-4]; }", "E0031"),
+        (".entry k() { .reg .u32 WARP_SZ; }", "E0013"),
+        (".global .u32 $;", "E0001"),
     ];
     for (text, code) in texts {
         let codes: Vec<String> =

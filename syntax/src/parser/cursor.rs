@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::operand::NO_SYMBOL;
 use super::plain::Plain;
 use crate::ast::{Ident, Operand};
 use crate::codes::{self, Code};
@@ -131,7 +132,7 @@ impl<'a> Parser<'a> {
 
     /// An identifier other than `_`.
     pub(super) fn expect_ident(&mut self, what: &str) -> Parse<Ident> {
-        if self.token.kind == TokenKind::Ident && self.text() != "_" {
+        if self.token.kind == TokenKind::Ident && !["_", NO_SYMBOL].contains(&self.text()) {
             Ok(self.take_ident())
         } else {
             Err(self.error_here(codes::EXPECTED_NAME, &format!("expected {what}")))

@@ -30,39 +30,20 @@ impl Parser<'_> {
         Ok(self.climb(least, 0)?.0)
     }
 
-    /// The offset after a symbol, such as `+ 4 - 2`, if there is a sign. After a `+`, any expression
-    /// follows: `t+1<<2` is 4 bytes after `t`.
+    /// The offset after a symbol, such as `+4-2`, if there is one: any expression after a `+`.
+    /// `t+1<<2` is 4 bytes after `t`.
     pub(super) fn offset(&mut self) -> Parse<Option<Expr>> {
-        let mut sum: Option<Tall> = None;
-        loop {
-            let op = if self.at(b'+') {
-                BinaryOp::Add
-            } else if self.at(b'-') {
-                BinaryOp::Sub
-            } else {
-                return Ok(sum.map(|(expr, _)| expr));
-            };
-            self.advance();
-            if op == BinaryOp::Add
-                && sum.is_none()
-                && self.token.kind == TokenKind::Int
-                && self.lexer.touches(b']')
-            {
-                return self.literal().map(Some);
-            }
-            if op == BinaryOp::Add && sum.is_none() {
-                return Ok(Some(self.climb(TERNARY, 0)?.0));
-            }
-            // `x-(…)` prints as `x+-(…)`, which is two levels deeper and must be accepted as well.
-            let (term, height) = self.climb(TERM, if op == BinaryOp::Sub { 3 } else { 1 })?;
-            sum = Some(match sum {
-                None => (Expr::Unary(Box::new((UnaryOp::Neg, term))), self.taller(height, 0)?),
-                Some((left, left_height)) => {
-                    let height = self.taller(left_height, height)?;
-                    (Expr::Binary(Box::new((op, left, term))), height)
-                }
-            });
+        if self.at(b'-') {
+            self.error_here(codes::EXPECTED_OPERAND, "an offset begins with `+`");
+            self.help("write `+-` instead of `-`");
+        } else if !self.at(b'+') {
+            return Ok(None);
         }
+        self.advance();
+        if self.token.kind == TokenKind::Int && self.lexer.touches(b']') {
+            return self.literal().map(Some);
+        }
+        Ok(Some(self.climb(TERNARY, 0)?.0))
     }
 
     /// The height of a node with two children of these heights.

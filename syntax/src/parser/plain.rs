@@ -137,7 +137,7 @@ impl Plain {
         if byte(text, at) == b'@' {
             at = self.read_guard(text, at)?;
         }
-        if !is_ident_start(byte(text, at)) {
+        if !is_name_start(text, at) {
             return None;
         }
         self.opcode = at as u32;
@@ -237,20 +237,15 @@ impl Plain {
         Some(end)
     }
 
-    /// Recognises `[a]`, `[a+4]`, `[a+-4]` or `[a-4]`; returns the place after it.
+    /// Recognises `[a]`, `[a+4]` or `[a+-4]`; returns the place after it.
     fn read_address(&mut self, text: &[u8], start: usize) -> Option<usize> {
         let base = skip(text, start + 1, is_space);
         let base_end = skip_name(text, base)?;
         let mut at = skip(text, base_end, is_space);
         let mut offset = None;
-        let sign = byte(text, at);
-        if matches!(sign, b'+' | b'-') {
+        if byte(text, at) == b'+' {
             at = skip(text, at + 1, is_space);
-            let (found, end) = match sign {
-                b'+' => constant(text, at)?,
-                // The tree has the negated number, as for `a+-4`.
-                _ => decimal(text, at).map(|(value, end)| (Constant::Negative(value), end))?,
-            };
+            let (found, end) = constant(text, at)?;
             (offset, at) = (Some(found), skip(text, end, is_space));
         }
         // A dot after the bracket starts a property.
@@ -369,6 +364,11 @@ fn is_plain_after_label(text: &[u8], at: usize) -> bool {
     !matches!(byte(text, next), b'.' | b'/')
 }
 
+/// Whether a name without `%` begins at `at`.
+fn is_name_start(text: &[u8], at: usize) -> bool {
+    is_ident_start(byte(text, at)) && (byte(text, at) != b'$' || is_ident_byte(byte(text, at + 1)))
+}
+
 /// The end of the name that begins at `start`; `None` if there is no name, or if the name has a
 /// special meaning.
 #[inline(always)]
@@ -377,7 +377,7 @@ fn skip_name(text: &[u8], start: usize) -> Option<usize> {
     if first == b'%' {
         return is_ident_byte(byte(text, start + 1)).then(|| skip(text, start + 2, is_ident_byte));
     }
-    if !is_ident_start(first) {
+    if !is_name_start(text, start) {
         return None;
     }
     let end = skip(text, start + 1, is_ident_byte);
@@ -461,7 +461,7 @@ mod tests {
     #[test]
     fn code_of_compilers_is_plain() {
         let body = "ld.global.L2::128B.v2.f32 {%f1, %f2}, [%rd1+-4];\nL:\n\t@!%p1 bra \tL;\n\
-            mov.u32 %r1, %tid.x; shfl.sync.up.b32 %r1|%p1, %r2, 1, 0, -1; st.b8 [ %rd1 - 4 ], a; fma.rn.f32 %f1, %f2, 0f3F800000, -1 ; add.s64 %rd1, _, 0xFF;\nret;";
+            mov.u32 %r1, %tid.x; shfl.sync.up.b32 %r1|%p1, %r2, 1, 0, -1; st.b8 [ %rd1 + -4 ], a; fma.rn.f32 %f1, %f2, 0f3F800000, -1 ; add.s64 %rd1, _, 0xFF;\nret;";
         assert_eq!(plain(body), 9);
         assert_eq!(plain("a: .branchtargets L;"), 0);
         assert_eq!(plain("add.s32 %r1, WARP_SZ, %r2;"), 0);
@@ -473,7 +473,7 @@ mod tests {
     const PIECES: &str = "add~.s32~%r1~,~,~,~;~;~;\n~;\n\t~ ~ ~\n~\t~[~]~{~}~+~-~!~@~@%p1 ~L:~:~::~.~%~_~WARP_SZ~0~17~\
         0x1F~0f3F800000~0d3FF0000000000000~1.5~017~99999999999999999999~5U~call~(~)~%tid.x~.b0~// c\n~\
         /* c */~.branchtargets~.reg .b32 a;~.loc 1 2 3\n~é~<~|~?~\"s\"~bra~L~mov.u32 ~%r1, ~[%rd1+4]~\
-        [a]~{%r1, %r2}~{_, 1}~%r1.x~-4~0x~12ab~@@DWARF~%r1, %r2, 5;\n~{%r1, %r2}|~|%p1~%r1|~!%p1~||~\
+        [a]~$~$1~{%r1, %r2}~{_, 1}~%r1.x~-4~0x~12ab~@@DWARF~%r1, %r2, 5;\n~{%r1, %r2}|~|%p1~%r1|~!%p1~||~\
         [ %rd1 + 4 ]~[a-4]~- ~[%rd1~@p ";
 
     proptest! {
