@@ -52,10 +52,10 @@ pub fn check(
         return;
     }
     match form.row.instruction {
-        Mnemonic::Ld | Mnemonic::St | Mnemonic::StAsync | Mnemonic::StBulk => {
+        Mnemonic::Ld | Mnemonic::St => {
             wide_access(form, instruction, env, out);
         }
-        Mnemonic::Mov | Mnemonic::Ldu => {
+        Mnemonic::Mov | Mnemonic::Ldu | Mnemonic::StAsync => {
             if let Some((element, count, part)) =
                 form.vector().filter(|(ty, count, _)| ty.bits() * count > 128)
             {
