@@ -278,6 +278,10 @@ impl<'a> Targets<'a> {
 /// The most instructions between the load of a target and its branch.
 const LOAD_DISTANCE: usize = 64;
 
+/// The most words of tables that are compared with targets in one function, however many branches
+/// it has. Branches after that keep their zeros.
+const MOST_COMPARED: usize = 1 << 24;
+
 /// The branches of a function that use a table. Older versions of NVIDIA's compiler list most targets
 /// as zero; then the targets are those of the table, which a load before the branch names. Without
 /// such a load, it is the first table whose words are places of instructions and agree with the
@@ -286,6 +290,7 @@ fn with_targets(function: &Function, insts: &[Coded]) -> Vec<IndirectBranch> {
     let bank = function.bank(JUMP_TABLE_BANK).map_or(&[][..], |bank| &bank.bytes);
     let words = bank.as_chunks::<4>().0;
     let mut branches = function.branches.clone();
+    let mut left = MOST_COMPARED;
     for branch in branches.iter_mut().filter(|branch| branch.targets.contains(&0)) {
         let index = (branch.offset / Program::INST_BYTES) as usize;
         let Some(before) = insts.get(index.saturating_sub(LOAD_DISTANCE)..index) else { continue };
@@ -303,9 +308,15 @@ fn with_targets(function: &Function, insts: &[Coded]) -> Vec<IndirectBranch> {
                 is_place && (target == 0 || target == word)
             })
         };
-        let first = || words.windows(branch.targets.len()).position(fits);
+        let count = branch.targets.len();
+        let first = || {
+            let seen = words.windows(count).len().min(left / count);
+            let found = words.windows(count).take(seen).position(fits);
+            left -= count * found.map_or(seen, |place| place + 1);
+            found
+        };
         let Some(start) = start.map(|offset| offset / 4).next().or_else(first) else { continue };
-        let Some(table) = words.get(start..start.saturating_add(branch.targets.len())) else { continue };
+        let Some(table) = words.get(start..start.saturating_add(count)) else { continue };
         for (target, word) in branch.targets.iter_mut().zip(table) {
             *target = u32::from_le_bytes(*word);
         }
