@@ -131,7 +131,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "on|off", value_enum, default_value_t = Switch::On,
           num_args = 0..=1, require_equals = true, default_missing_value = "on", help_heading = "Checks")]
     pub initcheck: Switch,
-    /// Report accesses to shared memory that nothing orders, of which at least one is a write.
+    /// Report pairs of accesses to shared memory that nothing orders, if one of them is a write.
     ///
     /// A run with this check takes several times as long.
     #[arg(long, value_name = "on|off", value_enum, default_value_t = Switch::Off,
