@@ -30,10 +30,13 @@ pub(crate) struct Dist {
 const INSTALLATION: &str = "install it with `rustup component add llvm-tools`, or Debian's package `llvm` (version 19 or later), \
      and name it with `--profdata FILE` or LLVM_PROFDATA if it is not in PATH";
 
-/// mimalloc reads no options from the environment, for which it would compare every variable with
-/// some fifty names (a twentieth of the instructions for a small kernel), and returns no memory
-/// when the program ends.
-const ALLOCATOR: &str = "-DMI_NO_GETENV -DMI_SKIP_COLLECT_ON_EXIT";
+/// How mimalloc is compiled.
+/// - It reads no options from the environment, for which it would compare every variable with some
+///   fifty names: a twentieth of the instructions for a small kernel.
+/// - It returns no memory when the program ends.
+/// - The objects of each size share 16 KiB instead of 64, so that a small kernel's lie in one huge
+///   page of the system. Its 128 small pages took a tenth of the time.
+const ALLOCATOR: &str = "-DMI_NO_GETENV -DMI_SKIP_COLLECT_ON_EXIT -DMI_SEGMENT_SLICE_SHIFT=14";
 
 impl Dist {
     /// Builds the program; returns its path.
