@@ -279,7 +279,7 @@ fn data_has_a_variable_and_a_place() {
     let data = |lines: &str| codes(&format!(".nv.constant3:\n{lines}"));
     assert_eq!(data("/*0004*/ x:\n.word 1, 0x2\n.zero 3\n.byte 255"), []);
     for wrong in
-        [".word 1", "x:\n.word nine", "x:\n.byte 256", "x:\n.align 3", "x:\n.zero 5000000000", "x:\nFADD"]
+        [".word 1", "x:\n.word nine", "x:\n.byte 256", "x:\n.align 3", "x:\n.zero 500000000000000", "x:\nFADD"]
     {
         assert_eq!(data(wrong), [ErrorCode::Data], "{wrong}");
     }
