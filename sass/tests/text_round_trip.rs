@@ -278,9 +278,14 @@ fn contradictions_are_found() {
 fn data_has_a_variable_and_a_place() {
     let data = |lines: &str| codes(&format!(".nv.constant3:\n{lines}"));
     assert_eq!(data("/*0004*/ x:\n.word 1, 0x2\n.zero 3\n.byte 255"), []);
-    for wrong in
-        [".word 1", "x:\n.word nine", "x:\n.byte 256", "x:\n.align 3", "x:\n.zero 500000000000000", "x:\nFADD"]
-    {
+    for wrong in [
+        ".word 1",
+        "x:\n.word nine",
+        "x:\n.byte 256",
+        "x:\n.align 3",
+        "x:\n.zero 500000000000000",
+        "x:\nFADD",
+    ] {
         assert_eq!(data(wrong), [ErrorCode::Data], "{wrong}");
     }
     assert_eq!(data("x:\n.zero 99999999\n.word 1"), [ErrorCode::Data], "memory is bounded by the text");
