@@ -108,7 +108,7 @@ fn operand() -> impl Strategy<Value = String> {
         (register(), register()).prop_map(|(a, b)| format!("{a}|!{b}")),
         register().prop_map(|a| format!("!{a}")),
         register().prop_map(|a| format!("-{a}")),
-        expression().prop_map(|e| format!("sym - ({e})")),
+        expression().prop_map(|e| format!("sym + -({e})")),
         expression().prop_map(|e| format!("sym[%r1+({e})]")),
         expression().prop_map(|e| format!("[{e}]")),
         (expression(), vec(simple.clone(), 0..3))
