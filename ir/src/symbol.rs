@@ -26,8 +26,14 @@ impl SymbolData {
     /// The place after the last byte of a variable in a window that begins at `start`, in bytes; at
     /// most 2^32 - 1. Only a variable in global memory may be larger than a window.
     pub fn end_from(&self, start: u32) -> u32 {
-        start.saturating_add(u32::try_from(self.size).unwrap_or(u32::MAX))
+        end_from(start, self.size)
     }
+}
+
+/// The place after `size` bytes in a window or bank that begin at `start`, in bytes; at most
+/// 2^32 - 1.
+pub fn end_from(start: u32, size: u64) -> u32 {
+    start.saturating_add(u32::try_from(size).unwrap_or(u32::MAX))
 }
 
 /// The content of a variable when the grid starts.

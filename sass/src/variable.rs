@@ -4,6 +4,9 @@
 //! A program reads a constant variable at its place in bank 3. The address of a global variable is
 //! at the variable's place in bank 4, where the loader writes it.
 
+/// The most bytes of variables in global memory: the address space of the machine.
+pub const MOST_BYTES: u64 = 1 << 47;
+
 /// The section of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Section {

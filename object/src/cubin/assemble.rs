@@ -28,7 +28,7 @@ use ptxc_sass::register::PReg;
 use ptxc_sass::special::SpecialReg;
 use ptxc_sass::symbol::Addend;
 use ptxc_sass::table::{Op, Transfer};
-use ptxc_sass::variable::{Pointer, Section, Variable, union};
+use ptxc_sass::variable::{MOST_BYTES, Pointer, Section, Variable, union};
 use rustc_hash::FxHashMap;
 
 use super::contents::{
@@ -37,9 +37,6 @@ use super::contents::{
 use super::error::CubinError;
 use super::relocation::{Relocation, RelocationKind};
 use super::write::CODE_ALIGN;
-
-/// The most bytes of variables in global memory: the address space of the machine.
-const MOST_BYTES: u64 = 1 << 47;
 
 /// The most bytes of variables with content, which the file holds.
 const MOST_CONTENT: u64 = 1 << 30;

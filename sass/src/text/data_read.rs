@@ -11,13 +11,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::error::{ErrorCode, TextError};
 use super::source::Line;
-use crate::variable::{Pointer, Section, Variable};
+use crate::variable::{MOST_BYTES, Pointer, Section, Variable};
 
 /// The most bytes of content that a text may give, beyond zeros at the ends of variables.
 const MOST_CONTENT: usize = 1 << 26;
-
-/// The most bytes of a section: the address space of the machine.
-const MOST_BYTES: u64 = 1 << 47;
 
 /// The variables that have been read so far.
 #[derive(Default)]

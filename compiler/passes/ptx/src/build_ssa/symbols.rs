@@ -89,7 +89,7 @@ impl Symbols {
             return Err(None);
         }
         // A variable beyond its constant bank, or one that only a linker can place, can't be named.
-        let end = |bytes: u64| variable.place.and_then(|place| u64::from(place).checked_add(bytes));
+        let end = |bytes: u64| variable.place.map(|place| u64::from(place) + bytes);
         let end = match variable.space {
             ast::Space::Const => end(variable.size),
             ast::Space::Global => end(8),

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use ptxc_ir::symbol::Initial;
+use ptxc_ir::symbol::{self, Initial};
 use ptxc_syntax::Name;
 use ptxc_syntax::ast::{Declaration, Function, Linkage, Parameter, Space, Type};
 
@@ -40,7 +40,7 @@ impl Variable {
     /// The place after its last byte in a window or bank if it begins at `start`, in bytes; at most
     /// 2^32 - 1. Only a variable in global memory may be larger than a window.
     pub fn end_from(&self, start: u32) -> u32 {
-        start.saturating_add(u32::try_from(self.size).unwrap_or(u32::MAX))
+        symbol::end_from(start, self.size)
     }
 }
 

@@ -312,10 +312,10 @@ impl<'a> Translator<'a> {
         }
         for index in first..self.scopes.variables.len() {
             let variable = &self.scopes.variables[index].1;
-            let Ok(size) = u32::try_from(variable.size) else { continue };
-            let formal = Formal { ty: variable.ty, size, align: variable.align };
             // A variable that is too large has no image, and every instruction that names it is
             // unsupported.
+            let Ok(size) = u32::try_from(variable.size) else { continue };
+            let formal = Formal { ty: variable.ty, size, align: variable.align };
             if let Ok(image) = self.new_image(formal) {
                 self.call_parameters.insert(index, image);
             }
