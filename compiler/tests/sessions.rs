@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use ptxc_compiler::{Interrupted, Session, Settings};
+use ptxc_compiler::{Interrupted, Session, Settings, Update};
 use ptxc_sass::text::Style;
 
 const HEADER: &str = ".version 9.0\n.target sm_90\n.address_size 64\n.global .u32 x;\n";
@@ -110,21 +110,38 @@ fn long_kernel(instructions: usize) -> String {
     format!("{HEADER}{}", kernel("long", &body))
 }
 
-#[test]
-fn an_update_can_be_stopped_and_the_next_one_finishes_it() {
-    let mut session = Session::new("k.ptx", long_kernel(20_000), Settings::default());
+/// The result of an update that is stopped after some time, and how long it went on after that.
+fn stopped_after(time: Duration, session: &mut Session) -> (Result<Update, Interrupted>, Duration) {
     let stop = session.stop();
-    let (update, waited) = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let stopping = scope.spawn(move || {
-            std::thread::sleep(Duration::from_millis(300));
+            std::thread::sleep(time);
             stop.stop();
             Instant::now()
         });
         let update = session.update();
         (update, stopping.join().unwrap().elapsed())
-    });
-    // A benchmark measures how soon; this test only checks that the work was abandoned.
-    assert_eq!(update, Err(Interrupted), "{waited:?}");
+    })
+}
+
+#[test]
+fn an_update_can_be_stopped_and_the_next_one_finishes_it() {
+    let open = || Session::new("k.ptx", long_kernel(20_000), Settings::default());
+    let start = Instant::now();
+    open().update().unwrap();
+    let whole = start.elapsed();
+    // A busy machine can delay the thread that stops the update until its end, so there are several attempts.
+    // A benchmark measures how soon an update ends; this test only checks that the work was abandoned.
+    let mut waited = Vec::new();
+    let mut session = loop {
+        let mut session = open();
+        let (update, time) = stopped_after(whole / 4, &mut session);
+        if update == Err(Interrupted) {
+            break session;
+        }
+        waited.push(time);
+        assert!(waited.len() < 10, "an update of {whole:?} went on for {waited:?} after it was stopped");
+    };
     assert_eq!(session.code("long"), None);
     session.replace(&long_kernel(20));
     assert_eq!(session.update().unwrap().lowered, ["long"]);
