@@ -33,13 +33,12 @@ pub(crate) struct Form<'a> {
 /// if the output is standard output, a folder, a device or a file without an extension.
 ///
 /// # Errors
-/// The output is an input, or its extension means nothing to the command.
+/// The extension means nothing to the command, perhaps because the output is an input.
 pub(crate) fn by_extension<T: Copy>(
     output: &Path,
     inputs: &[Input],
     known: &[(&str, T)],
 ) -> Result<Option<T>, String> {
-    check_overwrites(inputs.iter().map(Input::path), [output])?;
     if output == Path::new("-") || is_folder(output) {
         return Ok(None);
     }
@@ -47,6 +46,7 @@ pub(crate) fn by_extension<T: Copy>(
     match known.iter().find(|(name, _)| extension == *name) {
         Some((_, form)) => Ok(Some(*form)),
         None => {
+            check_overwrites(inputs.iter().map(Input::path), [output])?;
             let list: Vec<String> = known.iter().map(|(name, _)| format!("`.{name}`")).collect();
             Err(format!(
                 "{}: the extension `.{}` means nothing here; the extensions are {}",

@@ -57,11 +57,10 @@ fn disassembled(
     let text = match (kind, arch) {
         (Ok(Kind::Cubin), _) => disassemble(&bytes, &args.kernel, &style),
         (Ok(_), Some(arch)) => disassemble_words(bytes, &name_of(input.path()), arch, &style),
-        (Err(message), Some(_)) => return streams.failed(message),
-        (kind, None) => {
-            let reason = kind.err().map_or_else(String::new, |message| format!("\nnote: {message}"));
+        (Err(message), _) => return streams.failed(message),
+        (Ok(_), None) => {
             return streams.failed(format!(
-                "{input} is not a cubin; for bare instructions, give the architecture with --arch{reason}"
+                "{input} is not a cubin; for bare instructions, give the architecture with --arch"
             ));
         }
     };

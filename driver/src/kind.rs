@@ -18,17 +18,25 @@ pub(crate) enum Kind {
     Ir,
     /// An execution case.
     Case,
+    /// Other JSON.
+    Json,
     Cubin,
     Fatbin,
     /// An ELF file of the host.
     Elf,
     Archive,
+    /// An archive that holds the names of its members only.
+    ThinArchive,
     Cuda,
     LlvmIr,
     /// A compressed file.
     Compressed,
     /// Text in UTF-16.
     Utf16,
+    /// Text without a directive, which is not PTX; it may be bare SASS or damaged IR.
+    Text,
+    /// Nothing but blanks and comments.
+    Empty,
     /// Another format for which ptxc has no command.
     Binary,
     /// None of these: perhaps damaged text.
@@ -46,7 +54,7 @@ const E_MACHINE: usize = 18;
 const MAGIC: [(&[u8], Kind); 14] = [
     (b"\x50\xed\x55\xba", Kind::Fatbin),
     (b"!<arch>\n", Kind::Archive),
-    (b"!<thin>\n", Kind::Archive),
+    (b"!<thin>\n", Kind::ThinArchive),
     (b"\x1f\x8b", Kind::Compressed),
     (b"\x28\xb5\x2f\xfd", Kind::Compressed),
     (b"BZh", Kind::Compressed),
@@ -83,14 +91,15 @@ impl Kind {
             Kind::Ptx => "`ptxc lower` compiles it, and `ptxc check` reports its errors",
             Kind::Sass => "`ptxc verify` checks it, `ptxc asm` assembles it, and `ptxc run` runs it",
             Kind::Ir => "`ptxc opt` runs passes on it",
-            Kind::Case => "`ptxc run` runs it",
+            Kind::Case => "`ptxc run` runs it if its name ends with `.json`",
             Kind::Cubin => "`ptxc disasm` and `ptxc decode` show its code",
             Kind::Fatbin | Kind::Elf | Kind::Archive => "`ptxc decode` shows the machine code in it",
+            Kind::ThinArchive => "decode its members instead",
             Kind::Cuda => "compile it to PTX first, for example with `clang++ --cuda-device-only -S`",
             Kind::LlvmIr => "compile it to PTX first, for example with `llc -mtriple=nvptx64`",
             Kind::Compressed => "decompress it first",
             Kind::Utf16 => "convert it to UTF-8 first",
-            Kind::Binary | Kind::Unknown => return None,
+            Kind::Json | Kind::Binary | Kind::Text | Kind::Empty | Kind::Unknown => return None,
         })
     }
 }
@@ -102,14 +111,18 @@ impl fmt::Display for Kind {
             Kind::Sass => "SASS text",
             Kind::Ir => "IR text",
             Kind::Case => "an execution case in JSON",
+            Kind::Json => "JSON",
             Kind::Cubin => "a cubin",
             Kind::Fatbin => "a fatbin",
             Kind::Elf => "an ELF file of the host",
             Kind::Archive => "an archive",
+            Kind::ThinArchive => "a thin archive, which does not hold its members",
             Kind::Cuda => "CUDA C++",
             Kind::LlvmIr => "LLVM IR",
             Kind::Compressed => "a compressed file",
             Kind::Utf16 => "UTF-16 text",
+            Kind::Text => "text without a directive such as `.version`",
+            Kind::Empty => "empty",
             Kind::Binary => "a binary file",
             Kind::Unknown => "a file of an unknown kind",
         })
@@ -120,6 +133,8 @@ impl fmt::Display for Kind {
 /// have may come before it, and lines for a preprocessor.
 fn of_text(text: &str) -> Kind {
     let mut is_comment = false;
+    // The kind of the lines so far, if a later line could still show another one.
+    let mut guess = Kind::Empty;
     for line in text.strip_prefix('\u{feff}').unwrap_or(text).lines() {
         let mut line = line.trim_start();
         loop {
@@ -137,12 +152,23 @@ fn of_text(text: &str) -> Kind {
             continue;
         }
         match of_line(line) {
+            // PTX may be on its way to the preprocessor.
+            Some(Kind::Cuda) if line.starts_with('#') => guess = Kind::Cuda,
+            Some(Kind::Case) if !text.contains("\"ptx\"") => return Kind::Json,
             Some(kind) => return kind,
-            None if line.starts_with(['.', '#']) => {}
-            None => return Kind::Unknown,
+            None if line.starts_with(['.', '#']) => {
+                guess = if guess == Kind::Empty { Kind::Unknown } else { guess }
+            }
+            None if guess == Kind::Cuda => return guess,
+            None => return if text.lines().any(is_directive) { Kind::Unknown } else { Kind::Text },
         }
     }
-    Kind::Unknown
+    guess
+}
+
+/// Whether a line begins with a name after a dot.
+fn is_directive(line: &str) -> bool {
+    line.trim_start().strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()))
 }
 
 /// Whether a comment is the offset of an instruction: `0040*/`.
@@ -178,7 +204,13 @@ fn of_line(line: &str) -> Option<Kind> {
 /// The kind of the file, and the command for it.
 pub(crate) fn expect(input: &Input, bytes: &[u8], command: &str, reads: &[Kind]) -> Result<Kind, String> {
     let kind = Kind::of(bytes);
-    if kind == Kind::Unknown || reads.contains(&kind) {
+    let is_certain = match kind {
+        Kind::Unknown => false,
+        // Only PTX needs a directive.
+        Kind::Text | Kind::Empty => reads == [Kind::Ptx],
+        _ => true,
+    };
+    if !is_certain || reads.contains(&kind) {
         return Ok(kind);
     }
     let name = |kind: &Kind| match kind {
@@ -211,7 +243,8 @@ mod tests {
         };
         assert_eq!((Kind::of(&elf(190)), Kind::of(&elf(62))), (Kind::Cubin, Kind::Elf));
         for (text, kind) in [
-            ("", Kind::Unknown),
+            ("", Kind::Empty),
+            ("// a\n /* b */\n", Kind::Empty),
             ("\u{feff}// a\n/* b\n c */ .version 8.0\n", Kind::Ptx),
             (".target sm_90\n.address_size 64", Kind::Ptx),
             (".target sm_90\n.resources registers=7\n", Kind::Sass),
@@ -221,12 +254,17 @@ mod tests {
             ("[B------:R-:W-:-:S05] /*0000*/ EXIT ;", Kind::Sass),
             ("// x\nfunc @k() {", Kind::Ir),
             ("{\n \"ptx\": \"k.ptx\"", Kind::Case),
-            ("{ foo", Kind::Unknown),
+            ("{\"a\": 1}", Kind::Json),
+            ("{ foo", Kind::Text),
             ("#include <cuda.h>\n", Kind::Cuda),
+            ("#include <cuda.h>\n#define N 4\nint f();\n", Kind::Cuda),
+            ("#include \"f.h\"\n.version 8.0\n", Kind::Ptx),
+            ("<html>\n<body>\n", Kind::Text),
+            ("add.s32 %r1, %r2, 5;\n.reg .b32 %r3;\n", Kind::Unknown),
             ("target triple = \"nvptx64\"", Kind::LlvmIr),
             ("# A title\nand words\n.version 8.0", Kind::Unknown),
             ("#define N 4\n.version 8.0", Kind::Ptx),
-            ("\x1f\u{8b}", Kind::Unknown),
+            ("\x1f\u{8b}", Kind::Text),
             ("a\0", Kind::Binary),
         ] {
             assert_eq!(Kind::of(text.as_bytes()), kind, "{text}");

@@ -30,8 +30,11 @@ pub mod surroundings;
 mod unknown;
 mod verify;
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
+
+use ptxc_compiler::render::{plain, plain_line};
 
 use cli::{Cli, Command, WhenProgress};
 use standard_output::StandardOutput;
@@ -103,8 +106,11 @@ fn explain_usage(
     let is_error = error.use_stderr();
     let is_terminal = if is_error { surroundings.err_is_terminal } else { surroundings.out_is_terminal };
     let text = error.render();
-    let colored = surroundings.has_colors(surroundings::choice(args), is_terminal);
-    let text = if colored { text.ansi().to_string() } else { text.to_string() };
+    // The text repeats words of the command line, which a script may have taken from a file.
+    let is_safe = |arg: &OsString| matches!(plain_line(&arg.to_string_lossy()), Cow::Borrowed(_));
+    let colored =
+        args.iter().all(is_safe) && surroundings.has_colors(surroundings::choice(args), is_terminal);
+    let text = if colored { text.ansi().to_string() } else { plain(&text.to_string()).into_owned() };
     if is_error {
         // A failure to write messages cannot be reported anywhere.
         let _ = write!(err, "{text}");

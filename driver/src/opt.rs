@@ -21,6 +21,7 @@ use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::text::{ReadOptions, parse_programs};
 
 use crate::cli::{MessageFormat, OptArgs, Sync};
+use crate::destination::by_extension;
 use crate::kind::{Kind, expect};
 use crate::messages::report;
 use crate::output::{check_overwrites, read_bytes, text_of, write};
@@ -33,6 +34,9 @@ const UNREADABLE: &str = "E0950";
 /// The verifiers of SSA, which `--passes` names like passes.
 const VERIFIERS: [(&str, Level); 3] =
     [("verify", Level::Built), ("verify-legal", Level::Legal), ("verify-converged", Level::Converged)];
+
+/// The extensions of the forms that passes leave.
+const EXTENSIONS: [(&str, ()); 3] = [("ir", ()), ("mir", ()), ("sass", ())];
 
 /// A request of `--passes`.
 #[derive(Clone)]
@@ -59,7 +63,10 @@ pub(crate) fn run(args: &OptArgs, streams: &mut Streams<'_>) -> Outcome {
             Err(message) => return streams.usage(message),
         }
     }
-    if let Err(message) = check_overwrites([args.file.path()], [args.output.as_path()]) {
+    let input = std::slice::from_ref(&args.file);
+    let extension = by_extension(&args.output, input, &EXTENSIONS);
+    let overwrites = check_overwrites([args.file.path()], [args.output.as_path()]);
+    if let Err(message) = extension.and(overwrites) {
         return streams.usage(message);
     }
     let bytes = match read_bytes(&args.file, streams.stdin) {
@@ -69,8 +76,7 @@ pub(crate) fn run(args: &OptArgs, streams: &mut Streams<'_>) -> Outcome {
     let expected = expect(&args.file, &bytes, "opt", &[Kind::Ir, Kind::Sass]);
     let text = text_of(bytes);
     if let Err(message) = expected {
-        let found = [unreadable(ParseError { span: 0..0, message })];
-        return report(args.file.shown(), &text, &found, MessageFormat::Human, streams);
+        return streams.failed(message);
     }
     let forms = match forms(&text, arch) {
         Ok(forms) => forms,

@@ -1,6 +1,6 @@
 //! Writes results: completely or not at all.
 
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
 
 use rustc_hash::FxHashMap;
@@ -131,26 +131,17 @@ pub(crate) fn write_with(
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
-    let mut scratch = Scratch::new_in(folder)?;
+    let mut scratch = Scratch::new_in(folder).map_err(|error| {
+        // The name of the unfinished file means nothing to the user.
+        let why = match error.kind() {
+            ErrorKind::NotFound => format!("there is no folder `{}`", folder.display()),
+            kind => format!("cannot create a file in `{}`: {kind}", folder.display()),
+        };
+        std::io::Error::new(error.kind(), why)
+    })?;
     let mut buffered = BufWriter::new(scratch.file());
     content(&mut buffered)?;
     buffered.flush()?;
     drop(buffered);
-    let permissions = match old {
-        Some(old) => Some(old.permissions()),
-        None => default_permissions(),
-    };
-    scratch.persist(path, folder, permissions)
-}
-
-/// The permissions that a new file usually gets; a temporary file is private to its owner.
-#[cfg(unix)]
-fn default_permissions() -> Option<std::fs::Permissions> {
-    use std::os::unix::fs::PermissionsExt;
-    Some(std::fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn default_permissions() -> Option<std::fs::Permissions> {
-    None
+    scratch.persist(path, folder, old.map(|old| old.permissions()))
 }

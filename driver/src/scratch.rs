@@ -35,7 +35,8 @@ impl Scratch {
         }
     }
 
-    /// Gives the complete file its name, in the place of any other file.
+    /// Gives the complete file its name, in the place of any other file. Without permissions, it
+    /// keeps those of a new file.
     pub(crate) fn persist(self, path: &Path, folder: &Path, permissions: Option<Permissions>) -> Result<()> {
         let set = |file: &File| match permissions {
             Some(permissions) => file.set_permissions(permissions),
@@ -58,6 +59,10 @@ impl Scratch {
 fn named() -> Builder<'static, 'static> {
     let mut builder = Builder::new();
     builder.prefix(".ptxc-");
+    // Temporary files are usually private. This one gets the permissions of any new file, which the
+    // system limits by the umask.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     builder
 }
 

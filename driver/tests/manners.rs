@@ -71,6 +71,7 @@ fn extensions_select_the_form_or_are_refused() {
         ("decode k.cubin -o k.xml", ".parquet"),
         ("asm k.sass -o k.o", ".cubin"),
         ("disasm k.cubin -o k.s", ".sass"),
+        ("opt k.ir -o k.cubin", ".mir"),
         ("run k.ptx --timing --trace k.svg", ".html"),
     ] {
         let output = shell(folder.path(), &format!("$ptxc {line}"));
@@ -147,6 +148,8 @@ fn a_terminal_gets_no_bytes_that_it_would_obey() {
         (&["lower", "-", "--kernel", evil], KERNEL.to_string()),
         (&["lower", evil], KERNEL.to_string()),
         (&["explain", evil], String::new()),
+        (&[evil], String::new()),
+        (&["lower", "-", "--emit", evil], KERNEL.to_string()),
         (&["decode", evil], String::new()),
     ] {
         let (code, out, err) = on_terminals(words, &input);
@@ -177,7 +180,12 @@ fn a_file_of_another_kind_is_one_error_that_names_the_command() {
     assert!(shell(folder.path(), made).status.success());
     std::fs::write(folder.path().join("k.cu"), "#include <cuda.h>\n__global__ void k() {}\n")
         .expect("written");
+    std::fs::write(folder.path().join("page"), "<html>\n<body>a.b</body>\n").expect("written");
     for (line, advice) in [
+        ("check page", "without a directive"),
+        ("check /dev/null", "is empty"),
+        ("check ../`basename $PWD`/nothing.ptx", "nothing.ptx"),
+        ("decode k.sass", "ptxc asm"),
         ("lower k.cubin", "ptxc disasm"),
         ("check k.sass", "ptxc verify"),
         ("check k.ir", "ptxc opt"),
@@ -199,6 +207,8 @@ fn a_file_of_another_kind_is_one_error_that_names_the_command() {
             "{line}: {said}"
         );
     }
+    let replaced = shell(folder.path(), "$ptxc run k.ptx --sass k.sass");
+    assert!(replaced.status.code() == Some(2) && text(&replaced.stderr).contains("`ptxc run k.sass`"));
     let unknown = shell(folder.path(), "head -c 100 k.cubin | tail -c 50 > part; $ptxc disasm part");
     assert_eq!(unknown.status.code(), Some(1));
 }
@@ -213,6 +223,24 @@ fn byte_order_marks_and_line_markers_are_read() {
     let (_, _, said) = on_terminals(&["check", "-", "--message-format=json"], &renamed);
     assert!(said.contains("\"file\":\"k.cu\"") && said.contains("\"line\":77"), "{said}");
     assert_eq!(on_terminals(&["check", "-"], &KERNEL.replace("\tret", "#line 7 \"k.cu\"\n\tret")).0, 0);
+    // The C preprocessor begins its output with line 0.
+    let (code, _, said) = on_terminals(&["check", "-"], &format!("# 0 \"k.cu\"\nnonsense\n{KERNEL}"));
+    assert!(code == 1 && said.contains("k.cu:0:1"), "{said}");
+}
+
+#[test]
+fn new_files_have_the_permissions_of_the_users_mask() {
+    let folder = folder();
+    for (mask, permissions) in [("077", "600"), ("022", "644"), ("002", "664")] {
+        let line =
+            format!("rm -f new; umask {mask}; $ptxc lower k.ptx -o new; stat -c %a new || stat -f %Lp new");
+        assert_eq!(text(&shell(folder.path(), &line).stdout).trim(), permissions);
+    }
+    let kept =
+        shell(folder.path(), "chmod 640 new; $ptxc lower k.ptx -o new; stat -c %a new || stat -f %Lp new");
+    assert_eq!(text(&kept.stdout).trim(), "640");
+    let lost = shell(folder.path(), "$ptxc lower k.ptx -o nowhere/k.sass");
+    assert_eq!(text(&lost.stderr), "error: nowhere/k.sass: there is no folder `nowhere`\n");
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub fn human(path: &str, text: &str, diagnostics: &[Located], colored: bool) -> 
     let config = term::Config::default();
     let mut out = String::new();
     for located in diagnostics {
-        if longest_line(&lines, located) > LONG_LINE {
+        if !can_show(&lines, located) {
             out.push_str(&without_snippet(path, &lines, located));
             continue;
         }
@@ -136,11 +136,15 @@ impl<'a> codespan_reporting::files::Files<'a> for Snippets<'a> {
     }
 }
 
-/// The length in bytes of the longest line that holds the start or the end of a place of a finding.
-fn longest_line(lines: &Lines<'_>, located: &Located) -> usize {
+/// Whether the lines of a finding can be shown. A line marker may give a line the number 0, which
+/// codespan cannot print.
+fn can_show(lines: &Lines<'_>, located: &Located) -> bool {
     let spans = std::iter::once(located.primary.0).chain(located.secondary.iter().map(|(span, _)| *span));
-    let places = spans.flat_map(|span| [span.start, span.end]);
-    places.map(|offset| lines.range(lines.index(offset as usize)).len()).max().unwrap_or(0)
+    let mut places = spans.flat_map(|span| [span.start, span.end]);
+    places.all(|offset| {
+        let index = lines.index(offset as usize);
+        lines.range(index).len() <= LONG_LINE && lines.number(index) != 0
+    })
 }
 
 /// A human-readable finding without the text that it is about.

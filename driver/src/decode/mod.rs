@@ -95,14 +95,17 @@ pub(crate) fn run(args: &DecodeArgs, streams: &mut Streams<'_>) -> Outcome {
         }
         sheet.finish()
     });
-    if decoding.shown == 0 {
-        decoding.tell_unknown();
-    }
     if decoding.broken {
         outcome = Outcome::Failed;
     }
+    // The reason is not the code if the output cannot be written.
+    let is_nothing = decoding.shown == 0 && written.is_ok();
+    let is_fault_of_request = is_nothing && outcome == Outcome::Done;
+    if is_nothing && decoding.tell_unknown() {
+        outcome = Outcome::Failed;
+    }
     let is_any_empty = decoding.is_any_empty;
-    if decoding.shown == 0 && outcome == Outcome::Done {
+    if is_fault_of_request {
         let filtered = args.arch.is_some() || !args.function.is_empty();
         match (filtered, is_any_empty) {
             (true, _) => outcome = streams.failed("there is no machine code of that name or architecture"),
@@ -237,6 +240,10 @@ impl Decoding<'_> {
             Found::Broken(why @ ContainerError::Arch(_)) if self.is_filtered() => {
                 self.unknown.push(format!("{path}: {place}: {why}"));
             }
+            Found::Broken(ContainerError::NoEncoding) => {
+                let advice = "`ptxc asm` makes a cubin of it, and `ptxc verify` checks it";
+                self.fail(path, place, &format!("{}; {advice}", ContainerError::NoEncoding));
+            }
             Found::Broken(why) => {
                 // Images before the damaged part are shown before its error.
                 if written.is_ok() {
@@ -269,12 +276,12 @@ impl Decoding<'_> {
         numbers.is_some_and(|(wanted, number)| Arch::of_number(number) != Some(wanted))
     }
 
-    /// Reports the images of unknown architectures.
-    fn tell_unknown(&mut self) {
-        for message in self.unknown.drain(..) {
-            self.broken = true;
-            let _ = writeln!(self.err, "error: {}", plain(&message));
+    /// Reports the images of unknown architectures, and whether there are any.
+    fn tell_unknown(&mut self) -> bool {
+        for message in &self.unknown {
+            let _ = writeln!(self.err, "error: {}", plain(message));
         }
+        !self.unknown.is_empty()
     }
 
     fn fail(&mut self, path: &str, place: &Place, why: &str) {

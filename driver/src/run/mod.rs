@@ -94,6 +94,12 @@ fn run_case(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outcom
 /// Runs a launch from the command line and prints the changed buffers. With both engines, they must
 /// agree.
 fn run_kernel(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outcome> {
+    if let Some(code) = args.sass.as_ref().or(args.cubin.as_ref()) {
+        return Err(streams.usage(format!(
+            "--sass and --cubin replace the code of an execution case, `CASE.json`; to run that code, write \
+             `ptxc run {code}`"
+        )));
+    }
     let code = Code::load(&args.input, args.entry.as_deref(), args, streams)?;
     let case = launch::case(&code, args).map_err(|message| streams.usage(message))?;
     let mut runs: Vec<Run> = Vec::new();
