@@ -256,23 +256,19 @@ fn addresses_that_no_relocation_writes_are_refused() {
 
 #[test]
 fn only_kernels_with_shared_memory_claim_it() {
-    let claims = |text: &str, shared_bytes| {
+    let claims = |text: &str, (shared_bytes, dynamic_shared)| {
         let mut program = program_with_variables();
         let (inst, _) = parse_inst(text, program.arch).unwrap();
         program.insts[0].inst = inst;
-        program.resources.shared_bytes = shared_bytes;
+        program.resources = Resources { shared_bytes, dynamic_shared, ..program.resources };
         assembled(&program).unwrap().functions[0].shared_bytes
     };
-    // A generic address lies in shared memory only if the kernel made it from one.
-    for generic in ["ST.E desc[UR4][R2.64], R0", "LD.E R0, desc[UR4][R2.64]"] {
-        assert_eq!(claims(generic, 0), None, "{generic}");
-        assert_eq!(claims(generic, 48), Some(48), "{generic}");
+    // The generic atomic operations of a kernel without shared variables have these instructions, too.
+    for text in ["ST.E desc[UR4][R2.64], R0", "STS [R2], R0", "S2R R3, SR_SWINHI"] {
+        assert_eq!(claims(text, (0, 0)), None, "{text}");
+        assert_eq!(claims(text, (48, 0)), Some(48), "{text}");
+        assert_eq!(claims(text, (0, 1)), Some(0), "{text}");
     }
-    // The launch may set the size.
-    for shared in ["STS [R2], R0", "S2R R3, SR_SWINHI"] {
-        assert_eq!(claims(shared, 0), Some(0), "{shared}");
-    }
-    assert_eq!(claims("S2R R3, SR_TID.X", 0), None);
 }
 
 #[test]

@@ -134,6 +134,8 @@ pub struct Resources {
     pub uniform_registers: u32,
     /// Static shared memory of the kernel, in bytes, without the system's part.
     pub shared_bytes: u32,
+    /// 1 if the kernel also has shared memory whose size the launch sets; else 0.
+    pub dynamic_shared: u32,
     /// Local memory per thread, in bytes.
     pub local_bytes: u32,
     /// 1 if the thread may need more local memory than that, because functions call themselves or
@@ -170,10 +172,11 @@ pub struct Resources {
 
 impl Resources {
     /// The names of the fields in the text of a program, in its order.
-    pub const NAMES: [&'static str; 18] = [
+    pub const NAMES: [&'static str; 19] = [
         "registers",
         "uniform",
         "shared",
+        "dynamic-shared",
         "local",
         "open-stack",
         "barriers",
@@ -229,6 +232,7 @@ impl Resources {
             &mut self.registers,
             &mut self.uniform_registers,
             &mut self.shared_bytes,
+            &mut self.dynamic_shared,
             &mut self.local_bytes,
             &mut self.open_stack,
             &mut self.barriers,

@@ -21,11 +21,9 @@ use ptxc_machine::Arch;
 use ptxc_sass::bits;
 use ptxc_sass::control::Control;
 use ptxc_sass::inst::Inst;
-use ptxc_sass::memory_order::{Space, space};
 use ptxc_sass::operand::{FunctionIndex, Label, Operand, OperandKind};
 use ptxc_sass::program::{CONSTANT_BANK_BYTES, Coded, JUMP_TABLE_BANK, Program};
 use ptxc_sass::register::PReg;
-use ptxc_sass::special::SpecialReg;
 use ptxc_sass::symbol::Addend;
 use ptxc_sass::table::{Op, Transfer};
 use ptxc_sass::variable::{MOST_BYTES, Pointer, Section, Variable, union};
@@ -265,7 +263,9 @@ fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
         Abi::V8 if needs.open_stack != 0 => u32::MAX,
         _ => 0,
     });
-    let uses_shared = needs.shared_bytes > 0 || insts().any(|(coded, _)| uses_shared_window(&coded.inst));
+    // Like ptxas, a kernel without variables there claims nothing, not even the bytes that the system
+    // reserves, whatever its instructions are: a generic atomic operation has a path for shared memory.
+    let has_shared = needs.shared_bytes > 0 || needs.dynamic_shared != 0;
     let branch = |table: &ptxc_sass::program::JumpTable| IndirectBranch {
         offset: table.branch * Program::INST_BYTES,
         targets: program.table_words(*table).collect(),
@@ -283,7 +283,7 @@ fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
             needs.max_registers
         },
         barriers: needs.barriers,
-        shared_bytes: uses_shared.then_some(u64::from(needs.shared_bytes)),
+        shared_bytes: has_shared.then_some(u64::from(needs.shared_bytes)),
         frame_bytes: needs.local_bytes,
         stack_bytes: needs.local_bytes,
         call_stack,
@@ -294,19 +294,6 @@ fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
         relocations: relocations(program)?,
         lines: source.lines.clone(),
     })
-}
-
-/// Whether an instruction shows that its kernel has shared memory, whose size may be set at launch.
-///
-/// A generic access alone does not: a kernel needs the window of shared memory to make a generic
-/// address of its own variables, and other generic addresses lie elsewhere. Like ptxas, such a
-/// kernel claims nothing, not even the bytes that the system reserves.
-fn uses_shared_window(inst: &Inst<PReg>) -> bool {
-    let is_window = |operand: &Operand<PReg>| match operand.kind {
-        OperandKind::Special(special) => special == SpecialReg::SharedWindowHigh,
-        _ => false,
-    };
-    space(inst.op) == Some(Space::Shared) || inst.operands.iter().any(is_window)
 }
 
 /// The addresses that the loader writes into the instructions.

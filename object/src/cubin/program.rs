@@ -111,6 +111,8 @@ fn describe(function: &Function, resources: &mut Resources) -> Result<(), CubinE
     let shared = u32::try_from(function.shared_bytes.unwrap_or(0));
     let too_large = |_| CubinError::malformed(format!("`{}` wants too much shared memory", function.name));
     resources.shared_bytes = shared.map_err(too_large)?;
+    // Only such a kernel claims shared memory of no size.
+    resources.dynamic_shared = u32::from(function.shared_bytes == Some(0));
     // The stack that its callees need is unknown if they call one another recursively.
     let is_open = function.stack_bytes == u32::MAX;
     resources.local_bytes =

@@ -17,13 +17,15 @@ use super::parse::Names;
 use super::read::ReadOptions;
 use crate::control::Control;
 use crate::inst::Inst;
-use crate::operand::{FunctionIndex, Label, OperandKind};
+use crate::memory_order::{Space, space};
+use crate::operand::{FunctionIndex, Label, Operand, OperandKind};
 use crate::program::{
     CONSTANT_BANK_BYTES, Coded, JumpTable, KeptRelocation, Literals, ParamInfo, Program, ProgramFunction,
     Resources, SourceLine, UnknownWord,
 };
 use crate::register::{PReg, RegFile, Register};
 use crate::slot_name;
+use crate::special::SpecialReg;
 use crate::symbol::{Addend, CodeRelocation, Symbol};
 use crate::table::Completion;
 
@@ -481,7 +483,8 @@ fn waiting(inst: &Inst<PReg>, arch: Arch) -> Control {
     }
 }
 
-/// The resources that can be counted: registers, and CTA barriers by their names.
+/// The resources that can be counted: registers, and CTA barriers by their names. Shared memory of
+/// an unknown size counts as dynamic.
 pub fn counted_resources(insts: &[Coded], arch: Arch) -> Resources {
     let all_barriers = arch.facts().limits.cta_barriers;
     let mut resources = Resources::default();
@@ -500,5 +503,15 @@ pub fn counted_resources(insts: &[Coded], arch: Arch) -> Resources {
         };
         *count = (*count).max(u32::from(access.reg.index()) + u32::from(access.width));
     }
+    resources.dynamic_shared = u32::from(insts.iter().any(|coded| uses_shared_window(&coded.inst)));
     resources
+}
+
+/// Whether an instruction accesses shared memory, or makes a generic address of it.
+fn uses_shared_window(inst: &Inst<PReg>) -> bool {
+    let is_window = |operand: &Operand<PReg>| match operand.kind {
+        OperandKind::Special(special) => special == SpecialReg::SharedWindowHigh,
+        _ => false,
+    };
+    space(inst.op) == Some(Space::Shared) || inst.operands.iter().any(is_window)
 }

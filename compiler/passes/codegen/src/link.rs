@@ -119,6 +119,7 @@ pub fn link(kernel: Program, explain: Explain, callees: &Callees) -> Result<(Pro
         needs.uniform_registers = needs.uniform_registers.max(program.resources.uniform_registers);
         needs.spills += program.resources.spills;
         needs.shared_bytes = needs.shared_bytes.max(program.resources.shared_bytes);
+        needs.dynamic_shared |= program.resources.dynamic_shared;
         needs.barriers = needs.barriers.max(program.resources.barriers);
         linked.program.variables.extend(program.variables.iter().cloned());
         below = below.max(code.summary.map_or(0, |summary| summary.stack));

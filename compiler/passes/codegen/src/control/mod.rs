@@ -274,6 +274,7 @@ fn resources(code: &Code, stream: &Stream<'_>) -> Resources {
         max_threads_z,
         max_registers: bounds.max_registers.unwrap_or(0),
         shared_bytes: code.header.shared_bytes,
+        dynamic_shared: u32::from(code.header.dynamic_shared),
         local_bytes: code.header.local_bytes,
         barriers: code.header.barriers,
         spills: code.header.spills,

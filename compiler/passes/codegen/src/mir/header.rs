@@ -22,6 +22,8 @@ pub struct Header {
     pub variables: Vec<Variable>,
     /// Static shared memory in bytes, without the bytes that the system keeps.
     pub shared_bytes: u32,
+    /// Whether it also has shared memory whose size the launch sets.
+    pub dynamic_shared: bool,
     /// Local memory in bytes; before allocation without spills.
     pub local_bytes: u32,
     /// The kernel's demands on a launch.
@@ -48,6 +50,7 @@ impl Header {
             params: Vec::new(),
             variables: Vec::new(),
             shared_bytes: 0,
+            dynamic_shared: false,
             local_bytes: 0,
             bounds: LaunchBounds::default(),
             barriers: 0,

@@ -140,7 +140,10 @@ fn skeleton(
     for symbol in func.symbols.values() {
         let end = symbol.end_from(symbol.offset.unwrap_or(0));
         match symbol.space {
-            Space::Shared => mir.header.shared_bytes = mir.header.shared_bytes.max(end),
+            Space::Shared => {
+                mir.header.shared_bytes = mir.header.shared_bytes.max(end);
+                mir.header.dynamic_shared |= symbol.size == 0;
+            }
             Space::Local => {}
             Space::Generic | Space::Global | Space::SharedCluster | Space::Const | Space::Param => {
                 mir.header.variables.extend(variable(symbol));

@@ -63,6 +63,7 @@ pub(crate) fn write_header(
     for (name, count) in counts.into_iter().filter(|&(_, count)| count > 0) {
         writeln!(f, "    {name} {count}")?;
     }
+    f.write_str(if header.dynamic_shared { "    dynamic shared\n" } else { "" })?;
     f.write_str(if header.returns_together { "    returns together\n" } else { "" })
 }
 

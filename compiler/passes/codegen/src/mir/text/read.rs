@@ -139,9 +139,9 @@ fn without_comment(line: &str) -> &str {
 }
 
 /// The words that begin the lines of a header.
-const HEADER_WORDS: [&str; 11] = [
-    "param", "symbol", "bounds", "function", "width", "returns", "shared", "local", "barriers", "tables",
-    "spills",
+const HEADER_WORDS: [&str; 12] = [
+    "param", "symbol", "bounds", "function", "width", "returns", "shared", "dynamic", "local", "barriers",
+    "tables", "spills",
 ];
 
 /// The head and header of a function, and whether it is allocated; `None`, with errors, if the head
@@ -212,6 +212,10 @@ pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAn
             }
             "returns" if rest == "together" => {
                 header.returns_together = true;
+                continue;
+            }
+            "dynamic" if rest == "shared" => {
+                header.dynamic_shared = true;
                 continue;
             }
             "shared" => &mut header.shared_bytes,
