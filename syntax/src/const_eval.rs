@@ -3,7 +3,9 @@
 //! The rules are those of section 4.5 of the PTX ISA: integers have 64 bits, a literal is signed
 //! unless it has a `U` or needs all 64 bits, an operator on mixed signs computes unsigned,
 //! comparisons and logical operators give a signed 0 or 1, and floats are computed in double
-//! precision. A `0f…` literal must be the whole expression; no operator accepts it.
+//! precision. A `0f…` literal must be the whole expression; no operator accepts it. Where that
+//! section is silent, the rules are those of ptxas: the distance of a shift counts modulo 64, `?:`
+//! takes integers only, and a float can't be divided by zero either.
 //!
 //! ```
 //! use ptxc_syntax::ast::StatementKind;
@@ -106,11 +108,11 @@ impl Expr {
                 let condition = parts.0.evaluate()?.integer_bits().ok_or(EvalError::NeedsInteger)?;
                 let sides = convert(parts.1.evaluate()?, parts.2.evaluate()?)?;
                 let then = condition != 0;
-                Ok(match sides {
-                    Sides::Signed(a, b) => Constant::S64(if then { a } else { b }),
-                    Sides::Unsigned(a, b) => Constant::U64(if then { a } else { b }),
-                    Sides::Double(a, b) => double(if then { a } else { b }),
-                })
+                match sides {
+                    Sides::Signed(a, b) => Ok(Constant::S64(if then { a } else { b })),
+                    Sides::Unsigned(a, b) => Ok(Constant::U64(if then { a } else { b })),
+                    Sides::Double(..) => Err(EvalError::NeedsInteger),
+                }
             }
         }
     }
@@ -191,6 +193,7 @@ fn arithmetic(op: BinaryOp, sides: Sides) -> Result<Constant, EvalError> {
         Sides::Signed(_, 0) | Sides::Unsigned(_, 0) if op == BinaryOp::Div => {
             return Err(EvalError::DivisionByZero);
         }
+        Sides::Double(_, 0.0) if op == BinaryOp::Div => return Err(EvalError::DivisionByZero),
         Sides::Signed(a, b) => Constant::S64(match op {
             BinaryOp::Add => a.wrapping_add(b),
             BinaryOp::Sub => a.wrapping_sub(b),
@@ -216,14 +219,13 @@ fn arithmetic(op: BinaryOp, sides: Sides) -> Result<Constant, EvalError> {
 fn bitwise(op: BinaryOp, left: Constant, a: u64, b: u64) -> Result<Constant, EvalError> {
     Ok(match op {
         BinaryOp::Rem => Constant::S64(a.checked_rem(b).ok_or(EvalError::DivisionByZero)? as i64),
-        // A distance of 64 or more moves every bit out.
         BinaryOp::Shl | BinaryOp::Shr => {
-            let distance = u32::try_from(b).unwrap_or(u32::MAX);
+            let distance = (b % 64) as u32;
             match left {
-                Constant::S64(value) if op == BinaryOp::Shr => Constant::S64(value >> distance.min(63)),
-                Constant::S64(value) => Constant::S64(value.checked_shl(distance).unwrap_or(0)),
-                _ if op == BinaryOp::Shr => Constant::U64(a.checked_shr(distance).unwrap_or(0)),
-                _ => Constant::U64(a.checked_shl(distance).unwrap_or(0)),
+                Constant::S64(value) if op == BinaryOp::Shr => Constant::S64(value >> distance),
+                Constant::S64(value) => Constant::S64(value << distance),
+                _ if op == BinaryOp::Shr => Constant::U64(a >> distance),
+                _ => Constant::U64(a << distance),
             }
         }
         BinaryOp::BitAnd => Constant::U64(a & b),
@@ -260,12 +262,17 @@ mod tests {
             ("-7/2", S64(-3)),
             ("-7/2U", U64((-7i64 as u64) / 2)),
             ("-1 % 10", S64((u64::MAX % 10) as i64)),
-            ("5%3", S64(2)),
+            ("5 % 3", S64(2)),
             ("0xFFFFFFFFFFFFFFFF", U64(u64::MAX)),
             ("017 + 0b11", S64(18)),
             ("-8 >> 1", S64(-4)),
             ("-8U >> 1", U64((8u64.wrapping_neg()) >> 1)),
-            ("1 << 64", S64(0)),
+            ("1 << 64", S64(1)),
+            ("1 << 65", S64(2)),
+            ("1 << -1", S64(i64::MIN)),
+            ("1 << (1 << 40)", S64(1)),
+            ("5 >> 64", S64(5)),
+            ("5U >> 66", U64(1)),
             ("~0", U64(u64::MAX)),
             ("!5 + !0", S64(1)),
             ("-1 < 0U", S64(0)),
@@ -289,5 +296,9 @@ mod tests {
         assert_eq!(evaluate("1 + 1.0"), Err(EvalError::MixedTypes));
         assert_eq!(evaluate("1.0 & 1.0"), Err(EvalError::NeedsInteger));
         assert_eq!(evaluate("1 / (3-3)"), Err(EvalError::DivisionByZero));
+        assert_eq!(evaluate("1.0 / 0.0"), Err(EvalError::DivisionByZero));
+        assert_eq!(evaluate("1.0 / -0.0"), Err(EvalError::DivisionByZero));
+        assert_eq!(evaluate("1 ? 0.5 : 2.0"), Err(EvalError::NeedsInteger));
+        assert_eq!(evaluate("1.0 ? 1 : 2"), Err(EvalError::NeedsInteger));
     }
 }

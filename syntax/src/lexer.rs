@@ -5,8 +5,8 @@
 //! parser reports. Linear in the length of the text, except that [`Lexer::rewind`] lets the parser
 //! read some bytes again.
 //!
-//! Two ambiguities of PTX need context and are left to the parser: `%` directly before a letter or
-//! digit is scanned as the start of an identifier (`5%x`), and `.5` as a modifier.
+//! `%` directly before a letter or digit is the start of an identifier, never an operator. One
+//! ambiguity of PTX needs context and is left to the parser: `.5` is scanned as a modifier.
 
 mod marker;
 

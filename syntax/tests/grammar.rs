@@ -70,7 +70,18 @@ fn instructions_print_canonically() {
         ),
         ("call f, ();", "call f, ();"),
         ("call f;", "call f;"),
-        ("mov.u32 %r, 5%3;", "mov.u32 %r, 5 % 3;"),
+        ("mov.u32 %r, 5%(3);", "mov.u32 %r, 5 % 3;"),
+        // A state space and `.weak` may stand on a line of their own.
+        ("ld\n.global.u32 r, [d];", "ld.global.u32 r, [d];"),
+        ("ld // c\n.weak.shared.u32 r, [d];", "ld.weak.shared.u32 r, [d];"),
+        ("ld.relaxed.gpu\n.global.v2.u32 {a, b}, [d];", "ld.relaxed.gpu.global.v2.u32 {a, b}, [d];"),
+        ("cvta\n.global.u64 d, e;", "cvta.global.u64 d, e;"),
+        ("cvta.to\n.shared.u64 d, e;", "cvta.to.shared.u64 d, e;"),
+        ("isspacep\n.local p, d;", "isspacep.local p, d;"),
+        ("prefetch\n.global.L2 [d];", "prefetch.global.L2 [d];"),
+        ("st\n.param.b32 [q], r;", "st.param.b32 [q], r;"),
+        ("atom\n.shared.add.u32 p|q, [d], r;", "atom.shared.add.u32 p|q, [d], r;"),
+        ("cp.async.ca.shared\n.global [r], [d], 4;", "cp.async.ca.shared.global [r], [d], 4;"),
     ] {
         assert_eq!(printed(text), canonical);
     }

@@ -56,6 +56,29 @@ fn each_mistake_alone_is_one_error_and_spares_its_neighbours() {
 }
 
 #[test]
+fn a_declaration_after_an_opcode_without_semicolon_is_none_of_its_modifiers() {
+    for declaration in [
+        ".shared .b32 x;",
+        ".shared .align 16 .b8 x[32];",
+        ".local .v2 .f32 x[2], y;",
+        ".const .u32 x = 1;",
+        ".param .b64 x;",
+        ".reg .b32 x, y;",
+        ".weak .global .u32 x;",
+        ".extern .shared .b8 x[];",
+    ] {
+        for opcode in ["ret", "bar.sync", "membar.gl"] {
+            let text = format!(".func f()\n{{\n    {opcode}\n    {declaration}\n    mov.u32 %b, 2;\n}}\n");
+            let parsed = parse_function(&text);
+            let codes: Vec<String> = parsed.errors.iter().map(|error| error.code.to_string()).collect();
+            assert_eq!(codes, ["E0032"], "{text}");
+            let declared = parsed.value.body.unwrap();
+            assert_eq!(declared.len(), 3, "{text}");
+        }
+    }
+}
+
+#[test]
 fn thirty_mistakes_are_thirty_errors() {
     let mut text = ".version 9.0\n.target sm_90\n.entry k()\n{\n".to_owned();
     for (mistake, ..) in MISTAKES {

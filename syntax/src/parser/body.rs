@@ -22,6 +22,9 @@ const NODE_BYTES: usize = 7;
 /// The number of errors in an item up to which the whole text is searched for the reason of one.
 const MOST_SEARCHES: usize = 20;
 
+/// The number of words of a declaration up to its name that are read to tell it from modifiers.
+const LONGEST_DECLARATION: usize = 12;
+
 /// Whether a word has characters that no mnemonic has, and that compilers write into labels.
 fn is_label_like(word: &str) -> bool {
     !word.starts_with('%') && word.contains(|c: char| c.is_ascii_uppercase() || matches!(c, '_' | '$'))
@@ -371,7 +374,7 @@ impl Parser<'_> {
         // The parts of an opcode with spaces in it are joined; nearly all opcodes are in one piece.
         let mut joined: Option<String> = None;
         self.advance();
-        while self.token.kind == TokenKind::Dotted && !self.starts_statement() {
+        while self.token.kind == TokenKind::Dotted && !(self.starts_statement() && self.at_declaration()) {
             self.spans.push(self.token.span);
             if joined.is_none() && self.token.span.start != end {
                 joined = Some(self.lexer.text()[start.start as usize..end as usize].to_owned());
@@ -387,6 +390,40 @@ impl Parser<'_> {
             None => &self.lexer.text()[start.start as usize..end as usize],
         };
         Opcode::new(id, Name::new(text))
+    }
+
+    /// Whether the words after an opcode, the first of which can start a statement, do so. A state
+    /// space and `.weak` are also modifiers, which may follow the opcode on the next line.
+    ///
+    /// A declaration of one variable ends in its name, and no instruction with a state space has
+    /// a name as its only operand. `cvta⏎.global.u64 %rd1, %rd2;` could declare two variables, but
+    /// an opcode that lacks its operands and its semicolon is less likely.
+    fn at_declaration(&self) -> bool {
+        let mut lexer = self.lexer.clone();
+        let mut word = self.token;
+        for _ in 0..LONGEST_DECLARATION {
+            match word.kind {
+                TokenKind::Dotted => {
+                    let text = &lexer.text()[word.span.range()][1..];
+                    let is_modifier = text == Linkage::Weak.spelling()
+                        || Space::ALL.iter().any(|space| {
+                            !matches!(space, Space::Reg | Space::Sreg | Space::Tex)
+                                && space.spelling() == text
+                        })
+                        || !is_statement_directive(text) && !matches!(text, "align" | "func" | "entry");
+                    if !is_modifier {
+                        return true;
+                    }
+                }
+                TokenKind::Ident => {
+                    let next = lexer.next();
+                    return !next.is(b',') && !next.is(b'|');
+                }
+                _ => return false,
+            }
+            word = lexer.next();
+        }
+        false
     }
 
     fn directive(&mut self, id: NodeId) -> Parse<StatementKind> {

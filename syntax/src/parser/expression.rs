@@ -78,7 +78,7 @@ impl Parser<'_> {
             if op.precedence() < least {
                 return Ok((left, height));
             }
-            self.take_binary_op();
+            self.advance();
             let (right, right_height) = self.climb(op.precedence() + 1, depth + 1)?;
             height = self.taller(height, right_height)?;
             left = Expr::Binary(Box::new((op, left, right)));
@@ -90,9 +90,8 @@ impl Parser<'_> {
         Some(match self.token.kind {
             TokenKind::Punct(b'*') => BinaryOp::Mul,
             TokenKind::Punct(b'/') => BinaryOp::Div,
+            // Before a letter or digit, `%` is the start of a name, as in ptxas.
             TokenKind::Punct(b'%') => BinaryOp::Rem,
-            // Before a letter or digit, `%` was scanned as the start of a name.
-            TokenKind::Ident if self.text().starts_with('%') => BinaryOp::Rem,
             TokenKind::Punct(b'+') => BinaryOp::Add,
             TokenKind::Punct(b'-') => BinaryOp::Sub,
             TokenKind::Shl => BinaryOp::Shl,
@@ -110,14 +109,6 @@ impl Parser<'_> {
             TokenKind::OrOr => BinaryOp::LogicalOr,
             _ => return None,
         })
-    }
-
-    fn take_binary_op(&mut self) {
-        if self.token.kind == TokenKind::Ident {
-            self.rewind(self.token.span.start + 1);
-        } else {
-            self.advance();
-        }
     }
 
     fn unary(&mut self, depth: u32) -> Parse<Tall> {
