@@ -12,7 +12,7 @@ use crate::check::table::Mnemonic;
 /// The first target with subnormal numbers of single precision.
 const SUBNORMAL_NUMBERS: u32 = 20;
 
-/// The last version in which a conversion to 64 bits keeps the subnormal numbers of its source.
+/// The last version in which a conversion to or from 64 bits keeps subnormal numbers.
 const WIDE_CONVERSIONS_KEEP: PtxVersion = PtxVersion(1, 4);
 
 /// What the version and the target of a module make of its instructions.
@@ -20,7 +20,7 @@ const WIDE_CONVERSIONS_KEEP: PtxVersion = PtxVersion(1, 4);
 pub(super) struct Dialect {
     /// Whether single precision has no subnormal numbers.
     flushes: bool,
-    /// Whether conversions to 64 bits are an exception to that.
+    /// Whether conversions to and from 64 bits are an exception to that.
     wide_conversions_keep: bool,
     /// Whether `.target` has `map_f64_to_f32`: instructions in double precision compute in single
     /// precision.
@@ -40,7 +40,7 @@ impl Dialect {
     pub fn flushes(self, opcode: &Decoded) -> bool {
         let keeps = self.wide_conversions_keep
             && opcode.instruction == Mnemonic::Cvt
-            && opcode.types.first().is_some_and(|result| result.bits() == 64);
+            && opcode.types.iter().any(|ty| ty.bits() == 64);
         self.flushes && !keeps && opcode.types.contains(&Scalar::F32)
     }
 
