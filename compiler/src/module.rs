@@ -35,6 +35,8 @@ pub struct Header {
     pub address_bits: u32,
     /// Whether `.target` has the option `map_f64_to_f32`.
     pub maps_double: bool,
+    /// Whether `.target` has the option `texmode_independent`.
+    pub has_samplers: bool,
 }
 
 /// The header of a file.
@@ -45,6 +47,7 @@ pub fn header(db: &dyn Db, file: SourceFile) -> Header {
         target: PtxTarget { number: 90, kind: TargetKind::Baseline },
         address_bits: 64,
         maps_double: false,
+        has_samplers: false,
     };
     for item in &items(db, file).others {
         if !matches!(item.kind, ItemKind::Version | ItemKind::Target | ItemKind::AddressSize) {
@@ -56,7 +59,9 @@ pub fn header(db: &dyn Db, file: SourceFile) -> Header {
                 if let Some(found) = target.names.iter().find_map(|name| PtxTarget::parse(&name.name)) {
                     header.target = found;
                 }
-                header.maps_double |= target.names.iter().any(|name| name.name == targets::MAP_F64_TO_F32);
+                let has = |option: &str| target.names.iter().any(|name| name.name == option);
+                header.maps_double |= has(targets::MAP_F64_TO_F32);
+                header.has_samplers |= has(targets::TEXMODE_INDEPENDENT);
             }
             Some(Item::AddressSize(size)) => header.address_bits = size.bits,
             _ => {}
@@ -407,6 +412,7 @@ pub fn environment(db: &dyn Db, func: Func) -> Arc<ModuleEnv> {
         target: header.target,
         address_bits: header.address_bits,
         maps_double: header.maps_double,
+        has_samplers: header.has_samplers,
         variables: IndexMap::new(),
         signatures: IndexMap::new(),
         shared_start: 0,

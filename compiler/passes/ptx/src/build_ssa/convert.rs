@@ -167,10 +167,11 @@ fn float_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar)
         return Ok(value);
     }
     let narrower = to.bits() < from.bits() || (to.bits() == 16 && from.bits() == 16);
-    if integral.is_some() || round.is_some() != narrower {
+    if integral.is_some() || (narrower && round.is_none()) {
         return Err(Unsupported);
     }
-    let round = round.unwrap_or(Rounding::Nearest);
+    // A wider float has every value, so `cvt.rz.f32.bf16` rounds nothing.
+    let round = round.filter(|_| narrower).unwrap_or(Rounding::Nearest);
     if let Some(op) = limited(form, round) {
         return if ftz || sat || from.bits() != 32 { Err(Unsupported) } else { Ok(t.emit(op, ty, &[value])) };
     }

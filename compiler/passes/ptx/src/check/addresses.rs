@@ -1,6 +1,7 @@
 //! Addresses in brackets: the register or the variable, and its state space.
 
-use ptxc_syntax::ast::{Address, Space};
+use ptxc_syntax::ast::{Address, Expr, Space};
+use ptxc_syntax::const_eval::Constant;
 use ptxc_syntax::{Name, NodeId};
 
 use super::codes;
@@ -18,9 +19,17 @@ impl Operands<'_, '_> {
             AddressSpace::Fixed(space) => Some(space),
             AddressSpace::Group(group) => self.form.choice(group).map(|choice| choice.text),
         };
+        if let Some(part) = address.rest.first() {
+            let message = format!("`{}` expects one address in brackets", self.opcode());
+            let finding = Diagnostic::error(codes::OPERAND_KIND, part.id, message);
+            return self.out.push(finding.label("only textures, surfaces and tensors have coordinates"));
+        }
+        if !self.is_integer(address.place.offset.as_ref(), node) {
+            return;
+        }
         let Some(base) = &address.place.base else {
-            // A thread's own memory and the parameters begin at a known address.
-            if !space.is_some_and(|space| space == "local" || space.starts_with("param")) {
+            // A thread's own memory begins at a known address.
+            if space != Some("local") {
                 let message = format!("`{}` expects a register or a variable as an address", self.opcode());
                 let finding =
                     Diagnostic::error(codes::ADDRESS_TYPE, node, message).label("this is a constant");
@@ -87,6 +96,18 @@ impl Operands<'_, '_> {
         }
     }
 
+    /// Whether the constant part of an address is an integer; reports other constants.
+    fn is_integer(&mut self, offset: Option<&Expr>, node: NodeId) -> bool {
+        let message = match offset.map(Expr::evaluate) {
+            None | Some(Ok(Constant::S64(_) | Constant::U64(_))) => return true,
+            Some(Ok(_)) => "expected an integer in the address, found a floating-point number",
+            Some(Err(_)) => "the constant in this address has no value",
+        };
+        let finding = Diagnostic::error(codes::CONSTANT_TYPE, node, message);
+        self.out.push(finding.label("an address is counted in bytes"));
+        false
+    }
+
     /// Whether a register holds a whole address: of 64 bits in global and generic memory, of 32 bits
     /// or more elsewhere. A narrower register has lost a part of the pointer.
     fn wide_enough(
@@ -115,6 +136,9 @@ impl Operands<'_, '_> {
 
     /// An address in tensor memory: 32 bits, in a register.
     fn tensor_address(&mut self, address: &Address, node: NodeId) {
+        if !self.is_integer(address.place.offset.as_ref(), node) {
+            return;
+        }
         let Some(base) = &address.place.base else { return };
         let Some(thing) = self.names.find(base) else { return };
         let is_fine = matches!(&thing, Thing::Register(ty, None)

@@ -88,6 +88,8 @@ pub struct ModuleEnv {
     pub address_bits: u32,
     /// Whether `.target` has the option `map_f64_to_f32`.
     pub maps_double: bool,
+    /// Whether `.target` has the option `texmode_independent`: samplers are apart from textures.
+    pub has_samplers: bool,
     /// Variables that the function mentions.
     pub variables: IndexMap<Name, Variable>,
     /// Functions that the function mentions.
@@ -106,6 +108,7 @@ impl ModuleEnv {
             target: PtxTarget { number: 90, kind: TargetKind::Baseline },
             address_bits: 64,
             maps_double: false,
+            has_samplers: false,
             variables: IndexMap::new(),
             signatures: IndexMap::new(),
             shared_start: 0,

@@ -24,6 +24,7 @@
 //! | [`resolved`] | the register that an operand names, and the decoded opcodes |
 //! | [`operands`] | number, kind, type and range of the operands |
 //! | [`addresses`] | addresses in brackets |
+//! | [`vectors`] | the one type of the elements of a vector; coordinates |
 //! | [`packs`] | packed vectors, and sums of a register and a constant |
 //! | [`signature`] | the operands that a form takes, paired with the written ones and in words |
 //! | [`whole_type`] | instructions whose own type is wrong |
@@ -42,6 +43,8 @@
 //! | [`cache_hints`] | cache policies |
 //! | [`register_counts`] | hints on the number of registers |
 //! | [`requirements`] | PTX version and target |
+//! | [`old_targets`] | what targets before sm_20 lack |
+//! | [`textures`] | the textures, samplers and surfaces that an instruction names |
 //! | [`mod@env`] | the part of its module that a function can see |
 //! | [`codes`] | every code with its rule |
 //!
@@ -69,6 +72,7 @@ mod launch_bounds;
 pub mod names;
 mod narrow_addresses;
 pub mod needs;
+mod old_targets;
 mod opaque;
 pub mod operands;
 mod packs;
@@ -85,8 +89,10 @@ pub mod special;
 mod suggest;
 pub mod table;
 pub mod targets;
+mod textures;
 pub mod types;
 mod usual;
+mod vectors;
 mod whole_type;
 
 use ptxc_syntax::ast::{Function, Guard, Instruction, OperandKind, StatementKind};
@@ -335,6 +341,8 @@ impl<'a> Checker<'a> {
             if fits {
                 let before = self.out.len();
                 requirements::check(form, instruction, self.env, self.strictness, &mut self.out);
+                old_targets::check(form, instruction, self.env, &mut self.out);
+                textures::check(form, instruction, &self.names, self.env, &mut self.out);
                 special::check(instruction, &self.names, self.env, &mut self.out);
                 cache_hints::check(form, instruction, &mut self.out);
                 bounds::check(form, instruction, &self.names, &mut self.out);

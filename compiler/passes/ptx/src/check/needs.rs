@@ -105,6 +105,8 @@ impl Needs {
 /// on, as long as only the last digit of the number differs. The features of one target are its
 /// own.
 fn runs(needed: PtxTarget, present: PtxTarget) -> bool {
+    // PTX 9.0 renamed sm_101.
+    let present = PtxTarget { number: if present.number == 101 { 110 } else { present.number }, ..present };
     match needed.kind {
         TargetKind::Baseline => present.number >= needed.number,
         TargetKind::Family => {

@@ -167,11 +167,10 @@ impl Operands<'_, '_> {
                     }
                 }
             },
-            Kind::Texture => {
-                if !matches!(operand.kind, OperandKind::Address(_)) {
-                    self.wrong_kind(operand, "a texture or surface in brackets");
-                }
-            }
+            Kind::Texture => match &operand.kind {
+                OperandKind::Address(address) => self.coordinates(address),
+                _ => self.wrong_kind(operand, "a texture or surface in brackets"),
+            },
             Kind::Pack(ty) => self.pack(*ty, spec.written, operand),
             Kind::Discard => {
                 if operand.kind != OperandKind::Sink {
@@ -267,17 +266,11 @@ impl Operands<'_, '_> {
                 }
                 // A part of a vector may be discarded, but it can't have a second result.
                 let element = Value { discard: written || self.masks(), second: None, ..value.clone() };
-                for operand in list {
-                    match &operand.kind {
-                        OperandKind::SymbolOffset(_) => {
-                            self.wrong_kind(operand, &format!("a `{ty}` register"))
-                        }
-                        OperandKind::Sink if element.discard => {}
-                        _ => self.scalar(&element, ty, written, operand),
-                    }
-                }
+                self.vector(&element, ty, written, list);
                 let discards = list.iter().all(|element| element.kind == OperandKind::Sink);
-                if discards && matches!(self.form.row.instruction, Mnemonic::Ld | Mnemonic::Ldu) {
+                if discards
+                    && matches!(self.form.row.instruction, Mnemonic::Ld | Mnemonic::Ldu | Mnemonic::St)
+                {
                     let message = format!("`{}` needs at least one element", self.opcode());
                     let finding = Diagnostic::error(codes::DISCARDED_RESULT, operand.id, message);
                     self.out.push(finding.label("every element is discarded"));
@@ -292,9 +285,11 @@ impl Operands<'_, '_> {
                     if vector.lanes() != count {
                         return self.vector_size(count, vector.lanes() as usize, operand.id);
                     }
-                    self.agree(ty, lane, value.wider, name, operand.id);
+                    self.whole_vector(ty, lane, value.wider, name, operand.id);
                 }
-                Some(Thing::Special(register)) if register.vector && value.special && count == 4 => {}
+                Some(Thing::Special(register)) if register.vector && value.special && count == 4 => {
+                    self.agree(ty, register.ty, false, name, operand.id);
+                }
                 Some(Thing::Register(..)) => self.vector_size(count, 1, operand.id),
                 _ => self.wrong_kind(operand, "a vector"),
             },
@@ -311,7 +306,7 @@ impl Operands<'_, '_> {
     }
 
     /// One register, constant or similar operand.
-    fn scalar(&mut self, value: &Value, ty: Scalar, written: bool, operand: &Operand) {
+    pub(super) fn scalar(&mut self, value: &Value, ty: Scalar, written: bool, operand: &Operand) {
         match &operand.kind {
             OperandKind::Symbol(name) => self.symbol(value, ty, written, name, operand),
             OperandKind::Selected(selected) => self.selected(value, ty, &selected.0, &selected.1, operand),
@@ -356,8 +351,10 @@ impl Operands<'_, '_> {
             }
             Some(Thing::Special(register)) if value.special && !register.vector => {
                 // `%tid.x` and similar registers had 16 bits before PTX 2.0 and may still be read
-                // as such.
+                // as such; `cvt` reads the low bits of any.
+                let had_16_bits = ["%tid.", "%ntid.", "%ctaid.", "%nctaid."];
                 let narrow = ty.bits() == 16 && register.ty.bits() == 32
+                    && (value.wider || had_16_bits.iter().any(|vector| name.starts_with(vector)))
                     // `%gridid` had 32 bits before PTX 3.0.
                     || name == "%gridid" && matches!(ty.bits(), 16 | 32);
                 if ty.class() == Class::Float {
@@ -448,7 +445,7 @@ impl Operands<'_, '_> {
         self.out.push(finding);
     }
 
-    fn constant(&mut self, ty: Scalar, range: Option<&'static Range>, expr: &Expr, node: NodeId) {
+    pub(super) fn constant(&mut self, ty: Scalar, range: Option<&'static Range>, expr: &Expr, node: NodeId) {
         let Ok(constant) = expr.evaluate() else {
             let message = "this constant expression has no value";
             self.out.push(Diagnostic::error(codes::CONSTANT_TYPE, node, message).label("no value"));

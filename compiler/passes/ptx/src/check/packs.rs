@@ -41,6 +41,7 @@ impl Operands<'_, '_> {
             let finding = Diagnostic::error(codes::DISCARDED_RESULT, operand.id, message);
             return self.out.push(finding.label("every element is discarded"));
         }
+        self.packed(ty.bits() / count, list);
         for operand in list {
             match &operand.kind {
                 OperandKind::Sink if !written => self.wrong_kind(operand, "a register or constant"),
@@ -92,11 +93,7 @@ impl Operands<'_, '_> {
     pub(super) fn takes_no_float(&self, value: &Value, written: bool) -> bool {
         let Some(ty @ (Scalar::B32 | Scalar::B64)) = self.form.scalar(value.ty) else { return false };
         let row = self.form.row;
-        // Matrices of these types may come from float registers.
-        let is_free = |part: &str| part == "tf32" || part.starts_with(['e', 'k']) || part.starts_with("sp");
-        let is_matrix = row.family == "matrix"
-            && !row.mnemonic.contains("matrix")
-            && !self.instruction.opcode.modifiers().any(is_free);
+        let is_matrix = row.family == "matrix" && !row.mnemonic.contains("matrix");
         let is_fixed = value.ty == TypeOf::Fixed(ty);
         match row.mnemonic {
             "bar" | "cp" | "isspacep" | "elect" | "createpolicy" | "mbarrier" => is_fixed,

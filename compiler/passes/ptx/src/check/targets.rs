@@ -62,8 +62,11 @@ static TARGETS: &[Line] = &[
 /// The option of `.target` that makes instructions in double precision compute in single precision.
 pub const MAP_F64_TO_F32: &str = "map_f64_to_f32";
 
+/// The option of `.target` that separates samplers from textures.
+pub const TEXMODE_INDEPENDENT: &str = "texmode_independent";
+
 /// The options that `.target` may have beside an architecture.
-pub const OPTIONS: &[&str] = &["texmode_unified", "texmode_independent", "debug", MAP_F64_TO_F32];
+pub const OPTIONS: &[&str] = &["texmode_unified", TEXMODE_INDEPENDENT, "debug", MAP_F64_TO_F32];
 
 /// The first PTX version in which a module may have that target; `None` if PTX has no such target.
 pub fn first_version(target: PtxTarget) -> Option<PtxVersion> {
