@@ -70,12 +70,18 @@ impl Operands<'_, '_> {
                         finding.help = Some(format!("write `{right}`"));
                     }
                     self.out.push(finding);
-                } else if space.is_none() && matches!(own, Space::Param | Space::Const) {
+                } else if space.is_none()
+                    && (self.takes_global() && own != Space::Global
+                        || matches!(own, Space::Param | Space::Const))
+                {
                     let own = own.spelling();
                     let message = format!("`{}` expects a generic address", self.opcode());
                     let finding = Diagnostic::error(codes::STATE_SPACE, node, message)
                         .label(format!("`{base}` is in `.{own}`"));
-                    self.out.push(finding.help(format!("write `.{own}` after the name of the instruction")));
+                    self.out.push(match self.takes_global() {
+                        true => finding,
+                        false => finding.help(format!("write `.{own}` after the name of the instruction")),
+                    });
                 } else if space == Some("param::func") && self.names.is_kernel_parameter(base) {
                     let message = format!("`{}` expects a parameter of a call", self.opcode());
                     let finding = Diagnostic::error(codes::STATE_SPACE, node, message);
@@ -118,7 +124,7 @@ impl Operands<'_, '_> {
         node: NodeId,
     ) {
         // The modifiers of an instruction that takes any address may say that it is shared.
-        let may_be_shared = kind == AddressSpace::Any && self.form.row.instruction != Mnemonic::Prefetchu;
+        let may_be_shared = kind == AddressSpace::Any && !self.takes_global();
         let is_global = matches!(space, None | Some("global")) && !may_be_shared;
         if !is_global || register.bits() >= self.names.address_bits() {
             return;
@@ -132,6 +138,11 @@ impl Operands<'_, '_> {
                     "keep the address in a `.b{bits}` register from where it is loaded or computed"
                 )),
         );
+    }
+
+    /// Whether the instruction has no state space, and the only variables that it takes are global.
+    fn takes_global(&self) -> bool {
+        self.form.row.instruction == Mnemonic::Prefetchu
     }
 
     /// An address in tensor memory: 32 bits, in a register.

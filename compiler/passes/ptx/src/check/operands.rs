@@ -288,7 +288,9 @@ impl Operands<'_, '_> {
                     self.whole_vector(ty, lane, value.wider, name, operand.id);
                 }
                 Some(Thing::Special(register)) if register.vector && value.special && count == 4 => {
-                    self.agree(ty, register.ty, false, name, operand.id);
+                    if !(ty.is_int() && ty.bits() == 16 && had_16_bits(name)) {
+                        self.agree(ty, register.ty, false, name, operand.id);
+                    }
                 }
                 Some(Thing::Register(..)) => self.vector_size(count, 1, operand.id),
                 _ => self.wrong_kind(operand, "a vector"),
@@ -352,9 +354,8 @@ impl Operands<'_, '_> {
             Some(Thing::Special(register)) if value.special && !register.vector => {
                 // `%tid.x` and similar registers had 16 bits before PTX 2.0 and may still be read
                 // as such; `cvt` reads the low bits of any.
-                let had_16_bits = ["%tid.", "%ntid.", "%ctaid.", "%nctaid."];
                 let narrow = ty.bits() == 16 && register.ty.bits() == 32
-                    && (value.wider || had_16_bits.iter().any(|vector| name.starts_with(vector)))
+                    && (value.wider || had_16_bits(name))
                     // `%gridid` had 32 bits before PTX 3.0.
                     || name == "%gridid" && matches!(ty.bits(), 16 | 32);
                 if ty.class() == Class::Float {
@@ -495,8 +496,11 @@ impl Operands<'_, '_> {
         let Range { noun, least, greatest, multiple, except, .. } = *range;
         let is_outside = value < least || value > greatest;
         let mut finding = if is_outside {
-            let message =
-                format!("`{}` expects {noun} from {least} to {greatest}, found {value}", self.opcode());
+            let bounds = match greatest {
+                i64::MAX => format!("of {least} or more"),
+                _ => format!("from {least} to {greatest}"),
+            };
+            let message = format!("`{}` expects {noun} {bounds}, found {value}", self.opcode());
             Diagnostic::error(codes::OUT_OF_RANGE, node, message)
         } else if value % multiple != 0 {
             let message = format!("{noun} must be a multiple of {multiple}, found {value}");
@@ -514,6 +518,12 @@ impl Operands<'_, '_> {
         };
         self.out.push(finding.label(format!("this is {value}")));
     }
+}
+
+/// Whether a special register, or the vector that it is an element of, had 16 bits before PTX 2.0.
+fn had_16_bits(name: &str) -> bool {
+    let vector = name.split_once('.').map_or(name, |(vector, _)| vector);
+    matches!(vector, "%tid" | "%ntid" | "%ctaid" | "%nctaid")
 }
 
 /// The number that a modifier such as `v4` or `x2` ends in.

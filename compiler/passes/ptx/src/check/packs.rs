@@ -1,6 +1,6 @@
 //! Operands of several parts: packed vectors, and the sum of a register and a constant.
 
-use ptxc_syntax::ast::{Operand, OperandKind, SymbolOffset};
+use ptxc_syntax::ast::{Operand, OperandKind, Space, SymbolOffset};
 use ptxc_syntax::const_eval::Constant;
 
 use super::codes;
@@ -64,13 +64,20 @@ impl Operands<'_, '_> {
         }
     }
 
-    /// `r + 1` where a value is expected: the sum of an integer register and a constant.
+    /// `r + 1` or `variable + 4` where a value is expected: the sum of an integer register or an address
+    /// and a constant.
     pub(super) fn sum(&mut self, value: &Value, ty: Scalar, sum: &SymbolOffset, operand: &Operand) {
         let thing = sum.base.as_ref().and_then(|base| Some((base, self.names.find(base)?)));
         let offset = sum.offset.as_ref().map(|offset| offset.evaluate());
         match thing {
             None => return,
-            Some((_, Thing::Memory(..) | Thing::Function)) if value.symbol => return,
+            Some((_, Thing::Memory(..))) if value.symbol => return,
+            // ptxas takes a variable as a value only in a sum.
+            Some((_, Thing::Memory(space, _)))
+                if !value.selected
+                    && matches!(ty.class(), Class::Bits | Class::Integer)
+                    && (ty.bits() == self.names.address_bits()
+                        || ty.bits() == 32 && matches!(space, Space::Shared | Space::Local)) => {}
             Some((base, Thing::Register(register, None)))
                 if matches!(register.class(), Class::Bits | Class::Integer)
                     && register.bits() <= 64
@@ -93,7 +100,11 @@ impl Operands<'_, '_> {
     pub(super) fn takes_no_float(&self, value: &Value, written: bool) -> bool {
         let Some(ty @ (Scalar::B32 | Scalar::B64)) = self.form.scalar(value.ty) else { return false };
         let row = self.form.row;
-        let is_matrix = row.family == "matrix" && !row.mnemonic.contains("matrix");
+        // The metadata of these products may come from float registers.
+        let is_free = |part: &str| part == "tf32" || part.starts_with(['e', 'k']) || part.starts_with("sp");
+        let is_matrix = row.family == "matrix"
+            && !row.mnemonic.contains("matrix")
+            && !self.instruction.opcode.modifiers().any(is_free);
         let is_fixed = value.ty == TypeOf::Fixed(ty);
         match row.mnemonic {
             "bar" | "cp" | "isspacep" | "elect" | "createpolicy" | "mbarrier" => is_fixed,
