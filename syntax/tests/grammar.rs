@@ -121,6 +121,7 @@ fn module_items_print_canonically() {
         ".target sm_90a, texmode_independent, debug\n",
         ".address_size 64\n",
         ".file 1 \"a b.cu\", 12, 34\n",
+        ".file 4294967295 \"a b.cu\", 12\n",
         ".pragma \"x\";\n",
         ".alias a, b;\n",
         ".visible .global .attribute(.managed) .align 16 .v4 .f32 x[] = {{1.5, 2, 0f3F800000, 1e-3}};\n",
@@ -130,13 +131,14 @@ fn module_items_print_canonically() {
         ".common .global .s32 c;\n",
         ".const[2] .u32 bank;\n",
         ".global .texref t;\n",
+        ".global .samplerref s[2] = {{filter_mode = nearest}, {width = 1.5}};\n",
         ".extern .func (.param .b32 r) printf(\n    .param .b64 a,\n    .param .b8 b[]\n);\n",
         ".func (.reg .v2 .f32 r, .reg .u32 s) f(\n    .reg .b64 a\n)\n.noreturn;\n",
         ".weak .func .attribute(.unified(1, 2)) g()\n.abi_preserve 3\n.abi_preserve_control 1;\n",
         ".visible .entry k(\n    .param .u64 .ptr .global .align 8 x,\n    .param .u64 .ptr y,\n    .param .align 4 .b8 z[12]\n)\n\
-         .maxntid 256, 1, 1\n.reqntid 32\n.minnctapersm 2\n.maxnctapersm 3\n.maxnreg 64\n.explicitcluster\n\
+         .maxntid 256, 1, 1\n.reqntid 32\n.minnctapersm 2\n.maxnctapersm 3\n.maxnreg 64\n.local_maxnreg 32\n.explicitcluster\n\
          .reqnctapercluster 2, 1\n.maxclusterrank 8\n.blocksareclusters\n.language 1\n.language \"Tile IR\"\n.pragma \"nounroll\";\n{\n    ret;\n}\n",
-        ".section .debug_info {\n    .b8 1, 2\nL:\n    .b64 end-start+4, L\n    .b32 .debug_abbrev\n}\n",
+        ".section .debug_info {\n    .b8 1, 2\nL:\n    .b64 end-start, L+4\n    .b32 .debug_abbrev\n}\n",
         ".section .debug_macinfo {\n}\n",
     ] {
         let parsed = parse_module(text);
@@ -233,10 +235,94 @@ fn unusual_layouts() {
         (".entry k() { ld.u32 r, [t-4]; }", "E0031"),
         (".entry k() { .reg .u32 WARP_SZ; }", "E0013"),
         (".global .u32 $;", "E0001"),
+        (".global .u64 p = generic(t+4);", "E0034"),
+        (".global .u32 g[2] = {1, };", "E0024"),
     ];
     for (text, code) in texts {
         let codes: Vec<String> =
             parse_module(text).errors.iter().map(|error| error.code.to_string()).collect();
         assert_eq!(codes, [code], "{text}");
+    }
+}
+
+/// PTX has expressions in operands and initialisers, and only numbers elsewhere.
+#[test]
+fn sizes_are_numbers() {
+    for (expression, number) in
+        [("1 << 3", "8"), ("(8)", "8"), ("4 + 4", "8"), ("+8", "8"), ("WARP_SZ", "WARP_SZ")]
+    {
+        for form in [
+            ".global .b8 g[N];",
+            ".global .align N .b8 g;",
+            ".const[N] .b8 g[];",
+            ".global .attribute(.unified(N, 1)) .b8 g;",
+            ".entry k(.param .u64 .ptr .align N p) { ret; }",
+            ".entry k() .maxntid N { .reg .b32 %r<N>; .local .align N .b8 x[2][N]; ret; }",
+        ] {
+            let text = form.replace('N', expression);
+            let parsed = parse_module(&text);
+            let errors: Vec<(String, &str)> = parsed
+                .errors
+                .iter()
+                .map(|error| (error.code.to_string(), error.help.as_deref().unwrap_or_default()))
+                .collect();
+            let expected = ("E0015".to_string(), &*format!("write its value, `{number}`"));
+            let count = if expression == number { 0 } else { form.matches('N').count() };
+            assert_eq!(errors, vec![expected; count], "{text}");
+        }
+    }
+}
+
+#[test]
+fn functions_have_the_directives_of_their_kind() {
+    for (text, codes) in [
+        (".func f() .maxntid 32 { ret; }", &["E0011"][..]),
+        (".entry k() .noreturn { ret; }", &["E0011"]),
+        (".func f() .noreturn .noreturn { exit; }", &["E0011"]),
+        (".func f() .abi_preserve 1 .noreturn { exit; }", &["E0011"]),
+        (".func f() .noreturn .abi_preserve 1 .language 1 .local_maxnreg 8 { exit; }", &[]),
+        (".entry k() .maxntid 32;", &["E0011"]),
+        (".func f() .pragma \"nounroll\"; { ret; }", &["E0011"]),
+        (".func f() .pragma \"nounroll\"; .func g() { ret; }", &[]),
+        (".entry .attribute(.managed) k() { ret; }", &["E0013"]),
+        (".entry k() { P: .callprototype _ () .maxnreg 8; ret; }", &["E0011"]),
+    ] {
+        let found: Vec<String> =
+            parse_module(text).errors.iter().map(|error| error.code.to_string()).collect();
+        assert_eq!(found, codes, "{text}");
+    }
+}
+
+#[test]
+fn pointers_name_the_memory_before_its_alignment() {
+    for (pointer, count) in [
+        (".ptr .global .align 8", 0),
+        (".ptr .texref .align 8", 0),
+        (".ptr .align 8 .texref", 1),
+        (".ptr .align 8 .global", 1),
+        (".ptr .param", 1),
+    ] {
+        let text = format!(".entry k(.param .u64 {pointer} p) {{ ret; }}");
+        assert_eq!(parse_module(&text).errors.len(), count, "{text}");
+    }
+}
+
+#[test]
+fn sections_hold_numbers_labels_and_their_sums() {
+    for (value, count) in [
+        ("-1", 0),
+        ("L+4", 0),
+        ("E-L", 0),
+        ("1+1", 1),
+        ("(1)", 1),
+        ("~1", 1),
+        ("WARP_SZ", 1),
+        ("L+1+1", 1),
+        ("E-L+1", 1),
+        ("L-1", 1),
+        ("L+-1", 1),
+    ] {
+        let text = format!(".section .debug_str {{\nL:\nE:\n.b32 {value}\n}}");
+        assert_eq!(parse_module(&text).errors.len(), count, "{text}");
     }
 }

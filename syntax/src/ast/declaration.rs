@@ -242,6 +242,13 @@ pub struct Pointer {
     pub align: Option<Expr>,
 }
 
+impl Pointer {
+    /// Whether the memory may be in that space, which comes before its alignment.
+    pub(crate) fn may_be_in(&self, space: Space) -> bool {
+        self.align.is_none() && matches!(space, Space::Const | Space::Global | Space::Local | Space::Shared)
+    }
+}
+
 /// One entry of `.attribute(.managed, .unified(19, 95))`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Attribute {

@@ -65,6 +65,8 @@ pub enum DirectiveKind {
     MaxNCtaPerSm,
     /// `.maxnreg n`
     MaxNReg,
+    /// `.local_maxnreg n`: the same for the function alone, not for those that it calls.
+    LocalMaxNReg,
     /// `.explicitcluster`
     ExplicitCluster,
     /// `.reqnctapercluster x, y, z`
@@ -87,12 +89,13 @@ pub enum DirectiveKind {
 
 impl DirectiveKind {
     /// Every directive.
-    pub const ALL: [DirectiveKind; 14] = [
+    pub const ALL: [DirectiveKind; 15] = [
         DirectiveKind::MaxNTid,
         DirectiveKind::ReqNTid,
         DirectiveKind::MinNCtaPerSm,
         DirectiveKind::MaxNCtaPerSm,
         DirectiveKind::MaxNReg,
+        DirectiveKind::LocalMaxNReg,
         DirectiveKind::ExplicitCluster,
         DirectiveKind::ReqNCtaPerCluster,
         DirectiveKind::MaxClusterRank,
@@ -112,6 +115,7 @@ impl DirectiveKind {
             DirectiveKind::MinNCtaPerSm => "minnctapersm",
             DirectiveKind::MaxNCtaPerSm => "maxnctapersm",
             DirectiveKind::MaxNReg => "maxnreg",
+            DirectiveKind::LocalMaxNReg => "local_maxnreg",
             DirectiveKind::ExplicitCluster => "explicitcluster",
             DirectiveKind::ReqNCtaPerCluster => "reqnctapercluster",
             DirectiveKind::MaxClusterRank => "maxclusterrank",
@@ -124,6 +128,18 @@ impl DirectiveKind {
         }
     }
 
+    /// Whether a function of that kind can have the directive. A `.pragma` after the declaration of
+    /// a device function belongs to the module.
+    pub const fn is_of(self, function: FunctionKind) -> bool {
+        match self {
+            DirectiveKind::NoReturn | DirectiveKind::AbiPreserve | DirectiveKind::AbiPreserveControl => {
+                matches!(function, FunctionKind::Func)
+            }
+            DirectiveKind::LocalMaxNReg | DirectiveKind::Language | DirectiveKind::Pragma => true,
+            _ => matches!(function, FunctionKind::Entry),
+        }
+    }
+
     /// The least and the greatest number of values.
     pub const fn arity(self) -> (usize, usize) {
         match self {
@@ -131,6 +147,7 @@ impl DirectiveKind {
             DirectiveKind::MinNCtaPerSm
             | DirectiveKind::MaxNCtaPerSm
             | DirectiveKind::MaxNReg
+            | DirectiveKind::LocalMaxNReg
             | DirectiveKind::MaxClusterRank
             | DirectiveKind::AbiPreserve
             | DirectiveKind::AbiPreserveControl

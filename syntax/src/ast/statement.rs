@@ -208,8 +208,8 @@ pub struct File {
     pub index: u64,
     /// The raw text between the quotes.
     pub name: Name,
-    /// Modification time and size in bytes, if given.
-    pub stamp: Option<(u64, u64)>,
+    /// Modification time, if given, and size in bytes, if given too.
+    pub stamp: Option<(u64, Option<u64>)>,
 }
 
 /// A section of debugging data, kept unchanged.

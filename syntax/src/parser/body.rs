@@ -2,8 +2,8 @@
 
 use super::cursor::{Parse, Parser};
 use crate::ast::{
-    Guard, Ident, Instruction, Linkage, Opcode, Pragma, Prototype, Space, Statement, StatementKind,
-    TargetList,
+    FunctionKind, Guard, Ident, Instruction, Linkage, Opcode, Pragma, Prototype, Space, Statement,
+    StatementKind, TargetList,
 };
 use crate::codes;
 use crate::lexer::{Lexer, TokenKind};
@@ -242,7 +242,7 @@ impl Parser<'_> {
         }
         self.advance();
         let parameters = if self.at(b'(') { self.parameters()? } else { Vec::new() };
-        let directives = self.function_directives()?;
+        let directives = self.function_directives(FunctionKind::Func)?;
         Ok(Prototype { name, returns, parameters, directives })
     }
 

@@ -62,6 +62,9 @@ impl Parser<'_> {
         while self.token.kind == TokenKind::Dotted {
             let word = &self.text()[1..];
             if let Some(found) = Space::ALL.into_iter().find(|space| space.spelling() == word) {
+                if pointer.as_ref().is_some_and(|pointer| !pointer.may_be_in(found)) {
+                    return Err(self.error_here(codes::EXPECTED_TYPE, "expected a name"));
+                }
                 let slot = pointer.as_mut().map_or(&mut space, |pointer| &mut pointer.space);
                 if slot.replace(found).is_some() {
                     return Err(self.duplicate("state space"));
@@ -72,7 +75,9 @@ impl Parser<'_> {
                 }
             } else if let Some(found) = Type::ALL.into_iter().find(|ty| ty.spelling() == word) {
                 let opaque = matches!(found, Type::Texref | Type::Samplerref | Type::Surfref);
-                let pointee = pointer.as_mut().filter(|pointer| opaque && pointer.space.is_none());
+                let pointee = pointer
+                    .as_mut()
+                    .filter(|pointer| opaque && pointer.space.is_none() && pointer.align.is_none());
                 let slot = pointee.map_or(&mut ty, |pointer| &mut pointer.reference);
                 if slot.replace(found).is_some() {
                     return Err(self.duplicate("type"));
@@ -93,7 +98,7 @@ impl Parser<'_> {
                     return Err(self.duplicate("alignment"));
                 }
                 self.advance();
-                let value = Some(self.expression(TERNARY)?);
+                let value = Some(self.number(TERNARY)?);
                 *pointer.as_mut().map_or(&mut align, |pointer| &mut pointer.align) = value;
             } else if word == "ptr" && pointer.is_none() {
                 pointer = Some(Pointer { space: None, reference: None, align: None });
@@ -117,7 +122,7 @@ impl Parser<'_> {
     fn bracketed(&mut self) -> Parse<Expr> {
         let open = self.token.span;
         self.advance();
-        let expr = self.expression(TERNARY)?;
+        let expr = self.number(TERNARY)?;
         self.expect_closing(b']', open)?;
         Ok(expr)
     }
@@ -141,7 +146,7 @@ impl Parser<'_> {
             let open = self.token.span;
             if self.eat(b'(') {
                 loop {
-                    arguments.push(self.expression(TERNARY)?);
+                    arguments.push(self.number(TERNARY)?);
                     if !self.eat(b',') {
                         break;
                     }
@@ -161,7 +166,7 @@ impl Parser<'_> {
         let mut range = None;
         let open = self.token.span;
         if self.eat(b'<') {
-            range = Some(self.expression(SHIFT)?);
+            range = Some(self.number(SHIFT)?);
             self.expect_closing(b'>', open)?;
         }
         let dimensions = self.dimensions()?;
@@ -188,7 +193,7 @@ impl Parser<'_> {
 
     fn initialiser(&mut self, depth: u32) -> Parse<Initialiser> {
         if self.at(b'{') {
-            if depth == 0 && self.starts_fields() {
+            if self.starts_fields() {
                 return Ok(Initialiser::Fields(self.fields()?));
             }
             return Ok(Initialiser::List(self.initialiser_list(depth)?));
@@ -254,7 +259,10 @@ impl Parser<'_> {
         }
         self.advance();
         let mut values = Vec::new();
-        while !self.at(b'}') {
+        if self.eat(b'}') {
+            return Ok(values);
+        }
+        loop {
             values.push(self.initialiser(depth + 1)?);
             if !self.eat(b',') {
                 break;
@@ -264,25 +272,20 @@ impl Parser<'_> {
         Ok(values)
     }
 
-    /// `sym+4`, `generic(sym)+4` or `generic(sym+4)`.
+    /// `sym+4` or `generic(sym)+4`.
     fn symbol_address(&mut self) -> Parse<SymbolAddress> {
         let generic = self.token.kind == TokenKind::Ident && self.text() == "generic" && self.peek().is(b'(');
-        let mut inner = None;
         let symbol = if generic {
             self.advance();
             let open = self.token.span;
             self.advance();
             let symbol = self.expect_ident("a variable or a function")?;
-            inner = self.offset()?;
             self.expect_closing(b')', open)?;
             symbol
         } else {
             self.expect_ident("a variable or a function")?
         };
-        if inner.is_some() && (self.at(b'+') || self.at(b'-')) {
-            return Err(self.error_here(codes::MALFORMED_INITIALISER, "expected one offset"));
-        }
-        let offset = if inner.is_some() { inner } else { self.offset()? };
+        let offset = self.offset()?;
         Ok(SymbolAddress { mask: None, generic, symbol, offset })
     }
 

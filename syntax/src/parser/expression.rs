@@ -7,14 +7,14 @@ use super::cursor::{Parse, Parser};
 use crate::ast::expression::MAX_EXPRESSION_HEIGHT;
 use crate::ast::{BinaryOp, CastType, Expr, UnaryOp};
 use crate::codes;
+use crate::const_eval::Constant;
 use crate::lexer::TokenKind;
+use crate::span::Span;
 
 /// The precedence of `?:`.
 pub(super) const TERNARY: u8 = 1;
 /// The precedence of an expression between `<` and `>`: nothing looser than a shift.
 pub(super) const SHIFT: u8 = BinaryOp::Shl.precedence();
-/// A term of a sum.
-pub(super) const TERM: u8 = BinaryOp::Mul.precedence();
 
 /// An expression and its height.
 type Tall = (Expr, u32);
@@ -28,6 +28,21 @@ impl Parser<'_> {
             return self.literal();
         }
         Ok(self.climb(least, 0)?.0)
+    }
+
+    /// A number where PTX has no expressions: a literal or `WARP_SZ`. An expression that has a value
+    /// is reported and read.
+    pub(super) fn number(&mut self, least: u8) -> Parse<Expr> {
+        let first = self.token.span;
+        let expr = self.expression(least)?;
+        let value = if self.end > first.end { expr.evaluate().ok() } else { None };
+        // Other checks report negative numbers.
+        if let Some(value) = value.and_then(Constant::integer_bits).filter(|&value| value as i64 >= 0) {
+            let span = Span::new(first.start, self.end);
+            self.report(codes::EXPECTED_NUMBER, span, "expected a number, found an expression".to_owned());
+            self.help(format!("write its value, `{value}`"));
+        }
+        Ok(expr)
     }
 
     /// The offset after a symbol, such as `+4-2`, if there is one: any expression after a `+`.

@@ -89,7 +89,7 @@ impl Parser<'_> {
             _ => return Err(self.error_here(codes::EXPECTED_ITEM, "expected `.entry` or `.func`")),
         };
         self.advance();
-        while self.at_dotted("attribute") {
+        while function.kind == FunctionKind::Func && self.at_dotted("attribute") {
             self.attributes(&mut function.attributes)?;
         }
         if function.kind == FunctionKind::Func && self.at(b'(') {
@@ -99,22 +99,49 @@ impl Parser<'_> {
         if self.at(b'(') {
             function.parameters = self.parameters()?;
         }
-        function.directives = self.function_directives()?;
+        function.directives = self.function_directives(function.kind)?;
+        self.misplaced_directives(function);
         if !matches!(self.token.kind, TokenKind::Punct(b'{' | b';') | TokenKind::End) {
             return Err(self.error_here(codes::EXPECTED_SEMICOLON, "expected a body or `;`"));
         }
         Ok(())
     }
 
+    /// Reports directives that are allowed only with a body, or only without one.
+    fn misplaced_directives(&mut self, function: &Function) {
+        let is_pragma = |directive: &&Directive| directive.kind == DirectiveKind::Pragma;
+        let found = match function.kind {
+            // Without a body it belongs to the module.
+            FunctionKind::Func if self.at(b'{') => function.directives.iter().find(is_pragma),
+            FunctionKind::Entry if self.at(b';') => function.directives.first(),
+            _ => None,
+        };
+        if let Some(directive) = found {
+            let message = match function.kind {
+                FunctionKind::Entry => "a declaration of a kernel has no directives",
+                FunctionKind::Func => "`.pragma` must be inside the body of a device function",
+            };
+            self.report(codes::UNKNOWN_DIRECTIVE, self.spans.get(directive.id), message.to_owned());
+        }
+    }
+
     /// `.maxntid 256, 1, 1` and the like.
-    pub(super) fn function_directives(&mut self) -> Parse<Vec<Directive>> {
-        let mut directives = Vec::new();
+    pub(super) fn function_directives(&mut self, function: FunctionKind) -> Parse<Vec<Directive>> {
+        let mut directives: Vec<Directive> = Vec::new();
         while self.token.kind == TokenKind::Dotted {
             let word = &self.text()[1..];
             let Some(kind) = DirectiveKind::ALL.into_iter().find(|kind| kind.spelling() == word) else {
                 let message = format!("`.{word}` is not a directive of a function");
                 return Err(self.report(codes::UNKNOWN_DIRECTIVE, self.token.span, message));
             };
+            if !kind.is_of(function) {
+                let whose = if function == FunctionKind::Entry { "kernel" } else { "device function" };
+                let message = format!("`.{word}` is not a directive of a {whose}");
+                self.report(codes::UNKNOWN_DIRECTIVE, self.token.span, message);
+            } else if kind == DirectiveKind::NoReturn && !directives.is_empty() {
+                let message = "`.noreturn` must be the first directive of a function".to_owned();
+                self.report(codes::UNKNOWN_DIRECTIVE, self.token.span, message);
+            }
             let id = self.open();
             directives.push(self.function_directive(id, kind)?);
         }
@@ -135,9 +162,9 @@ impl Parser<'_> {
         let (least, most) = kind.arity();
         let mut values = Vec::new();
         if most > 0 {
-            values.push(self.expression(TERNARY)?);
+            values.push(self.number(TERNARY)?);
             while self.eat(b',') {
-                values.push(self.expression(TERNARY)?);
+                values.push(self.number(TERNARY)?);
             }
         }
         self.close(id);

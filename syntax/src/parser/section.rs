@@ -1,26 +1,28 @@
 //! `.file`, `.loc` and debug sections.
 
 use super::cursor::{Parse, Parser};
-use super::expression::TERM;
-use crate::ast::{File, Inlined, Location, Section, SectionLine, SectionTerm, SectionValue};
+use crate::ast::{Expr, File, Inlined, Location, Section, SectionLine, SectionTerm, SectionValue, UnaryOp};
 use crate::codes;
 use crate::lexer::TokenKind;
 use crate::name::Name;
-use crate::span::NodeId;
+use crate::span::{NodeId, Span};
 
 impl Parser<'_> {
     /// `.file 1 "name", timestamp, size` with the cursor on `.file`.
     pub(super) fn file(&mut self, id: NodeId) -> Parse<File> {
         self.advance();
+        let number = self.token.span;
         let index = self.expect_int("the number of the file")?;
+        if index > u32::MAX.into() {
+            let message = format!("expected the number of a file, at most {}, found {index}", u32::MAX);
+            self.report(codes::EXPECTED_NUMBER, number, message);
+        }
         let name = self.expect_string()?;
         let mut stamp = None;
         if self.eat(b',') {
             let time = self.expect_int("the time of the file's last change")?;
-            if !self.eat(b',') {
-                return Err(self.error_here(codes::DIRECTIVE_ARGUMENTS, "expected `,` and the file's size"));
-            }
-            stamp = Some((time, self.expect_int("the size of the file")?));
+            let size = if self.eat(b',') { Some(self.expect_int("the size of the file")?) } else { None };
+            stamp = Some((time, size));
         }
         self.close(id);
         Ok(File { id, index, name, stamp })
@@ -134,6 +136,7 @@ impl Parser<'_> {
     }
 
     fn section_value(&mut self) -> Parse<SectionValue> {
+        let start = self.token.span.start;
         let first = self.section_term()?;
         let mut rest = Vec::new();
         loop {
@@ -143,6 +146,13 @@ impl Parser<'_> {
             }
             self.advance();
             rest.push((subtracted, self.section_term()?));
+            if !is_sum(&first, &rest) {
+                return Err(self.report(
+                    codes::MALFORMED_SECTION,
+                    Span::new(start, self.end),
+                    "expected a number, a label, `label+number` or `label-label`".to_owned(),
+                ));
+            }
         }
     }
 
@@ -153,10 +163,36 @@ impl Parser<'_> {
             _ => false,
         };
         if !is_symbol {
-            return Ok(SectionTerm::Constant(self.expression(TERM)?));
+            return Ok(SectionTerm::Constant(self.section_number()?));
         }
         let name = Name::new(self.text());
         self.advance();
         Ok(SectionTerm::Symbol(name))
+    }
+    /// A number with an optional `-`.
+    fn section_number(&mut self) -> Parse<Expr> {
+        let is_number =
+            |kind| matches!(kind, TokenKind::Int | TokenKind::Float | TokenKind::F32 | TokenKind::F64);
+        let is_negated = self.at(b'-') && is_number(self.peek().kind);
+        if !is_negated && !self.at_number() {
+            return Err(self.error_here(codes::MALFORMED_SECTION, "expected a number or a label"));
+        }
+        if is_negated {
+            self.advance();
+        }
+        let literal = self.literal()?;
+        Ok(if is_negated { Expr::Unary(Box::new((UnaryOp::Neg, literal))) } else { literal })
+    }
+}
+
+/// Whether a section may contain a value of these terms.
+fn is_sum(first: &SectionTerm, rest: &[(bool, SectionTerm)]) -> bool {
+    match rest {
+        [] => true,
+        [(subtracted, term)] if matches!(first, SectionTerm::Symbol(_)) => {
+            *subtracted == matches!(term, SectionTerm::Symbol(_))
+                && !matches!(term, SectionTerm::Constant(Expr::Unary(_)))
+        }
+        _ => false,
     }
 }

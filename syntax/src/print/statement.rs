@@ -80,7 +80,8 @@ impl fmt::Display for File {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, ".file {} \"{}\"", self.index, self.name)?;
         match self.stamp {
-            Some((time, size)) => write!(f, ", {time}, {size}"),
+            Some((time, Some(size))) => write!(f, ", {time}, {size}"),
+            Some((time, None)) => write!(f, ", {time}"),
             None => Ok(()),
         }
     }
