@@ -2,10 +2,9 @@
 //!
 //! They are recomputed for every report: these items are short, and no other query depends on them.
 
-use indexmap::IndexMap;
 use ptxc_ptx::check::codes::{
-    BAD_SIZE, DECLARATION_FORM, NARROW_ADDRESSES, OUTSIDE_A_FUNCTION, REDECLARED, TARGET_BEFORE_VERSION,
-    UNKNOWN_TARGET, UNKNOWN_VERSION, VERSION_TOO_OLD,
+    BAD_SIZE, NARROW_ADDRESSES, OUTSIDE_A_FUNCTION, REDECLARED, TARGET_BEFORE_VERSION, UNKNOWN_TARGET,
+    UNKNOWN_VERSION, VERSION_TOO_OLD,
 };
 use ptxc_ptx::check::env::{self, PtxTarget, PtxVersion, Variable, variables};
 use ptxc_ptx::check::names::predicate_storage;
@@ -17,13 +16,15 @@ use ptxc_syntax::codes::{Code, MALFORMED_HEADER};
 use ptxc_syntax::items::ItemKind;
 use ptxc_syntax::{Name, Parsed, Span, parse_item};
 
+use crate::addresses::{self, Functions};
 use crate::db::Db;
+use crate::directives::{self, Directives};
 use crate::input::SourceFile;
 use crate::input::items::{items, places};
 use crate::locate::{MOST_FINDINGS, locate_in, syntax_error};
 use crate::module::{Header, header};
+use crate::redeclared::Variables;
 use crate::render::Located;
-use crate::sections;
 
 /// The first version with `.address_size`.
 const ADDRESS_SIZES: PtxVersion = PtxVersion(2, 3);
@@ -57,7 +58,10 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     let target = target.map(|(_, &offset)| offset);
     let mut options = TargetOptions::default();
     let (mut constants, mut contents) = (Constants::default(), Contents::default());
-    let mut declared: IndexMap<Name, Span> = IndexMap::new();
+    let mut declared = Variables::default();
+    let mut room = env::MOST_IN_RANGES;
+    let mut directives = Directives::default();
+    let mut functions = Functions::new(db, file);
     for (item, &offset) in items.others.iter().zip(offsets) {
         // Each character may be an item of its own, so the number of findings is bounded here.
         if found.len() > MOST_FINDINGS {
@@ -107,9 +111,9 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
                         .help("write every target and option at the top, after `.version`"),
                 );
             }
-            Some(Item::Section(section)) => {
+            Some(item @ (Item::Section(_) | Item::File(_) | Item::Pragma(_))) => {
                 let mut findings = Vec::new();
-                sections::check(section, header.version, &mut findings);
+                directives.check(item, header, &mut findings);
                 found.extend(findings.iter().map(|finding| locate_in(&parsed.spans, offset, finding)));
             }
             Some(Item::Target(target)) if !options.are_sound(target) => {
@@ -118,13 +122,24 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
                         .help("write a target such as `sm_90` first, and at most one mode of textures"),
                 );
             }
-            Some(Item::Target(target)) => found.extend(target.names.iter().filter_map(|name| {
-                let span = parsed.spans.get(name.id).shifted(offset);
-                if name.name == targets::MAP_F64_TO_F32 && header.target.number >= DOUBLE_PRECISION {
-                    return Some(mapped_double(header.target, span));
+            Some(Item::Target(target)) => {
+                for name in &target.names {
+                    let span = parsed.spans.get(name.id).shifted(offset);
+                    if name.name == targets::MAP_F64_TO_F32 && header.target.number >= DOUBLE_PRECISION {
+                        found.push(mapped_double(header.target, span));
+                    } else {
+                        found.extend(misplaced_target(&name.name, header.version, span));
+                    }
+                    let mut findings = Vec::new();
+                    directives::option(name, header, &mut findings);
+                    found.extend(findings.iter().map(|finding| locate_in(&parsed.spans, offset, finding)));
+                    let has_section = || items.others.iter().any(|item| item.kind == ItemKind::Section);
+                    if name.name == targets::DEBUG && findings.is_empty() && !has_section() {
+                        let message = "the option `debug` is for modules with debug sections";
+                        found.push(error(MALFORMED_HEADER, message, span).help("remove it"));
+                    }
                 }
-                misplaced_target(&name.name, header.version, span)
-            })),
+            }
             Some(Item::AddressSize(_)) if header.version < ADDRESS_SIZES => {
                 let message = format!("`.address_size` needs PTX {ADDRESS_SIZES} or later");
                 found.push(
@@ -137,25 +152,28 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
                 let message = format!("code for {} needs 64-bit addresses", header.target);
                 found.push(error(NARROW_ADDRESSES, message, whole).help("write `.address_size 64`"));
             }
-            Some(Item::Declaration(declaration))
-                if declaration.specifiers.ty == Type::Samplerref && !options.has_samplers() =>
-            {
-                found.push(
-                    error(DECLARATION_FORM, "a module without `texmode_independent` has no samplers", whole)
-                        .help("write the option `texmode_independent` after the architecture in `.target`"),
-                );
-            }
             Some(Item::Declaration(declaration)) => {
                 let sizes = (&mut constants, &mut contents);
-                variable_findings(header, declaration, &parsed, offset, &mut declared, sizes, &mut found);
+                let names = (&mut declared, &mut room);
+                let known = found.len();
+                variable_findings(header, declaration, &parsed, offset, names, sizes, &mut found);
+                functions.advance(offset);
+                if found.len() == known {
+                    let mut findings = Vec::new();
+                    let names = (&declared, &functions);
+                    addresses::check((db, file), declaration, names, header, &mut findings);
+                    found.extend(findings.iter().map(|finding| locate_in(&parsed.spans, offset, finding)));
+                }
             }
             _ => {}
         }
     }
     for func in &items.functions {
-        if let Some(&variable) = declared.get(func.name(db)) {
+        if let Some(variable) = declared.get(func.name(db)) {
             let message = format!("`{}` is a function and a variable of this module", func.name(db));
-            found.push(error(REDECLARED, message, variable).label("the variable").help("rename one of them"));
+            found.push(
+                error(REDECLARED, message, variable.span).label("the variable").help("rename one of them"),
+            );
         }
     }
     found
@@ -169,11 +187,6 @@ struct TargetOptions {
 }
 
 impl TargetOptions {
-    /// Whether samplers are objects of their own, not parts of textures.
-    fn has_samplers(&self) -> bool {
-        self.textures.as_ref().is_some_and(|mode| mode == "texmode_independent")
-    }
-
     /// Whether the architecture comes first, and all modes of textures are the same.
     fn are_sound(&mut self, target: &Target) -> bool {
         target.names.iter().all(|name| {
@@ -283,7 +296,7 @@ fn variable_findings(
     declaration: &Declaration,
     parsed: &Parsed<Option<Item>>,
     offset: u32,
-    declared: &mut IndexMap<Name, Span>,
+    (declared, room): (&mut Variables, &mut u32),
     (constants, contents): (&mut Constants, &mut Contents),
     found: &mut Vec<Located>,
 ) {
@@ -292,19 +305,34 @@ fn variable_findings(
         return;
     }
     let mut misfits = Vec::new();
+    // In a module without samplers, ptxas accepts only arrays of them.
+    let single = declaration.declarators.iter().find(|declarator| declarator.dimensions.is_empty());
+    if let Some(single) = single.filter(|_| declaration.specifiers.ty == Type::Samplerref)
+        && !header.has_samplers
+    {
+        misfits.push(declarations::no_samplers(single.name.id));
+    }
     declarations::in_module(declaration, (header.version, header.target), &mut misfits);
-    initialisers::check(declaration, &mut misfits);
+    initialisers::check(declaration, (header.version, header.target), &mut misfits);
     found.extend(misfits.into_iter().map(|misfit| locate_in(&parsed.spans, offset, &misfit)));
-    for (declarator, (name, variable)) in declaration.declarators.iter().zip(variables(declaration)) {
+    let too_coarse = declaration.specifiers.align.as_ref().and_then(env::constant_u32);
+    let too_coarse = too_coarse.filter(|align| *align > env::MOST_ALIGNMENT);
+    for one in variables(declaration, room) {
+        let (name, declarator) = (&one.name, one.declarator);
         let span = parsed.spans.get(declarator.name.id).shifted(offset);
-        let too_coarse = declaration.specifiers.align.as_ref().and_then(env::constant_u32);
-        if let Some(align) = too_coarse.filter(|align| *align > env::MOST_ALIGNMENT) {
+        if let Some(conflict) = declared.add(declaration, &one, span) {
+            let mut finding = locate_in(&parsed.spans, offset, &conflict.finding);
+            finding.secondary.push((conflict.first, conflict.label.into()));
+            found.push(finding);
+            continue;
+        }
+        if let Some(align) = too_coarse {
             let message = format!("`{name}` can't be aligned to {align} bytes");
             let finding = error(BAD_SIZE, message, span);
             found.push(finding.label(format!("{} is the largest alignment", env::MOST_ALIGNMENT)));
             continue;
         }
-        let Some(variable) = variable else {
+        let Some(variable) = &one.variable else {
             let message = format!("the size of `{name}` is not a valid constant");
             found.push(error(BAD_SIZE, message, span).label("not a positive constant, or too large"));
             continue;
@@ -320,18 +348,10 @@ fn variable_findings(
                     .help("declare an array whose size the launch sets as `.extern .shared`"),
             );
         }
-        if let Some(&first) = declared.get(&name) {
-            let message = format!("`{name}` is defined twice in this module");
-            let mut finding = error(REDECLARED, message, span).label("a second definition");
-            finding.secondary.push((first, "the first one".into()));
-            found.push(finding);
-        } else {
-            if variable.space == Space::Const {
-                found.extend(constants.add(&name, &variable, span));
-            }
-            found.extend(contents.add(&name, &variable, span));
-            declared.insert(name, span);
+        if variable.space == Space::Const {
+            found.extend(constants.add(name, variable, span));
         }
+        found.extend(contents.add(name, variable, span));
     }
 }
 

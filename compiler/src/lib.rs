@@ -118,11 +118,14 @@
 //! A [`Database`] holds files, options and all results that were computed from them; [`lower`] and
 //! [`diagnostics`] query it. See [`input`], [`module`] and [`stages`] for the query graph.
 
+mod addresses;
+mod aliases;
 mod causes;
 pub mod compile;
 pub mod cubin;
 pub mod db;
 mod declared;
+mod directives;
 pub mod dot;
 pub mod file;
 mod header;
@@ -132,6 +135,7 @@ mod locate;
 pub mod module;
 mod old_kernels;
 pub mod output;
+mod redeclared;
 pub mod render;
 mod sections;
 pub mod session;

@@ -8,7 +8,9 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use ptxc_ptx::check::env::{self, ModuleEnv, PtxTarget, PtxVersion, Signature, TargetKind, Variable};
+use ptxc_ptx::check::env::{
+    self, Declared, ModuleEnv, PtxTarget, PtxVersion, Signature, TargetKind, Variable,
+};
 use ptxc_ptx::check::scope::misplaces_predicate;
 use ptxc_ptx::check::targets;
 use ptxc_syntax::ast::{
@@ -59,9 +61,9 @@ pub fn header(db: &dyn Db, file: SourceFile) -> Header {
                 if let Some(found) = target.names.iter().find_map(|name| PtxTarget::parse(&name.name)) {
                     header.target = found;
                 }
-                let has = |option: &str| target.names.iter().any(|name| name.name == option);
+                let has = |option| target.names.iter().any(|name| name.name == option);
                 header.maps_double |= has(targets::MAP_F64_TO_F32);
-                header.has_samplers |= has(targets::TEXMODE_INDEPENDENT);
+                header.has_samplers |= has(targets::INDEPENDENT_TEXTURES);
             }
             Some(Item::AddressSize(size)) => header.address_bits = size.bits,
             _ => {}
@@ -74,15 +76,15 @@ pub fn header(db: &dyn Db, file: SourceFile) -> Header {
 #[salsa::tracked(returns(ref))]
 pub(crate) fn module_variables(db: &dyn Db, file: SourceFile) -> IndexMap<Name, Variable> {
     let mut found: IndexMap<Name, Variable> = IndexMap::new();
+    let mut room = env::MOST_IN_RANGES;
     for item in items(db, file).others.iter().filter(|item| item.kind == ItemKind::Variable) {
         let Some(Item::Declaration(declaration)) = parse_item(&item.text, item.kind).value else { continue };
-        for (name, variable) in env::variables(&declaration) {
-            if let Some(variable) = variable {
-                // A definition may follow a declaration, so the entry is completed.
-                let entry = found.entry(name).or_insert_with(|| variable.clone());
-                if entry.linkage == Some(Linkage::Extern) {
-                    *entry = variable;
-                }
+        for Declared { name, variable, .. } in env::variables(&declaration, &mut room) {
+            let variable = variable.unwrap_or_else(|| env::stand_in(&declaration));
+            // A definition may follow a declaration, so the entry is completed.
+            let entry = found.entry(name).or_insert_with(|| variable.clone());
+            if entry.linkage == Some(Linkage::Extern) {
+                *entry = variable;
             }
         }
     }
@@ -383,12 +385,14 @@ fn shared_area(db: &dyn Db, file: SourceFile) -> Arc<SharedArea> {
         // They may be placed in any order.
         let mut own = 0u32;
         let mut align = 1;
+        let mut room = env::MOST_IN_RANGES;
         for statement in ast(db, func).body.iter().flatten() {
             let StatementKind::Declaration(declaration) = &statement.kind else { continue };
             if declaration.specifiers.space != Space::Shared {
                 continue;
             }
-            for variable in env::variables(declaration).into_iter().filter_map(|(_, variable)| variable) {
+            let declared = env::variables(declaration, &mut room).into_iter();
+            for variable in declared.filter_map(|declared| declared.variable) {
                 own = variable.end_from(own).saturating_add(variable.align - 1);
                 align = align.max(variable.align);
             }

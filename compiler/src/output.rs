@@ -25,14 +25,14 @@ use crate::stages::{
     arch, arch_of_target, barrier_warnings, beyond, built, checked, code, flow_warnings, mir, splits, ssa,
     unsuited,
 };
-use crate::variables::{Missing, missing_targets};
+use crate::variables::missing_definitions;
 
 /// Every finding in a file, sorted by place. A device function that no kernel calls is not lowered,
 /// so constructs in it that cannot be lowered are not reported.
 pub fn diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located> {
     let mut found = ssa_findings(db, file, options);
     found.extend(unsupported_target(db, file, options));
-    found.extend(missing_targets(db, file, Missing::Definition));
+    found.extend(missing_definitions(db, file));
     found.extend(lonely_function(db, file));
     let called: FxHashSet<Func> =
         defined_kernels(db, file).flat_map(|kernel| device_callees(db, kernel)).copied().collect();
@@ -49,7 +49,7 @@ pub fn diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Locat
 pub(crate) fn module_findings(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located> {
     let mut found = findings_between_functions(db, file);
     found.extend(unsupported_target(db, file, options));
-    found.extend(missing_targets(db, file, Missing::Definition));
+    found.extend(missing_definitions(db, file));
     found.extend(lonely_function(db, file));
     sort(file.text(db), found)
 }
@@ -256,7 +256,7 @@ fn text_findings(db: &dyn Db, func: Func) -> Vec<Located> {
 fn findings_between_functions(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     let mut found = crate::header::findings(db, file);
     found.extend(crate::declared::findings(db, file));
-    found.extend(missing_targets(db, file, Missing::Declaration));
+    found.extend(crate::aliases::findings(db, file));
     found
 }
 

@@ -3,6 +3,7 @@
 //! | since | a section may contain |
 //! |---|---|
 //! | 2.0 | bytes, words and the addresses of symbols |
+//! | 3.2 | symbols with an offset |
 //! | 7.0 | labels |
 //! | 7.5 | differences of labels, and negative numbers |
 
@@ -16,6 +17,7 @@ use ptxc_syntax::const_eval::Constant;
 use rustc_hash::FxHashSet;
 
 const SECTIONS: PtxVersion = PtxVersion(2, 0);
+const SUMS: PtxVersion = PtxVersion(3, 2);
 const LABELS: PtxVersion = PtxVersion(7, 0);
 const DIFFERENCES: PtxVersion = PtxVersion(7, 5);
 
@@ -42,6 +44,9 @@ pub(crate) fn check(section: &Section, version: PtxVersion, out: &mut Vec<Diagno
             }
             SectionLine::Data { width, values } => {
                 for value in values {
+                    if value.rest.iter().any(|(subtracted, _)| !*subtracted) {
+                        need("an offset in a section", SUMS);
+                    }
                     if value.rest.iter().any(|(subtracted, _)| *subtracted) {
                         need("a difference of labels in a section", DIFFERENCES);
                     }

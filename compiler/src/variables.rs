@@ -9,13 +9,12 @@ use std::collections::BTreeMap;
 use ptxc_codegen::func_code::FuncCode;
 use ptxc_codegen::variables::placed;
 use ptxc_object::cubin::Binding;
-use ptxc_ptx::check::codes::UNDECLARED_SYMBOL;
 use ptxc_ptx::check::env;
 use ptxc_ptx::diagnostic::Diagnostic;
 use ptxc_sass::variable::{Section, Variable};
 use ptxc_syntax::ast::{Item, Linkage, Space};
 use ptxc_syntax::items::ItemKind;
-use ptxc_syntax::{Name, NodeId, parse_item};
+use ptxc_syntax::{Name, parse_item};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::db::Db;
@@ -88,14 +87,14 @@ fn pointing_elsewhere(all: &indexmap::IndexMap<Name, env::Variable>) -> FxHashSe
     lost
 }
 
-/// The initialisers with addresses of symbols that the module lacks.
-pub(crate) fn missing_targets(db: &dyn Db, file: SourceFile, what: Missing) -> Vec<Located> {
+/// The initialisers with addresses of functions that the module declares and does not define.
+pub(crate) fn missing_definitions(db: &dyn Db, file: SourceFile) -> Vec<Located> {
     let mut lacking: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
     for (name, variable) in module_variables(db, file) {
         let Ok(Some(content)) = &variable.content else { continue };
         let mut seen = FxHashSet::default();
         let targets = content.addresses.iter().map(|address| address.symbol.as_str());
-        let targets = targets.filter(|target| seen.insert(*target) && is_missing(db, file, what, target));
+        let targets = targets.filter(|target| seen.insert(*target) && is_missing(db, file, target));
         let targets: Vec<&str> = targets.take(MOST_FINDINGS).collect();
         if !targets.is_empty() {
             lacking.insert(name, targets);
@@ -114,7 +113,9 @@ pub(crate) fn missing_targets(db: &dyn Db, file: SourceFile, what: Missing) -> V
         let Some(Item::Declaration(declaration)) = &parsed.value else { continue };
         for declarator in &declaration.declarators {
             for target in lacking.remove(declarator.name.name.as_str()).into_iter().flatten() {
-                let finding = missing_target(what, declarator.name.id, target);
+                let what = format!("the address of the function `{target}`, which another module defines,");
+                let finding = Diagnostic::unsupported(declarator.name.id, what);
+                let finding = finding.help("define the function in this module");
                 found.push(locate_in(&parsed.spans, offset, &finding));
             }
         }
@@ -122,31 +123,8 @@ pub(crate) fn missing_targets(db: &dyn Db, file: SourceFile, what: Missing) -> V
     found
 }
 
-/// The part that an address needs and that is missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Missing {
-    /// A declaration.
-    Declaration,
-    /// The definition of a function that is declared.
-    Definition,
-}
-
-fn is_missing(db: &dyn Db, file: SourceFile, what: Missing, name: &str) -> bool {
+fn is_missing(db: &dyn Db, file: SourceFile, name: &str) -> bool {
     let key = ModuleName::new(db, Name::from(name));
     let is_defined = module_variables(db, file).contains_key(name) || definition(db, file, key).is_some();
-    !is_defined && signature(db, file, key).is_some() == (what == Missing::Definition)
-}
-
-fn missing_target(what: Missing, node: NodeId, name: &str) -> Diagnostic {
-    match what {
-        Missing::Declaration => {
-            let message = format!("`{name}`, whose address this variable holds, is not declared");
-            let finding = Diagnostic::error(UNDECLARED_SYMBOL, node, message);
-            finding.help("declare the variable or function in this module")
-        }
-        Missing::Definition => {
-            let what = format!("the address of the function `{name}`, which another module defines,");
-            Diagnostic::unsupported(node, what).help("define the function in this module")
-        }
-    }
+    !is_defined && signature(db, file, key).is_some()
 }

@@ -20,6 +20,7 @@
 pub mod edits;
 pub mod filecheck;
 pub mod instructions;
+pub mod oracle;
 pub mod paths;
 pub mod script;
 pub mod traces;

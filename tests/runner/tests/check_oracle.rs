@@ -8,8 +8,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use ptxc_ptx::check::check_with;
@@ -21,30 +20,7 @@ use ptxc_ptx::diagnostic::Severity;
 use ptxc_syntax::ast::Function;
 use ptxc_tests::edits::{Numbers, combinations, edited};
 use ptxc_tests::instructions::{REGISTERS, Sample, register, samples};
-
-/// The program; if it is missing, prints a line on stderr.
-fn ptxas() -> Option<PathBuf> {
-    let found = find_ptxas();
-    if found.is_none() {
-        // The test harness hides the output of `eprintln!`.
-        let why = "no ptxas; ORACLE names the folder that ../shared/oracle/install.sh prints";
-        let _ = writeln!(std::io::stderr(), "skipped: {why}");
-    }
-    found
-}
-
-fn find_ptxas() -> Option<PathBuf> {
-    let folder = match std::env::var_os("ORACLE") {
-        Some(folder) => PathBuf::from(folder),
-        None => {
-            let python = Path::new(&std::env::var_os("HOME")?).join(".cache/ptxc-oracle/lib");
-            let version = std::fs::read_dir(python).ok()?.flatten().next()?.path();
-            version.join("site-packages/nvidia/cu13/bin")
-        }
-    };
-    let program = folder.join("ptxas");
-    program.is_file().then_some(program)
-}
+use ptxc_tests::oracle::ptxas;
 
 /// Instructions that ptxas rejects for reasons of its own.
 const EXCEPTIONS: &[&str] = &[

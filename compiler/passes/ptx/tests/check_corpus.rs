@@ -19,8 +19,8 @@ fn environment(module: &Module) -> ModuleEnv {
             Item::Target(target) => env.target = PtxTarget::parse(&target.names[0].name).expect("a target"),
             Item::AddressSize(size) => env.address_bits = size.bits,
             Item::Declaration(declaration) => {
-                for (name, variable) in env::variables(declaration) {
-                    env.variables.insert(name, variable.expect("a size"));
+                for found in env::variables(declaration, &mut 0) {
+                    env.variables.insert(found.name, found.variable.expect("a size"));
                 }
             }
             Item::Function(function) => {

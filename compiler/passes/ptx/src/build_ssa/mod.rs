@@ -130,6 +130,8 @@ fn bounds(ast: &ast::Function, diagnostics: &mut Vec<Diagnostic>) -> LaunchBound
             DirectiveKind::ExplicitCluster => bounds.explicit_cluster = true,
             // A limit of the launch; it does not change the code.
             DirectiveKind::MaxClusterRank => {}
+            // Every function has the registers that its kernel is launched with.
+            DirectiveKind::LocalMaxNReg => {}
             // Hints to compilers: the strings of `.pragma` are hints by definition.
             DirectiveKind::MaxNCtaPerSm | DirectiveKind::Pragma => {}
             // Hints as well: the function does not return, or a caller would like to keep certain

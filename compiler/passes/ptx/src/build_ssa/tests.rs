@@ -17,8 +17,8 @@ fn build_all(module: &Module) -> Vec<Result<Function, Vec<Diagnostic>>> {
     for item in &module.items {
         match item {
             Item::Declaration(declaration) => {
-                let named = variables(declaration).into_iter();
-                env.variables.extend(named.filter_map(|(name, variable)| Some((name, variable?))));
+                let named = variables(declaration, &mut 0).into_iter();
+                env.variables.extend(named.filter_map(|found| Some((found.name, found.variable?))));
             }
             Item::Function(function) => functions.push(function),
             _ => {}

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use ptxc_ir::symbol::{self, Initial};
 use ptxc_syntax::Name;
-use ptxc_syntax::ast::{Declaration, Function, Linkage, Parameter, Space, Type};
+use ptxc_syntax::ast::{Declaration, Declarator, Function, Linkage, Parameter, Space, Type};
 
 use super::initial::{self, Misfit};
 pub use super::needs::{PtxTarget, PtxVersion, TargetKind};
@@ -88,7 +88,8 @@ pub struct ModuleEnv {
     pub address_bits: u32,
     /// Whether `.target` has the option `map_f64_to_f32`.
     pub maps_double: bool,
-    /// Whether `.target` has the option `texmode_independent`: samplers are apart from textures.
+    /// Whether `.target` has the option `texmode_independent`, so that samplers are objects of their
+    /// own.
     pub has_samplers: bool,
     /// Variables that the function mentions.
     pub variables: IndexMap<Name, Variable>,
@@ -165,9 +166,47 @@ fn object_size(element: u32, dimensions: &[u64], most: u64) -> Option<u64> {
         .try_fold(u64::from(element), |size, &count| size.checked_mul(count).filter(|&size| size <= most))
 }
 
-/// The variables of a declaration with their sizes; a variable is `None` if its size is not a
-/// constant or exceeds [`MOST_BYTES`]. Zeros in global memory may have [`MOST_ZEROS`].
-pub fn variables(declaration: &Declaration) -> Vec<(Name, Option<Variable>)> {
+/// The most variables that ranges such as `.local .b32 z<9>` may declare in a function, or between
+/// functions.
+pub const MOST_IN_RANGES: u32 = 1 << 16;
+
+/// A name that a declaration declares.
+#[derive(Clone, Debug)]
+pub struct Declared<'a> {
+    /// The part of the declaration.
+    pub declarator: &'a Declarator,
+    /// The name.
+    pub name: Name,
+    /// The variable; `None` if its size is not a constant or exceeds [`MOST_BYTES`]. Zeros in
+    /// global memory may have [`MOST_ZEROS`].
+    pub variable: Option<Variable>,
+}
+
+/// The variables of a declaration with their sizes. `room` is the number of variables that ranges
+/// may still declare; a range that needs more has one entry without a variable.
+pub fn variables<'a>(declaration: &'a Declaration, room: &mut u32) -> Vec<Declared<'a>> {
+    let mut found = Vec::new();
+    for declarator in &declaration.declarators {
+        let (name, variable) = (&declarator.name.name, variable(declaration, declarator));
+        let Some(range) = &declarator.range else {
+            found.push(Declared { declarator, name: name.clone(), variable });
+            continue;
+        };
+        match constant_u32(range).filter(|count| count <= room) {
+            Some(count) => {
+                *room -= count;
+                found.extend((0..count).map(|number| {
+                    let name = Name::new(&format!("{name}{number}"));
+                    Declared { declarator, name, variable: variable.clone() }
+                }));
+            }
+            None => found.push(Declared { declarator, name: name.clone(), variable: None }),
+        }
+    }
+    found
+}
+
+fn variable(declaration: &Declaration, declarator: &Declarator) -> Option<Variable> {
     let specifiers = &declaration.specifiers;
     let lanes = specifiers.vector.map_or(1, |vector| vector.lanes());
     let element = specifiers.ty.bytes().unwrap_or(0) * lanes;
@@ -175,24 +214,37 @@ pub fn variables(declaration: &Declaration) -> Vec<(Name, Option<Variable>)> {
         Some(expr) => constant_u32(expr).filter(|align| align.is_power_of_two() && *align <= MOST_ALIGNMENT),
         None => Some(element.max(1)),
     };
-    let make = |declarator: &ptxc_syntax::ast::Declarator| {
-        let dimensions = initial::dimensions(&declarator.dimensions, declarator.initialiser.as_ref())?;
-        let is_zero = specifiers.space == Space::Global && declarator.initialiser.is_none();
-        let size = object_size(element, &dimensions, if is_zero { MOST_ZEROS } else { MOST_BYTES })?;
-        let content = declarator.initialiser.as_ref().map(|initialiser| {
-            initial::content(initialiser, specifiers.ty, lanes, &dimensions).map(Arc::new)
-        });
-        Some(Variable {
-            space: specifiers.space,
-            ty: specifiers.ty,
-            size,
-            align: align?,
-            linkage: declaration.linkage,
-            content: content.transpose(),
-            place: None,
-        })
-    };
-    declaration.declarators.iter().map(|d| (d.name.name.clone(), make(d))).collect()
+    let dimensions = initial::dimensions(&declarator.dimensions, declarator.initialiser.as_ref())?;
+    let is_zero = specifiers.space == Space::Global && declarator.initialiser.is_none();
+    let size = object_size(element, &dimensions, if is_zero { MOST_ZEROS } else { MOST_BYTES })?;
+    let content = declarator
+        .initialiser
+        .as_ref()
+        .map(|initialiser| initial::content(initialiser, specifiers.ty, lanes, &dimensions).map(Arc::new));
+    Some(Variable {
+        space: specifiers.space,
+        ty: specifiers.ty,
+        size,
+        align: align?,
+        linkage: declaration.linkage,
+        content: content.transpose(),
+        place: None,
+    })
+}
+
+/// A variable in place of one whose declaration has an error that has been reported, so that its
+/// uses are not errors as well.
+pub fn stand_in(declaration: &Declaration) -> Variable {
+    let specifiers = &declaration.specifiers;
+    Variable {
+        space: specifiers.space,
+        ty: specifiers.ty,
+        size: 0,
+        align: specifiers.ty.bytes().unwrap_or(1),
+        linkage: declaration.linkage,
+        content: Ok(None),
+        place: None,
+    }
 }
 
 /// The value of a constant expression that is a number of 32 bits.

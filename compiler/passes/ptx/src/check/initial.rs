@@ -30,25 +30,41 @@ pub(super) fn content(
     dimensions: &[u64],
 ) -> Result<Initial, Misfit> {
     let element = ty.bytes().ok_or(Misfit)?;
-    if let Initialiser::Fields(fields) = initialiser {
+    if matches!(ty, Type::Texref | Type::Samplerref | Type::Surfref) {
         // The driver keeps the object itself; the variable is its handle.
-        let has_fields = lanes == 1 && dimensions.is_empty() && opaque::fits(ty, fields);
-        return if has_fields { Ok(Initial::default()) } else { Err(Misfit) };
+        return if lanes == 1 { objects(initialiser, ty, dimensions) } else { Err(Misfit) };
     }
     let mut levels = dimensions.to_vec();
     if lanes > 1 {
         levels.push(lanes.into());
     }
-    let mut writer = Writer { ty, element, content: Initial::default() };
+    let mut writer = Writer { ty, element, lanes, content: Initial::default() };
     writer.level(initialiser, &levels, 0)?;
     let used = writer.content.bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     writer.content.bytes.truncate(used);
     Ok(writer.content)
 }
 
+/// The content of the handles of an array of opaque objects: none. One list of fields may stand for
+/// the first object.
+fn objects(initialiser: &Initialiser, ty: Type, dimensions: &[u64]) -> Result<Initial, Misfit> {
+    let fits = |part: &Initialiser| match part {
+        Initialiser::Fields(fields) => opaque::fits(ty, fields),
+        Initialiser::List(list) => list.is_empty(),
+        Initialiser::Constant(_) | Initialiser::Address(_) => false,
+    };
+    let all_fit = match (initialiser, dimensions) {
+        (Initialiser::List(list), [count]) => list.len() as u64 <= *count && list.iter().all(fits),
+        (part, [] | [_]) => fits(part),
+        _ => false,
+    };
+    if all_fit { Ok(Initial::default()) } else { Err(Misfit) }
+}
+
 struct Writer {
     ty: Type,
     element: u32,
+    lanes: u32,
     content: Initial,
 }
 
@@ -56,6 +72,10 @@ impl Writer {
     /// Writes the initialiser of a part of the variable with these dimensions, at byte `at`.
     fn level(&mut self, initialiser: &Initialiser, dimensions: &[u64], at: u32) -> Result<(), Misfit> {
         match (initialiser, dimensions) {
+            // A vector has all of its elements.
+            (Initialiser::List(list), [count]) if self.lanes > 1 && list.len() as u64 != *count => {
+                Err(Misfit)
+            }
             (Initialiser::List(list), [count, inner @ ..]) if list.len() <= *count as usize => {
                 // Parts of an array without elements may have any size; nothing is written there.
                 let stride = inner.iter().fold(self.element, |size, &count| size.wrapping_mul(count as u32));
@@ -71,17 +91,23 @@ impl Writer {
     }
 
     fn constant(&mut self, expr: &Expr, at: u32) -> Result<(), Misfit> {
-        let is_float = matches!(self.ty.spelling(), "f16" | "f32" | "f64" | "bf16");
-        let bits = match (expr.evaluate().map_err(|_| Misfit)?, self.ty.spelling()) {
-            (Constant::F32(bits), _) if self.element == 4 => bits.into(),
-            (Constant::F64(bits), "f32") => u64::from((f64::from_bits(bits) as f32).to_bits()),
-            (Constant::F32(bits), "f64") => f64::from(f32::from_bits(bits)).to_bits(),
-            (Constant::F64(bits), "f64" | "b64") => bits,
+        let value = expr.evaluate().map_err(|_| Misfit)?;
+        // Untyped bits take numbers of both kinds.
+        let takes_floats = self.ty.spelling().starts_with(['f', 'b']);
+        let is_float = self.ty.spelling().starts_with('f');
+        let bits = match (value, self.element) {
+            _ if matches!(self.ty, Type::F16 | Type::F16x2) => return Err(Misfit),
+            (Constant::F64(bits), 4) if takes_floats => (f64::from_bits(bits) as f32).to_bits().into(),
+            (Constant::F32(bits), 8) if is_float => f64::from(f32::from_bits(bits)).to_bits(),
+            (Constant::F64(bits), _) if takes_floats => bits,
+            (Constant::F32(bits), _) if takes_floats => bits.into(),
             (Constant::S64(value), _) if !is_float => value as u64,
             (Constant::U64(value), _) if !is_float => value,
             _ => return Err(Misfit),
         };
-        self.put(&bits.to_le_bytes(), at);
+        let is_negative = matches!(value, Constant::S64(..0));
+        let sign = if is_negative { u64::MAX } else { 0 };
+        self.put(&(u128::from(bits) | u128::from(sign) << 64).to_le_bytes(), at);
         Ok(())
     }
 
@@ -103,13 +129,13 @@ impl Writer {
             Some(mask) => {
                 let mask = mask.evaluate().ok().and_then(Constant::integer_bits).ok_or(Misfit)?;
                 let shift = mask.trailing_zeros();
-                if self.element != 1 || !shift.is_multiple_of(8) || mask != 0xff << shift {
+                if self.ty != Type::U8 || !shift.is_multiple_of(8) || mask != 0xff << shift {
                     return Err(Misfit);
                 }
                 shift as u8
             }
         };
-        if address.mask.is_none() && !matches!(self.element, 4 | 8) {
+        if address.mask.is_none() && !matches!(self.ty, Type::U32 | Type::U64) {
             return Err(Misfit);
         }
         let addend = match &address.offset {
@@ -152,7 +178,7 @@ mod tests {
         else {
             panic!("{text} is not a declaration")
         };
-        env::variables(&declaration).remove(0).1.unwrap()
+        env::variables(&declaration, &mut 0).remove(0).variable.unwrap()
     }
 
     fn bytes(text: &str) -> Result<Vec<u8>, Misfit> {

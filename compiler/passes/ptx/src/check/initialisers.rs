@@ -1,19 +1,27 @@
 //! Initialisers of variables: which variables may have one, and whether it fits.
 
-use ptxc_syntax::ast::{Declaration, Linkage, Space};
+use ptxc_syntax::ast::{Declaration, Initialiser, Linkage, Space, SymbolAddress};
 
 use super::codes::MISFIT_INITIALISER;
-use super::env::variables;
+use super::env::{Declared, MOST_IN_RANGES, PtxTarget, PtxVersion, variables};
+use super::features::{self, Feature};
+use super::opaque;
 use crate::diagnostic::Diagnostic;
 
 /// Checks a declaration in a module or in a function. Other checks report a variable whose size is
 /// wrong.
-pub fn check(declaration: &Declaration, out: &mut Vec<Diagnostic>) {
+pub fn check(declaration: &Declaration, present: (PtxVersion, PtxTarget), out: &mut Vec<Diagnostic>) {
     if declaration.declarators.iter().all(|declarator| declarator.initialiser.is_none()) {
         return;
     }
+    let before = out.len();
+    opaque::check_needs(declaration, present, out);
+    check_addresses(declaration, present, out);
+    if out.len() > before {
+        return;
+    }
     let space = declaration.specifiers.space;
-    for (declarator, (name, variable)) in declaration.declarators.iter().zip(variables(declaration)) {
+    for Declared { declarator, name, variable } in variables(declaration, &mut { MOST_IN_RANGES }) {
         let (node, is_initialised) = (declarator.name.id, declarator.initialiser.is_some());
         let Some(variable) = variable.filter(|_| is_initialised) else { continue };
         let error = |message: String| Diagnostic::error(MISFIT_INITIALISER, node, message);
@@ -36,9 +44,42 @@ pub fn check(declaration: &Declaration, out: &mut Vec<Diagnostic>) {
             };
             out.push(
                 error(format!("the initialiser of `{name}` does not fit")).label(label).note(
-                    "integer types take integers; float types take numbers such as `2.0` or `0f40000000`",
+                    "integer types take integers, float types take numbers such as `2.0` or `0f40000000`, and `.u32` and `.u64` take addresses",
                 ),
             );
         }
+    }
+}
+
+/// Reports addresses that the module's version lacks, at most one of each kind.
+fn check_addresses(declaration: &Declaration, present: (PtxVersion, PtxTarget), out: &mut Vec<Diagnostic>) {
+    let kinds: [(Feature, IsOfKind); 3] = [
+        (features::MASK, |address| address.mask.is_some()),
+        (features::GENERIC, |address| address.generic),
+        (features::ADDRESS, |_| true),
+    ];
+    for declarator in &declaration.declarators {
+        let Some(initialiser) = &declarator.initialiser else { continue };
+        for (feature, is_of_kind) in kinds {
+            let before = out.len();
+            if let Some(address) = first_address(initialiser, is_of_kind) {
+                feature.check(address.symbol.id, present, out);
+            }
+            if out.len() > before {
+                return;
+            }
+        }
+    }
+}
+
+/// A test of an address.
+type IsOfKind = fn(&SymbolAddress) -> bool;
+
+/// The first address of a kind in an initialiser; the parser limits how deep lists nest.
+fn first_address(initialiser: &Initialiser, is_of_kind: IsOfKind) -> Option<&SymbolAddress> {
+    match initialiser {
+        Initialiser::Address(address) => Some(&**address).filter(|address| is_of_kind(address)),
+        Initialiser::List(list) => list.iter().find_map(|part| first_address(part, is_of_kind)),
+        Initialiser::Constant(_) | Initialiser::Fields(_) => None,
     }
 }

@@ -33,6 +33,7 @@
 //! | [`foreign`] | the PTX names for names of other languages |
 //! | [`initialisers`], [`opaque`] | initial values of variables |
 //! | [`parameter_space`] | the total size of a kernel's parameters |
+//! | [`directives`], [`features`] | directives, and the versions and targets that have them |
 //! | [`launch_bounds`] | `.maxntid`, `.maxnreg` and the like |
 //! | [`call_variables`] | variables for the arguments of calls, in kernels |
 //! | [`calls`], [`call_sequence`] | arguments and results of calls |
@@ -63,7 +64,9 @@ pub mod calls;
 pub mod codes;
 pub mod declarations;
 pub mod decoded;
+pub mod directives;
 pub mod env;
+pub mod features;
 mod foreign;
 pub mod forms;
 pub mod initial;
@@ -168,6 +171,7 @@ fn examine_with(function: &Function, env: &ModuleEnv, strictness: Strictness) ->
     };
     checker.names.take_errors(&mut checker.out);
     parameter_space::check(function, checker.names.parameters(), env.version, &mut checker.out);
+    directives::function(function, env, &mut checker.out);
     launch_bounds::check(function, &mut checker.out);
     declarations::signature(function, env, &mut checker.out);
     let (mut seen, mut wrong) = (0, 0);
@@ -184,15 +188,19 @@ fn examine_with(function: &Function, env: &ModuleEnv, strictness: Strictness) ->
             }
         }
         checker.names.statement(index, statement, &mut checker.out);
+        directives::statement(statement, function.kind, env, &mut checker.out);
         match &statement.kind {
             StatementKind::Instruction(instruction) => checker.instruction(instruction),
             StatementKind::Declaration(declaration) => {
                 declarations::in_function(declaration, env, &mut checker.out);
                 call_variables::check(function, declaration, env.version, &mut checker.out);
-                initialisers::check(declaration, &mut checker.out);
+                initialisers::check(declaration, (env.version, env.target), &mut checker.out);
             }
             StatementKind::BranchTargets(list) => checker.targets(list, Wanted::Label),
             StatementKind::CallTargets(list) => checker.targets(list, Wanted::Function),
+            StatementKind::CallPrototype(prototype) => {
+                declarations::prototype(prototype, env, &mut checker.out);
+            }
             _ => {}
         }
     }

@@ -110,6 +110,16 @@ fn labels(function: &Function) -> FxHashMap<&str, NodeId> {
     labels.collect()
 }
 
+/// The name and the kind of a list of targets or of a prototype.
+fn list(statement: &StatementKind) -> Option<(&str, Thing)> {
+    match statement {
+        StatementKind::BranchTargets(list) => Some((list.name.name.as_str(), Thing::BranchTargets)),
+        StatementKind::CallTargets(list) => Some((list.name.name.as_str(), Thing::CallTargets)),
+        StatementKind::CallPrototype(list) => Some((list.name.name.as_str(), Thing::Prototype)),
+        _ => None,
+    }
+}
+
 impl<'a> Names<'a> {
     /// The names at the start of the body.
     pub fn new(function: &'a Function, env: &'a ModuleEnv) -> Names<'a> {
@@ -120,18 +130,7 @@ impl<'a> Names<'a> {
         }
         let mut directives = FxHashMap::default();
         for statement in function.body.iter().flatten() {
-            match &statement.kind {
-                StatementKind::BranchTargets(list) => {
-                    directives.insert(list.name.name.as_str(), Thing::BranchTargets)
-                }
-                StatementKind::CallTargets(list) => {
-                    directives.insert(list.name.name.as_str(), Thing::CallTargets)
-                }
-                StatementKind::CallPrototype(list) => {
-                    directives.insert(list.name.name.as_str(), Thing::Prototype)
-                }
-                _ => None,
-            };
+            directives.extend(list(&statement.kind));
         }
         Names {
             env,
@@ -217,6 +216,7 @@ impl<'a> Names<'a> {
                 return Some(memory(parameter, size));
             }
             Some(Meaning::Label(_)) => return Some(Thing::Label),
+            Some(Meaning::List(index)) => return self.list(index),
             None => {}
         }
         if let Some(&(parameter, size)) = self.own.get(name) {
@@ -232,6 +232,11 @@ impl<'a> Names<'a> {
             return Some(Thing::Function);
         }
         special::find(name).map(Thing::Special)
+    }
+
+    /// The list of targets or the prototype that is a statement of the body.
+    fn list(&self, index: usize) -> Option<Thing> {
+        list(&self.function.body.as_deref()?.get(index)?.kind).map(|(_, thing)| thing)
     }
 
     /// Size and alignment, in bytes, of the memory that a name stands for; the size is 0 if it is

@@ -10,7 +10,7 @@ use ptxc_syntax::ast::{
 use ptxc_syntax::{Name, NodeId};
 use rustc_hash::FxHashMap;
 
-use super::env::{Variable, constant_u32, parameter_layout, variables};
+use super::env::{Declared, MOST_IN_RANGES, Variable, constant_u32, parameter_layout, variables};
 use super::ranges::{self, Prefix, Range, Ranges};
 
 /// A register of the function: a dense number over all scopes.
@@ -45,6 +45,8 @@ pub enum Meaning {
     Result(usize),
     /// A label, the `usize`-th statement of the body.
     Label(usize),
+    /// The label of a list of targets or of a prototype, the `usize`-th statement of the body.
+    List(usize),
 }
 
 /// A parameter in the parameter block.
@@ -99,6 +101,8 @@ impl Scope {
 pub struct Scopes {
     stack: Vec<Scope>,
     registers: u32,
+    /// How many more variables ranges may declare.
+    room: u32,
     /// The registers that are parameters, each with the number of the parameter; then those that
     /// are results.
     pub in_registers: [Vec<(usize, Meaning)>; 2],
@@ -110,7 +114,7 @@ pub struct Scopes {
     pub errors: Vec<ScopeError>,
     /// For every statement that opens a block (and for the body itself, under `usize::MAX`), the
     /// labels of that block.
-    labels: FxHashMap<usize, Vec<(Name, usize, NodeId)>>,
+    labels: FxHashMap<usize, Vec<(Name, Meaning, NodeId)>>,
 }
 
 impl Scopes {
@@ -121,6 +125,7 @@ impl Scopes {
         let mut scopes = Scopes {
             stack: vec![Scope::default()],
             registers: 1,
+            room: MOST_IN_RANGES,
             in_registers: Default::default(),
             variables: Vec::new(),
             parameters: Vec::new(),
@@ -133,7 +138,12 @@ impl Scopes {
                 scopes.errors.push(ScopeError::Predicate(parameter.id, parameter.name.clone()));
                 continue;
             }
-            let Some((size, align)) = parameter_layout(parameter) else {
+            // A predicate has no size, and takes no memory.
+            let layout = match parameter.specifiers.ty {
+                Type::Pred => Some((0, 1)),
+                _ => parameter_layout(parameter),
+            };
+            let Some((size, align)) = layout else {
                 scopes.errors.push(ScopeError::BadSize(parameter.id, parameter.name.clone()));
                 continue;
             };
@@ -233,7 +243,7 @@ impl Scopes {
             return;
         }
         if specifiers.space != Space::Reg {
-            for (declarator, (name, variable)) in declaration.declarators.iter().zip(variables(declaration)) {
+            for Declared { declarator, name, variable } in variables(declaration, &mut self.room) {
                 let id = declarator.name.id;
                 match variable {
                     Some(variable) => {
@@ -284,9 +294,11 @@ impl Scopes {
     }
 
     fn enter_name(&mut self, id: NodeId, name: Name, meaning: Meaning) {
-        let is_label = matches!(meaning, Meaning::Label(_));
+        let is_label = matches!(meaning, Meaning::Label(_) | Meaning::List(_));
         if let Some((_, first)) = self.top().names.insert(name.clone(), (meaning, id)) {
             self.errors.push(ScopeError::Redeclared(id, name, first));
+        } else if let Some(declared) = self.padded_member(&name).filter(|_| !is_label) {
+            self.errors.push(ScopeError::Redeclared(id, name, declared));
         } else if let Some((prefix, number)) = ranges::member(&name).filter(|_| !is_label) {
             let range = self.top().ranges.get(&prefix).filter(|range| number < range.count);
             if let Some(declared) = range.map(|range| range.declared) {
@@ -299,9 +311,18 @@ impl Scopes {
         }
     }
 
+    /// The place of the range that `name` belongs to in spite of leading zeros, such as `%r01`.
+    fn padded_member(&mut self, name: &str) -> Option<NodeId> {
+        let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        let digits = &name[stem.len()..];
+        let prefix = Prefix::of(stem);
+        let range = self.top().ranges.get(&prefix).filter(|_| digits.len() > 1 && digits.starts_with('0'))?;
+        (digits.parse::<u32>().ok()? < range.count).then_some(range.declared)
+    }
+
     fn enter_labels(&mut self, block: usize) {
-        for (name, index, id) in self.labels.remove(&block).unwrap_or_default() {
-            self.enter_name(id, name, Meaning::Label(index));
+        for (name, meaning, id) in self.labels.remove(&block).unwrap_or_default() {
+            self.enter_name(id, name, meaning);
         }
     }
 }
@@ -311,20 +332,25 @@ fn lanes(vector: Option<Vector>) -> u32 {
 }
 
 /// The labels of each block, under the index of the statement that opens it.
-fn labels_by_block(body: &[Statement]) -> FxHashMap<usize, Vec<(Name, usize, NodeId)>> {
-    let mut labels: FxHashMap<usize, Vec<(Name, usize, NodeId)>> = FxHashMap::default();
+fn labels_by_block(body: &[Statement]) -> FxHashMap<usize, Vec<(Name, Meaning, NodeId)>> {
+    let mut labels: FxHashMap<usize, Vec<(Name, Meaning, NodeId)>> = FxHashMap::default();
     let mut open = vec![usize::MAX];
     for (index, statement) in body.iter().enumerate() {
         ptxc_interrupt::poll();
+        let mut add = |name: &Name, meaning, id| {
+            let block = open.last().copied().unwrap_or(usize::MAX);
+            labels.entry(block).or_default().push((name.clone(), meaning, id));
+        };
         match &statement.kind {
             StatementKind::Open => open.push(index),
             StatementKind::Close if open.len() > 1 => {
                 open.pop();
             }
-            StatementKind::Label(name) => {
-                let block = open.last().copied().unwrap_or(usize::MAX);
-                labels.entry(block).or_default().push((name.clone(), index, statement.id));
+            StatementKind::Label(name) => add(name, Meaning::Label(index), statement.id),
+            StatementKind::BranchTargets(list) | StatementKind::CallTargets(list) => {
+                add(&list.name.name, Meaning::List(index), list.name.id);
             }
+            StatementKind::CallPrototype(list) => add(&list.name.name, Meaning::List(index), list.name.id),
             _ => {}
         }
     }

@@ -62,11 +62,14 @@ static TARGETS: &[Line] = &[
 /// The option of `.target` that makes instructions in double precision compute in single precision.
 pub const MAP_F64_TO_F32: &str = "map_f64_to_f32";
 
-/// The option of `.target` that separates samplers from textures.
-pub const TEXMODE_INDEPENDENT: &str = "texmode_independent";
+/// The option of `.target` that makes samplers objects of their own.
+pub const INDEPENDENT_TEXTURES: &str = "texmode_independent";
+
+/// The option of `.target` that says that a module has debug sections.
+pub const DEBUG: &str = "debug";
 
 /// The options that `.target` may have beside an architecture.
-pub const OPTIONS: &[&str] = &["texmode_unified", TEXMODE_INDEPENDENT, "debug", MAP_F64_TO_F32];
+pub const OPTIONS: &[&str] = &["texmode_unified", INDEPENDENT_TEXTURES, DEBUG, MAP_F64_TO_F32];
 
 /// The first PTX version in which a module may have that target; `None` if PTX has no such target.
 pub fn first_version(target: PtxTarget) -> Option<PtxVersion> {
@@ -76,6 +79,13 @@ pub fn first_version(target: PtxTarget) -> Option<PtxVersion> {
         TargetKind::Specific => own,
         TargetKind::Family => family,
     }
+}
+
+/// Every target, in ascending order of the number.
+pub fn all() -> impl Iterator<Item = PtxTarget> {
+    let kinds = [TargetKind::Baseline, TargetKind::Specific, TargetKind::Family];
+    let named = move |line: &Line| kinds.map(|kind| PtxTarget { number: line.0, kind });
+    TARGETS.iter().flat_map(named).filter(|&target| first_version(target).is_some())
 }
 
 /// The known target whose number is nearest, to suggest for a mistyped one.
