@@ -3,6 +3,7 @@
 use ptxc_compiler::{Database, SourceFile, output};
 use ptxc_ptx::check::env::PtxTarget;
 use ptxc_ptx::check::requirements::Strictness;
+use ptxc_ptx::check::targets;
 
 use crate::batch;
 use crate::cli::CheckArgs;
@@ -14,9 +15,10 @@ use crate::streams::{Outcome, Streams};
 pub(crate) fn run(args: &CheckArgs, streams: &mut Streams<'_>) -> Outcome {
     let target = match args.arch.as_deref().map(|name| (name, PtxTarget::parse(name))) {
         None => None,
-        Some((_, Some(target))) => Some(target),
-        Some((name, None)) => {
-            return streams.usage(format!("`{name}` is not a target such as sm_90 or sm_100f"));
+        Some((_, Some(target))) if targets::first_version(target).is_some() => Some(target),
+        Some((name, _)) => {
+            let known: Vec<String> = targets::all().map(|target| target.to_string()).collect();
+            return streams.usage(format!("no target `{name}`; there are {}", known.join(", ")));
         }
     };
     batch::run(&args.files, &args.jobs, streams, |file, streams, _| {

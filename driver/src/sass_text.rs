@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use ptxc_compiler::Located;
 use ptxc_machine::Arch;
+use ptxc_ptx::check::env::PtxTarget;
+use ptxc_ptx::check::targets;
 use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::text::{Kernel, ReadOptions, Style, TextError, parse_programs};
 use ptxc_syntax::Span;
@@ -75,10 +77,14 @@ pub(crate) fn load_bytes(
 /// The architecture that an option names.
 pub(crate) fn arch(name: Option<&str>) -> Result<Option<Arch>, String> {
     let Some(name) = name else { return Ok(None) };
-    let known = || Arch::ALL.map(|arch| arch.to_string()).join(", ");
-    // `sm_90a` is a variant of `sm_90`.
-    let arch = name.trim_end_matches(['a', 'f']).parse();
-    arch.map(Some).map_err(|()| format!("no architecture `{name}`; there are {}", known()))
+    // `sm_90a` is a variant of `sm_90`; `sm_75` has none.
+    let variant = PtxTarget::parse(name).filter(|&target| targets::first_version(target).is_some());
+    let base = if variant.is_some() { name.trim_end_matches(['a', 'f']) } else { name };
+    base.parse().map(Some).map_err(|()| {
+        let is_known = |target: &PtxTarget| Arch::of_number(target.number).is_some();
+        let known: Vec<String> = targets::all().filter(is_known).map(|target| target.to_string()).collect();
+        format!("no architecture `{name}`; there are {}", known.join(", "))
+    })
 }
 
 /// `1 error`, `2 errors`.
