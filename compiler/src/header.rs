@@ -258,7 +258,7 @@ impl Contents {
 
 /// The version with a calling convention. Before it, functions were parts of their kernels, and a
 /// thread's registers and local variables could be declared for all of them.
-const ABI: PtxVersion = PtxVersion(3, 0);
+pub(crate) const ABI: PtxVersion = PtxVersion(3, 0);
 
 /// The error in the place or the type of a declaration between functions.
 fn misplaced(
@@ -270,13 +270,9 @@ fn misplaced(
     let specifiers = &declaration.specifiers;
     let name = &declaration.declarators.first()?.name;
     let at = |finding| locate_in(&parsed.spans, offset, &finding);
-    if version < ABI && specifiers.space == Space::Local {
+    // The error about registers comes with the code, see `registers`.
+    if version < ABI && matches!(specifiers.space, Space::Local | Space::Reg) {
         return None;
-    }
-    if version < ABI && specifiers.space == Space::Reg {
-        let what = format!("the register `{}` outside a function", name.name);
-        let finding = Diagnostic::unsupported(name.id, what);
-        return Some(at(finding.help("declare it in each function that uses it")));
     }
     if matches!(specifiers.space, Space::Reg | Space::Local | Space::Param) {
         let message =
@@ -288,6 +284,29 @@ fn misplaced(
         return Some(at(finding));
     }
     misplaces_predicate(specifiers).then(|| at(predicate_storage(name.id, &name.name)))
+}
+
+/// The registers that old modules declare for all of their functions; they have no code.
+pub(crate) fn registers(db: &dyn Db, file: SourceFile) -> Vec<Located> {
+    let mut found = Vec::new();
+    if header(db, file).version >= ABI {
+        return found;
+    }
+    for (item, &offset) in items(db, file).others.iter().zip(&places(db, file).others) {
+        if item.kind != ItemKind::Variable || found.len() > MOST_FINDINGS {
+            continue;
+        }
+        let parsed = parse_item(&item.text, item.kind);
+        let Some(Item::Declaration(declaration)) = &parsed.value else { continue };
+        let first = declaration.declarators.first().filter(|_| declaration.specifiers.space == Space::Reg);
+        if let Some(name) = first.map(|declarator| &declarator.name) {
+            let what = format!("the register `{}` outside a function", name.name);
+            let finding = Diagnostic::unsupported(name.id, what);
+            let finding = finding.help("declare it in each function that uses it");
+            found.push(locate_in(&parsed.spans, offset, &finding));
+        }
+    }
+    found
 }
 
 /// The errors in the variables of a declaration.
@@ -340,7 +359,7 @@ fn variable_findings(
         if declaration.linkage == Some(Linkage::Extern) {
             continue;
         }
-        if variable.size == 0 && declaration.linkage.is_none() {
+        if variable.size == 0 && declaration.linkage.is_none() && variable.space != Space::Reg {
             let message = format!("`{name}` has no size");
             found.push(
                 error(BAD_SIZE, message, span)

@@ -140,6 +140,7 @@ pub mod render;
 mod sections;
 pub mod session;
 pub mod settings;
+mod shared;
 pub mod stages;
 mod variables;
 

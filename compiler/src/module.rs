@@ -22,6 +22,7 @@ use ptxc_syntax::{Name, NodeId, Parsed, parse_function, parse_item, parse_signat
 use rustc_hash::FxHashSet;
 
 use crate::db::Db;
+use crate::header::ABI;
 use crate::input::SourceFile;
 use crate::input::items::{Func, items};
 use crate::old_kernels;
@@ -294,14 +295,17 @@ fn mentioned(db: &dyn Db, func: Func) -> Vec<Name> {
     let mut names = Vec::new();
     // Operands nest as deep as a vector in an address; an explicit list replaces recursion.
     let mut rest: Vec<&Operand> = Vec::new();
+    // Old modules declare registers for all of their functions.
+    let any_name = header(db, func.file(db)).version < ABI;
     let mut add = |name: &Name, is_call: bool| {
-        if name.as_bytes().first() != Some(&b'%') && (is_call || !own.contains(name)) {
+        if (any_name || name.as_bytes().first() != Some(&b'%')) && (is_call || !own.contains(name)) {
             names.push(name.clone());
         }
     };
     for statement in body {
         match &statement.kind {
             StatementKind::Instruction(instruction) => {
+                instruction.guard.iter().filter(|_| any_name).for_each(|guard| add(&guard.register, false));
                 let goes_to_label = |operand: &Operand| match &operand.kind {
                     OperandKind::Symbol(name) => labels.contains(name),
                     _ => false,

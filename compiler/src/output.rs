@@ -15,11 +15,13 @@ use rustc_hash::FxHashSet;
 
 use crate::causes;
 use crate::db::{Database, Db};
+use crate::header::registers;
 use crate::input::items::{Func, items, places};
 use crate::input::{Options, SourceFile};
 use crate::locate::{MOST_FINDINGS, locate_in, syntax_error};
 use crate::module::{ast, header, is_damaged, parsed};
 use crate::render::Located;
+use crate::shared;
 use crate::stages::callees::{device_callees, device_code};
 use crate::stages::{
     arch, arch_of_target, barrier_warnings, beyond, built, checked, code, flow_warnings, mir, splits, ssa,
@@ -33,6 +35,7 @@ pub fn diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Locat
     let mut found = ssa_findings(db, file, options);
     found.extend(unsupported_target(db, file, options));
     found.extend(missing_definitions(db, file));
+    found.extend(registers(db, file));
     found.extend(lonely_function(db, file));
     let called: FxHashSet<Func> =
         defined_kernels(db, file).flat_map(|kernel| device_callees(db, kernel)).copied().collect();
@@ -50,6 +53,7 @@ pub(crate) fn module_findings(db: &dyn Db, file: SourceFile, options: Options) -
     let mut found = findings_between_functions(db, file);
     found.extend(unsupported_target(db, file, options));
     found.extend(missing_definitions(db, file));
+    found.extend(registers(db, file));
     found.extend(lonely_function(db, file));
     sort(file.text(db), found)
 }
@@ -204,6 +208,7 @@ pub fn check(
         let beyond = beyond(db, func, target, strictness);
         let about = beyond.iter().chain(flow_warnings(db, func)).chain(barrier_warnings(db, func));
         found.extend(about.map(|diagnostic| locate(db, func, diagnostic)));
+        found.extend(shared::finding(db, func).map(|diagnostic| locate(db, func, &diagnostic)));
         if let (Strictness::Splits, Some(arch)) = (strictness, arch) {
             found.extend(split_findings(db, func, arch));
         }

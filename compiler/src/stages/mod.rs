@@ -23,6 +23,7 @@ use ptxc_ptx::diagnostic::{Code, Diagnostic, Severity, source_node};
 use ptxc_ptx::flow;
 use ptxc_ptx::split_notes::split_notes;
 use ptxc_syntax::NodeId;
+use ptxc_syntax::ast::Space;
 use ptxc_syntax::items::ItemKind;
 use rustc_hash::FxHashSet;
 
@@ -154,6 +155,11 @@ pub fn checked(db: &dyn Db, func: Func) -> Checked {
 #[salsa::tracked(returns(ref))]
 pub fn built(db: &dyn Db, func: Func) -> Arc<Stage<ir::Function>> {
     if has_errors(db, func) || !func.has_body(db) {
+        return Stage::nothing();
+    }
+    // The registers that an old module declares for all of its functions have one finding, at their
+    // declaration.
+    if environment(db, func).variables.values().any(|variable| variable.space == Space::Reg) {
         return Stage::nothing();
     }
     let built = ptxc_passes::build(ast(db, func), environment(db, func), &checked(db, func).resolved);

@@ -86,7 +86,7 @@ pub mod requirements;
 pub mod resolved;
 pub mod scalar;
 pub mod scope;
-mod shared_size;
+pub mod shared_size;
 pub mod signature;
 pub mod special;
 mod suggest;

@@ -226,6 +226,10 @@ impl<'a> Names<'a> {
             return Some(directive);
         }
         if let Some(variable) = self.env.variables.get(name) {
+            // Before PTX 3.0 a module declares registers for all of its functions.
+            if variable.space == Space::Reg {
+                return Some(Thing::Register(Scalar::of(variable.ty), None));
+            }
             return Some(Thing::Memory(variable.space, variable.size));
         }
         if self.env.signatures.contains_key(name) {
