@@ -106,6 +106,9 @@ fn read(pattern: &Pattern, word: u128, offset: u32, arch: Arch, inst: &mut Inst<
             Place::Absent => push(slot.default_operand().kind),
             Place::Address(place) => {
                 let mut address = address(place, field.shape, word);
+                if let Some(name) = place.follows {
+                    address.descriptor = Some(next_uniform(operands.get(row.slot(name)?)?)?);
+                }
                 let is_extended = pattern.is_extended(inst.mods);
                 let zero_is_wide = zero_is_wide(arch, is_extended);
                 address.wide = match place.wide.get(word) {
@@ -129,7 +132,8 @@ fn read(pattern: &Pattern, word: u128, offset: u32, arch: Arch, inst: &mut Inst<
                 {
                     return None;
                 }
-                push(OperandKind::Mem(address));
+                let kind = OperandKind::Mem(address);
+                operands.push(Operand { kind, flags: OperandFlags::default() });
             }
             Place::Target { bits, low, shift } => {
                 let distance = (bits.get_signed(word) << low.len | low.get(word) as i64) << shift;
@@ -222,6 +226,14 @@ fn address(place: AddressPlace, shape: Shape, word: u128) -> Address<PReg> {
         uniform: uniform.filter(|_| shape == Shape::AddressUniform),
         offset: place.offset.get_signed(word) as i32,
         descriptor: uniform.filter(|_| is_described),
+    }
+}
+
+/// The register after the uniform register of an address.
+pub(super) fn next_uniform(operand: &Operand<PReg>) -> Option<PReg> {
+    match operand.kind {
+        OperandKind::Mem(Address { uniform: Some(uniform), .. }) => uniform.offset(1),
+        _ => None,
     }
 }
 

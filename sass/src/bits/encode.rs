@@ -3,6 +3,7 @@
 use ptxc_machine::{Arch, Feature};
 
 use super::GUARD;
+use super::decode::next_uniform;
 use super::error::EncodeError;
 use super::field::SlotField;
 use super::pattern::{self, Pattern};
@@ -62,6 +63,15 @@ pub fn encode(
         };
         let bits = bits.and_then(|bits| Some(bits | sign_bits(field, slot.halves, operand.flags)?));
         word |= bits.ok_or(EncodeError::Operand(name, slot.name))?;
+        // A descriptor without a field of its own is in the register after the other address's.
+        if let (Place::Address(AddressPlace { follows: Some(first), .. }), OperandKind::Mem(address)) =
+            (field.place, operand.kind)
+        {
+            let other = row.slot(first).and_then(|index| inst.operands.get(index));
+            if other.and_then(next_uniform) != address.descriptor {
+                return Err(EncodeError::Operand(name, slot.name));
+            }
+        }
         // An address without a width of its own has the width of the instruction.
         if let (Place::Address(place), OperandKind::Mem(address)) = (field.place, operand.kind)
             && (place.wide.is_none() || field.shape != Shape::AddressUniform)
@@ -212,6 +222,7 @@ fn address_bits(
     bits |= place.scale.put(scale)?;
     let uniform = match shape {
         Shape::Address => return Some(bits),
+        Shape::AddressDescribed if place.follows.is_some() => return Some(bits),
         Shape::AddressDescribed if address.uniform.is_none() => address.descriptor,
         Shape::AddressDescribed => return None,
         _ => address.uniform,

@@ -8,7 +8,7 @@ mod width;
 use ptxc_machine::Arch;
 use smallvec::SmallVec;
 
-use crate::operand::{Label, Operand, OperandKind};
+use crate::operand::{Address, Label, Operand, OperandKind};
 use crate::register::{RegFile, Register};
 use crate::slot_name;
 use crate::table::{Choice, Choices, Kinds, ModKind, ModValue, Mods, Op, OpSlot, OpSlots, Row, SlotName};
@@ -289,7 +289,7 @@ impl<R: Register> Inst<R> {
                         part(uniform, wide(is_extended && !self.row().slots[index].narrow));
                     }
                     if let Some(descriptor) = address.descriptor {
-                        part(descriptor, 2);
+                        part(descriptor, self.descriptor_width());
                     }
                 }
                 OperandKind::IndexedConst { index, .. } => part(index, 1),
@@ -301,6 +301,14 @@ impl<R: Register> Inst<R> {
             let slot = self.row().slots.len() as u8;
             visit(Access { reg: guard.reg, width: 1, role: AccessRole::Guard, slot });
         }
+    }
+
+    /// The number of registers of a descriptor: a pair, or only the upper word if another address
+    /// has the place of the lower one.
+    pub fn descriptor_width(&self) -> u8 {
+        let has_uniform =
+            |operand: &Operand<R>| matches!(operand.kind, OperandKind::Mem(Address { uniform: Some(_), .. }));
+        if self.operands.iter().any(has_uniform) { 1 } else { 2 }
     }
 
     /// The predicates out of [all predicates](OperandKind::Predicates) that the slot `mask`

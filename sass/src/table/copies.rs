@@ -57,7 +57,8 @@ pub(super) static LDGSTS: Row = Row {
         POLICY,
     ],
     // There is one field for a uniform register: the descriptor, which bit 76 tells, or a part of
-    // one of the addresses.
+    // one of the addresses. It can also be a pair, of which the lower word is the address in shared
+    // memory and the upper word the upper word of the descriptor: that of a cache policy says all.
     forms: &[
         Form::same(&[("to", Shape::Address), ("addr", Shape::AddressDescribed)])
             .fixed(&[FROM_PAIR, Fixed::new(76, 1, 1)]),
@@ -73,6 +74,10 @@ pub(super) static LDGSTS: Row = Row {
             .fixed(&[FROM_PAIR])
             .with(&[NO_POLICY])
             .places(AT_BASE),
+        Form::same(&[("to", Shape::AddressUniform), ("addr", Shape::AddressDescribed)])
+            .opcode(0xdae)
+            .fixed(&[FROM_PAIR, Fixed::new(76, 1, 1)])
+            .places(&[("addr", Place::Address(COPIED.follows("to")))]),
     ],
     fixed: &[EVICT_NORMAL, BY_UNIFORM],
     opcode: 0xfae,

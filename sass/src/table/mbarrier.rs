@@ -79,6 +79,18 @@ pub(super) static SYNCS_PHASECHK: Row = Row {
     ..SYNCS
 };
 
+pub(super) static SYNCS_PHASECHK_NEVER: Row = Row {
+    mnemonic: "SYNCS.PHASECHK.TRANS64",
+    summary: "a SYNCS.PHASECHK.TRANS64 whose guard is !PT: it tests nothing",
+    slots: &[Slot::def("pd", Kinds::P).place(Place::Absent), ADDRESS, DATA],
+    fixed: &[BY_UNIFORM, Fixed::new(70, 2, 1), Fixed::new(81, 3, 7), Fixed::new(12, 4, 0xf)],
+    completion: Completion::Fixed,
+    effects: Effects::NONE,
+    awaits_view: false,
+    never: true,
+    ..SYNCS_PHASECHK
+};
+
 pub(super) static SYNCS_CCTL_IV: Row = Row {
     mnemonic: "SYNCS.CCTL.IV",
     summary: "invalidate the mbarrier at the address",

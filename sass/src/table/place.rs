@@ -167,6 +167,10 @@ pub struct AddressPlace {
     pub scale: Bits,
     /// The uniform register that is added, or the descriptor.
     pub uniform: Bits,
+    /// The slot whose uniform register has the descriptor in the next register, instead of a
+    /// descriptor with a field of its own. The descriptor is then that one register: only its upper
+    /// word is left.
+    pub follows: Option<&'static str>,
     /// The offset, with sign.
     pub offset: Bits,
     /// The architectures on which there must be a general register.
@@ -180,6 +184,7 @@ impl AddressPlace {
         wide: Bits::NONE,
         scale: Bits::NONE,
         uniform: Bits::NONE,
+        follows: None,
         offset: Bits::new(40, 24),
         needs_base: Archs::NONE,
     };
@@ -193,6 +198,12 @@ impl AddressPlace {
     /// The same with a uniform register from bit `lo` on.
     pub const fn uniform(mut self, lo: u8) -> AddressPlace {
         self.uniform = Bits::new(lo, 6);
+        self
+    }
+
+    /// The same with a descriptor in the register after the uniform register of a slot.
+    pub const fn follows(mut self, slot: &'static str) -> AddressPlace {
+        (self.uniform, self.follows) = (Bits::NONE, Some(slot));
         self
     }
 

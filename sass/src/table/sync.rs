@@ -244,16 +244,23 @@ pub(super) static ENDCOLLECTIVE: Row = Row {
     ..MEETING
 };
 
+/// The time that an instruction sleeps, in nanoseconds.
+const TIME: Slot = Slot::read("a", Kinds::IMM.or(Kinds::R).or(Kinds::UR).or(Kinds::CONST)).place(Place::B);
+const SLEEP_MODE: Modifier =
+    Modifier::new(ModKind::Mode, &["", ".SYNCS"]).limited(&[(".SYNCS", Archs::HOPPER)]).at(84, 1);
+const TIMES: &[Form] = &[
+    Form::upper(&[("a", Shape::Register)], 1),
+    Form::upper(&[("a", Shape::Immediate)], 4),
+    Form::upper(&[("a", Shape::Constant)], 5),
+    Form::upper(&[("a", Shape::Uniform)], 6).fixed(&[Fixed::new(91, 1, 1)]),
+];
+
 pub(super) static NANOSLEEP: Row = Row {
     mnemonic: "NANOSLEEP",
     summary: "sleep for about a nanoseconds; with `.SYNCS` at most until the last tested mbarrier changes",
-    slots: &[Slot::read("a", Kinds::IMM.or(Kinds::R).or(Kinds::CONST)).place(Place::B)],
-    mods: &[Modifier::new(ModKind::Mode, &["", ".SYNCS"]).limited(&[(".SYNCS", Archs::HOPPER)]).at(84, 1)],
-    forms: &[
-        Form::upper(&[("a", Shape::Register)], 1),
-        Form::upper(&[("a", Shape::Immediate)], 4),
-        Form::upper(&[("a", Shape::Constant)], 5),
-    ],
+    slots: &[TIME],
+    mods: &[SLEEP_MODE],
+    forms: TIMES,
     fixed: &[NO_CONDITION, Fixed::new(85, 1, 1).on(Archs::TURING)],
     // NVIDIA's compiler lets the next instruction overwrite the operand.
     completion: Completion::Fixed,
@@ -264,6 +271,17 @@ pub(super) static NANOSLEEP: Row = Row {
     scoreboards: Scoreboards::NONE,
     min_stalls_on: &[(Archs::TURING_TO_ADA, 1)],
     ..SYNC
+};
+
+pub(super) static NANOSLEEP_NEVER: Row = Row {
+    mnemonic: "NANOSLEEP",
+    summary: "a NANOSLEEP whose guard is !PT: it does not sleep",
+    fixed: &[NO_CONDITION, Fixed::new(12, 4, 0xf)],
+    effects: Effects::NONE,
+    archs: Archs::HOPPER,
+    spellings: &[],
+    never: true,
+    ..NANOSLEEP
 };
 
 pub(super) static PMTRIG: Row = Row {

@@ -113,6 +113,16 @@ pub(super) static ULEA: Row = Row {
     ..UDP
 };
 
+pub(super) static ULEA_X: Row = Row {
+    mnemonic: "ULEA.X",
+    summary: "as LEA.X, on uniform registers",
+    slots: &[UD, P_OUT.hidden(), UA.not(), UB.not(), SHIFT, P_IN],
+    forms: Form::B,
+    fixed: &[NO_C, EXTENDED, UNIFORM],
+    opcode: 0x291,
+    ..UDP
+};
+
 pub(super) static ULEA_HI: Row = Row {
     mnemonic: "ULEA.HI",
     summary: "as LEA.HI, on uniform registers",

@@ -267,6 +267,12 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Whether the address in a slot has 32 bits, whatever the width of the instruction's addresses.
+    fn is_narrow(&self, name: &str) -> bool {
+        let row = self.inst.row();
+        row.slot(name).is_some_and(|index| row.slots[index].narrow)
+    }
+
     /// A memory address.
     pub fn address(&self, name: &str) -> Result<Address, String> {
         let OperandKind::Mem(address) = self.operand(name)?.kind else {
@@ -285,11 +291,17 @@ impl<'a> Fields<'a> {
             scale: address.scale,
             uniform: word(address.uniform, 0)?,
             uniform_high: match address.uniform {
-                Some(_) if self.is(value!(Extended = ".E")) => Some(word(address.uniform, 1)?),
+                Some(_) if self.is(value!(Extended = ".E")) && !self.is_narrow(name) => {
+                    Some(word(address.uniform, 1)?)
+                }
                 _ => None,
             },
             offset: address.offset,
             descriptor: match address.descriptor {
+                // The lower word of a cache policy is zero: see `AddressPlace::follows`.
+                Some(_) if self.inst.descriptor_width() == 1 => {
+                    Some([word(None, 0)?, word(address.descriptor, 0)?])
+                }
                 Some(_) => Some([word(address.descriptor, 0)?, word(address.descriptor, 1)?]),
                 None => None,
             },

@@ -111,7 +111,7 @@ pub(super) fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::ISETP_EX | Op::UISETP_EX => alu::isetp_ex,
         Op::SHF | Op::USHF => alu::shf,
         Op::LEA | Op::ULEA => alu::lea,
-        Op::LEA_X => alu::lea_x,
+        Op::LEA_X | Op::ULEA_X => alu::lea_x,
         Op::LEA_HI | Op::ULEA_HI => alu::lea_hi,
         Op::LEA_HI_X | Op::ULEA_HI_X => alu::lea_hi_x,
         Op::MOV | Op::UMOV => alu::mov,
@@ -242,7 +242,13 @@ pub(super) fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::UBLKCP_G_S => copies::ublkcp_g_s,
         Op::UBLKCP_S_S => copies::ublkcp_s_s,
         // The content of a cache does not change any value.
-        Op::UBLKPF_L2 | Op::LDS_NEVER | Op::UIADD3_NEVER | Op::BRA_NEVER | Op::BREAK_NEVER => flow::nop,
+        Op::UBLKPF_L2
+        | Op::LDS_NEVER
+        | Op::UIADD3_NEVER
+        | Op::BRA_NEVER
+        | Op::BREAK_NEVER
+        | Op::NANOSLEEP_NEVER
+        | Op::SYNCS_PHASECHK_NEVER => flow::nop,
 
         Op::SHFL => warp::shfl,
         Op::VOTE | Op::VOTEU => warp::vote,

@@ -35,6 +35,7 @@ pub fn edges(op: Op, arch: Arch) -> Vec<Coded> {
             for operand in others.into_iter().chain(signed(slot, shape, old)) {
                 let mut coded = base.clone();
                 coded.inst.operands[index] = operand;
+                join(&mut coded.inst);
                 keep(coded);
             }
             let kept =
@@ -90,6 +91,7 @@ fn plain(op: Op, shapes: &[Shape], arch: Arch) -> Option<Coded> {
     for (index, (slot, &shape)) in op.row().slots.iter().zip(shapes).enumerate() {
         inst.operands[index] = plain_operand(slot, shape, index as u8, &inst);
     }
+    join(&mut inst);
     let control = Control::plain();
     let coded = Coded { inst, control, loc: u32::MAX };
     if encodes(&coded, arch) {
@@ -124,6 +126,22 @@ fn widen(inst: &mut Inst<PReg>) {
     for (index, slot) in inst.op.row().slots.iter().enumerate() {
         if slot.hidden_with.is_some_and(|text| inst.has(text)) {
             inst.operands[index] = slot.default_operand();
+        }
+    }
+}
+
+/// Puts a descriptor in the register after the uniform register of another address: no encoding has
+/// a field for both.
+fn join(inst: &mut Inst<PReg>) {
+    let next = inst.operands.iter().find_map(|operand| match operand.kind {
+        OperandKind::Mem(Address { uniform: Some(uniform), .. }) => uniform.offset(1),
+        _ => None,
+    });
+    for operand in &mut inst.operands {
+        if let OperandKind::Mem(Address { descriptor: descriptor @ Some(_), .. }) = &mut operand.kind
+            && next.is_some()
+        {
+            *descriptor = next;
         }
     }
 }
@@ -283,6 +301,7 @@ fn any(op: Op, shapes: &[Shape], arch: Arch, numbers: &mut Rng) -> Coded {
         }
     }
     widen(&mut inst);
+    join(&mut inst);
     if numbers.bool() {
         inst.guard = Some(Guard { reg: PReg::new(row.guard, numbers.u8(..7)), negated: numbers.bool() });
     }
