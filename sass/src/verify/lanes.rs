@@ -12,10 +12,13 @@
 //! Lanes that part at a branch of the function itself are not reported: a program may mean an
 //! instruction only for the lanes that are there, as `activemask` does. They matter where the
 //! function returns. A forward dataflow over registers finds the predicates that differ between
-//! lanes: arguments of a function, the number of a thread, and values loaded from differing
-//! addresses differ. A value that depends only on such a branch counts as even, so that the check
-//! makes no false claim. (After Coutinho et al., "Divergence Analysis and Optimizations", PACT
-//! 2011.)
+//! lanes: the number of a thread and values loaded from differing addresses differ. A value that
+//! depends only on such a branch counts as even, so that the check makes no false claim. (After
+//! Coutinho et al., "Divergence Analysis and Optimizations", PACT 2011.)
+//!
+//! Arguments of a function differ at some of its calls. Therefore the analysis of a function keeps
+//! apart what differs with any arguments and what differs only if arguments do. A call decides
+//! between the two by the registers that the function reads.
 //!
 //! States only grow, and a function is visited again when one of its callees turns out to part
 //! lanes. Cost: the number of instructions times the height of a state, which is bounded.
@@ -48,18 +51,45 @@ struct Open {
     /// The `BSSY` that opened it.
     by: u32,
     /// The instruction that had parted the lanes at that time.
-    parted: Option<u32>,
+    parted: Cause,
+}
+
+/// The instructions that may have parted lanes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Cause {
+    /// One that parts lanes whatever the function received.
+    always: Option<u32>,
+    /// One that parts lanes if values that the function received differ.
+    by_caller: Option<u32>,
+}
+
+impl Cause {
+    fn join(self, other: Cause) -> Cause {
+        Cause { always: first(self.always, other.always), by_caller: first(self.by_caller, other.by_caller) }
+    }
+}
+
+/// Whether a value differs between lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Evenness {
+    Even,
+    /// If values that the function received do.
+    ByCaller,
+    Uneven,
 }
 
 /// The state of the lanes before an instruction.
 #[derive(Clone, PartialEq, Eq)]
 struct State {
-    /// The registers with values that may differ between lanes.
+    /// The registers with values that may differ between lanes, whatever the function received.
     uneven: Registers,
+    /// The registers with values that differ between lanes only if values that the function
+    /// received do.
+    by_caller: Registers,
     /// The registers that are as the function received them.
     received: Registers,
     /// The instruction that may have parted the lanes.
-    parted: Option<u32>,
+    parted: Cause,
     /// The registers that the function received and by whose values lanes are apart: lanes with
     /// different values waited for different masks.
     apart_by: Registers,
@@ -72,14 +102,47 @@ struct State {
 impl State {
     /// The state at the entry of the program or of one of its functions.
     fn at_entry(is_called: bool) -> State {
-        let mut uneven = Registers::default();
+        let mut by_caller = Registers::default();
         if is_called {
             // All lanes have the same stack pointer.
             let general = (0..RegFile::Gpr.count()).filter(|&number| number != 1).map(PReg::r);
-            general.chain(predicates()).for_each(|reg| insert(&mut uneven, reg));
+            general.chain(predicates()).for_each(|reg| insert(&mut by_caller, reg));
         }
-        let (received, apart_by) = (uneven, Registers::default());
-        State { uneven, received, parted: None, apart_by, met: false, open: SmallVec::new() }
+        let none = Registers::default();
+        let (uneven, received, apart_by) = (none, by_caller, none);
+        let parted = Cause::default();
+        State { uneven, by_caller, received, parted, apart_by, met: false, open: SmallVec::new() }
+    }
+
+    fn evenness(&self, reg: PReg) -> Evenness {
+        match () {
+            () if contains(&self.uneven, reg) => Evenness::Uneven,
+            () if contains(&self.by_caller, reg) => Evenness::ByCaller,
+            () => Evenness::Even,
+        }
+    }
+
+    /// The evenness of a value that depends on all of these registers.
+    fn evenness_of(&self, regs: impl Iterator<Item = PReg>) -> Evenness {
+        regs.map(|reg| self.evenness(reg)).max().unwrap_or(Evenness::Even)
+    }
+
+    /// A call or a barrier parts lanes for which a value of this evenness differs.
+    fn part(&mut self, evenness: Evenness, index: u32) {
+        match evenness {
+            Evenness::Even => {}
+            Evenness::ByCaller => self.parted.by_caller = Some(index),
+            Evenness::Uneven => self.parted.always = Some(index),
+        }
+    }
+
+    /// A register gets a value of this evenness.
+    fn set(&mut self, reg: PReg, evenness: Evenness) {
+        match evenness {
+            Evenness::Even => {}
+            Evenness::ByCaller => insert(&mut self.by_caller, reg),
+            Evenness::Uneven => insert(&mut self.uneven, reg),
+        }
     }
 
     /// An instruction parts lanes that have different values in these registers.
@@ -87,14 +150,14 @@ impl State {
         for reg in regs {
             if contains(&self.received, reg) {
                 insert(&mut self.apart_by, reg);
-            } else if contains(&self.uneven, reg) {
-                self.parted = Some(index);
+            } else {
+                self.part(self.evenness(reg), index);
             }
         }
     }
 
     /// All lanes that came together are together again.
-    fn gather(&mut self, parted: Option<u32>) {
+    fn gather(&mut self, parted: Cause) {
         self.parted = parted;
         self.apart_by = Registers::default();
     }
@@ -103,12 +166,13 @@ impl State {
     fn join(&mut self, other: &State) -> bool {
         let before = self.clone();
         unite(&mut self.uneven, &other.uneven);
+        unite(&mut self.by_caller, &other.by_caller);
         self.received.iter_mut().zip(&other.received).for_each(|(all, new)| *all &= new);
         unite(&mut self.apart_by, &other.apart_by);
-        self.parted = first(self.parted, other.parted);
+        self.parted = self.parted.join(other.parted);
         self.met &= other.met;
         for (known, new) in self.open.iter_mut().zip(&other.open) {
-            known.parted = first(known.parted, new.parted);
+            known.parted = known.parted.join(new.parted);
         }
         self.open.truncate(other.open.len());
         *self != before
@@ -191,13 +255,22 @@ fn is_match(op: Op) -> bool {
     matches!(op, Op::MATCH_ANY | Op::MATCH_ANY_64 | Op::MATCH_ALL | Op::MATCH_ALL_64)
 }
 
-/// The conditions under which lanes return apart from a function.
+/// The effects of a function on the lanes that call it.
 #[derive(Clone, Default, PartialEq, Eq)]
 struct Parts {
-    /// With any arguments.
+    /// They return apart with any arguments.
     always: bool,
-    /// If lanes call it with different values in any of these registers.
+    /// They return apart if they have different values in any of the registers that it reads.
+    by_values: bool,
+    /// They return apart if they have different values in any of these registers.
     by: Registers,
+    /// The registers that it reads as it received them. It may also save others.
+    reads: Registers,
+    /// The registers that differ when it returns, with any arguments.
+    uneven: Registers,
+    /// The registers that differ if they have different values in any of the registers that it
+    /// reads.
+    by_caller: Registers,
 }
 
 struct Check<'a> {
@@ -246,14 +319,16 @@ impl Check<'_> {
     fn step(&mut self, state: &mut State, entry: u32, index: u32, is_called: bool) {
         if self.program.unknown_word(index).is_some() {
             // It may let the lanes meet, and write any register.
-            state.gather(None);
+            state.gather(Cause::default());
             return;
         }
         let inst = &self.program.insts[index as usize].inst;
-        let is_uneven = |state: &State, reg: PReg| contains(&state.uneven, reg);
-        let guard_is_uneven = inst.guard.is_some_and(|guard| is_uneven(state, guard.reg));
-        let reads_uneven =
-            inst.uses().any(|access| covers(access.reg, access.width).any(|reg| is_uneven(state, reg)));
+        let guard = state.evenness_of(inst.guard.iter().map(|guard| guard.reg));
+        let uses = || inst.uses().flat_map(|access| covers(access.reg, access.width));
+        let read = state.evenness_of(uses());
+        if is_called && inst.op != Op::STL {
+            self.read(entry, uses().filter(|&reg| contains(&state.received, reg)));
+        }
         match inst.op {
             Op::BSSY => {
                 let parted = state.parted;
@@ -269,57 +344,79 @@ impl Check<'_> {
                 }
             }
             Op::WARPSYNC_ALL | Op::WARPSYNC_COLLECTIVE_ALL => {
-                state.gather(None);
+                state.gather(Cause::default());
                 state.met = true;
             }
             Op::WARPSYNC | Op::WARPSYNC_EXCLUSIVE | Op::WARPSYNC_COLLECTIVE => {
                 // Lanes of different masks continue apart.
-                state.gather(None);
+                state.gather(Cause::default());
                 state.part_by(inst.uses().map(|access| access.reg), index);
                 state.met = true;
             }
             op if op.row().transfer == Transfer::ByLanes => state.met = true,
             Op::CALL => {
-                let parts = match Callee::of(self.program, inst) {
-                    Callee::At(start) => self.parts.get(&start),
+                let callee = match Callee::of(self.program, inst) {
+                    Callee::At(start) => Some(self.parts.get(&start).cloned().unwrap_or_default()),
                     Callee::Elsewhere | Callee::Any => None,
                 };
-                if let Some(parts) = parts {
-                    state.met = false;
-                    if parts.always {
-                        state.parted = Some(index);
+                if let Some(parts) = &callee {
+                    let arguments = state.evenness_of(members(&parts.reads));
+                    if is_called {
+                        self.read(entry, members(&parts.reads).filter(|&reg| contains(&state.received, reg)));
                     }
-                    let masks = (0..PReg::COUNT).filter_map(PReg::from_dense);
-                    state.part_by(masks.filter(|&reg| contains(&parts.by, reg)), index);
+                    let parting = if parts.by_values { arguments } else { Evenness::Even };
+                    if parts.always || parting != Evenness::Even || parts.by != Registers::default() {
+                        state.met = false;
+                    }
+                    state.part(if parts.always { Evenness::Uneven } else { parting }, index);
+                    state.part_by(members(&parts.by), index);
                 }
-                forget_results(state, self.writes.of_call(self.program, inst));
+                self.forget_results(state, inst, callee.as_ref());
             }
             Op::CALL_INDIRECT => {
-                if reads_uneven || self.parts.values().any(|parts| parts.always) {
-                    (state.parted, state.met) = (Some(index), false);
+                let parts = |parts: &Parts| {
+                    let parting = if parts.by_values {
+                        state.evenness_of(members(&parts.reads))
+                    } else {
+                        Evenness::Even
+                    };
+                    if parts.always { Evenness::Uneven } else { parting }
+                };
+                let parting = self.parts.values().map(parts).max().unwrap_or(Evenness::Even).max(read);
+                if parting != Evenness::Even {
+                    state.met = false;
                 }
-                forget_results(state, self.writes.of_call(self.program, inst));
+                state.part(parting, index);
+                self.forget_results(state, inst, None);
             }
             // Lanes that take the branch are apart from the others, in a function whose caller
             // expects them together.
-            _ if is_called && (guard_is_uneven || inst.jumps() && reads_uneven) && goes_elsewhere(inst) => {
-                state.parted = first(state.parted, Some(index));
-                state.met = false;
+            _ if is_called && goes_elsewhere(inst) => {
+                let condition = if inst.jumps() { guard.max(read) } else { guard };
+                if condition != Evenness::Even {
+                    let before = state.parted;
+                    state.part(condition, index);
+                    state.parted = state.parted.join(before);
+                    state.met = false;
+                }
             }
             _ => {}
         }
-        let is_apart = state.parted.is_some() || state.apart_by != Registers::default();
-        if inst.op.row().transfer == Transfer::Return && is_apart {
-            let parts = self.parts.entry(self.blocks[entry as usize].insts.start).or_default();
+        if is_called && inst.op.row().transfer == Transfer::Return {
+            let parts = self.parts.entry(self.start(entry)).or_default();
             let before = parts.clone();
-            parts.always |= state.parted.is_some();
+            parts.always |= state.parted.always.is_some();
+            parts.by_values |= state.parted.by_caller.is_some();
             unite(&mut parts.by, &state.apart_by);
+            unite(&mut parts.uneven, &state.uneven);
+            unite(&mut parts.by_caller, &state.by_caller);
             self.changed |= *parts != before;
         }
         let asks =
             exchanges(inst.op) && !is_active_mask(inst) && !self.is_test(index) || inst.op == Op::BAR_RED;
         let after_call = |&cause: &u32| is_call(self.program.insts[cause as usize].inst.op);
-        if let Some(cause) = state.parted.filter(after_call)
+        let causes = [state.parted.always, state.parted.by_caller];
+        if let Some(cause) = causes.into_iter().flatten().filter(after_call).min()
             && asks
             && !state.met
         {
@@ -328,8 +425,12 @@ impl Check<'_> {
         if !is_call(inst.op) {
             // The result of a vote or a barrier is the same for all lanes that are there.
             let agreed = matches!(inst.op, Op::VOTE | Op::B2R);
-            let uneven = !agreed && (reads_uneven || is_source(self.program, inst));
-            self.define(state, inst, uneven, guard_is_uneven);
+            let result = match () {
+                () if agreed => Evenness::Even,
+                () if is_source(self.program, inst) => Evenness::Uneven,
+                () => read,
+            };
+            self.define(state, inst, result, guard);
         }
     }
 
@@ -351,16 +452,47 @@ impl Check<'_> {
             && later.into_iter().any(|coded| coded.inst.op.row().transfer == Transfer::ByLanes)
     }
 
-    fn define(&self, state: &mut State, inst: &Inst<PReg>, uneven: bool, guard_is_uneven: bool) {
+    fn define(&self, state: &mut State, inst: &Inst<PReg>, result: Evenness, guard: Evenness) {
         for access in inst.defs() {
             for reg in covers(access.reg, access.width).filter(|reg| !reg.file().is_uniform()) {
-                if uneven || guard_is_uneven {
-                    insert(&mut state.uneven, reg);
-                } else if inst.guard.is_none() {
+                if inst.guard.is_none() {
                     remove(&mut state.uneven, reg);
+                    remove(&mut state.by_caller, reg);
                 }
+                state.set(reg, result.max(guard));
                 remove(&mut state.received, reg);
             }
+        }
+    }
+
+    /// The first instruction of the function that begins at a block.
+    fn start(&self, entry: u32) -> u32 {
+        self.blocks[entry as usize].insts.start
+    }
+
+    /// The function that begins at a block reads registers as it received them.
+    fn read(&mut self, entry: u32, regs: impl Iterator<Item = PReg>) {
+        let parts = self.parts.entry(self.blocks[entry as usize].insts.start).or_default();
+        for reg in regs.filter(|reg| !reg.file().is_uniform()) {
+            self.changed |= !contains(&parts.reads, reg);
+            insert(&mut parts.reads, reg);
+        }
+    }
+
+    /// The results of a callee may differ between lanes; if it is known, it tells which of them do.
+    /// Both NVIDIA's convention and ours return them from R4 on. NVIDIA's preserves the registers
+    /// from R16 on, ours those that the callee does not write.
+    fn forget_results(&self, state: &mut State, call: &Inst<PReg>, callee: Option<&Parts>) {
+        let written = self.writes.of_call(self.program, call);
+        let arguments = callee.map(|parts| state.evenness_of(members(&parts.reads)));
+        for reg in (4..16).map(PReg::r).filter(|&reg| contains(written, reg)) {
+            let result = match callee.zip(arguments) {
+                Some((parts, _)) if contains(&parts.uneven, reg) => Evenness::Uneven,
+                Some((parts, arguments)) if contains(&parts.by_caller, reg) => arguments,
+                Some(_) => Evenness::Even,
+                None => Evenness::Uneven,
+            };
+            state.set(reg, result);
         }
     }
 }
@@ -370,16 +502,13 @@ pub(super) fn covers(reg: PReg, width: u8) -> impl Iterator<Item = PReg> {
     (0..width).filter_map(move |n| reg.offset(n))
 }
 
-fn predicates() -> impl Iterator<Item = PReg> {
-    (0..RegFile::Pred.count()).map(PReg::p)
+/// The registers of a set.
+fn members(set: &Registers) -> impl Iterator<Item = PReg> + '_ {
+    (0..PReg::COUNT).filter_map(PReg::from_dense).filter(|&reg| contains(set, reg))
 }
 
-/// The results of a callee may differ between lanes. Both NVIDIA's convention and ours return them
-/// from R4 on. NVIDIA's preserves the registers from R16 on, ours those that the callee does not
-/// write.
-fn forget_results(state: &mut State, written: &Registers) {
-    let results = (4..16).map(PReg::r).filter(|&reg| contains(written, reg));
-    results.for_each(|reg| insert(&mut state.uneven, reg));
+fn predicates() -> impl Iterator<Item = PReg> {
+    (0..RegFile::Pred.count()).map(PReg::p)
 }
 
 /// Whether some lanes may take another way than the others at an instruction, other than by ending.
@@ -398,7 +527,8 @@ fn is_active_mask(inst: &Inst<PReg>) -> bool {
         && inst.get(slot_name!("ps")).is_some_and(|source| is_true(&source.kind))
 }
 
-/// Whether the results of an instruction may differ between lanes, whatever its operands are.
+/// Whether the results of an instruction may differ between lanes, whatever its operands are. Those
+/// of `MATCH` do not: lanes with the same value get the same mask.
 fn is_source(program: &Program, inst: &Inst<PReg>) -> bool {
     let special = inst.operands.iter().find_map(|operand| match operand.kind {
         OperandKind::Special(special) => Some(special.name(program.arch)),
@@ -408,8 +538,5 @@ fn is_source(program: &Program, inst: &Inst<PReg>) -> bool {
         ["SR_TID", "SR_LANE", "SR_CLOCK"].iter().any(|start| name.starts_with(start))
             || name.ends_with("MASK")
     };
-    special.is_some_and(of_lane)
-        || inst.op == Op::SHFL
-        || is_match(inst.op)
-        || inst.row().mnemonic.starts_with("ATOM")
+    special.is_some_and(of_lane) || inst.op == Op::SHFL || inst.row().mnemonic.starts_with("ATOM")
 }
