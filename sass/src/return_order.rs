@@ -10,8 +10,8 @@ use crate::slot_name;
 use crate::table::{Op, Pipe, Returns};
 
 /// Whether the results of `earlier` are there as soon as those of `later`, issued after it, are.
-/// Loads from shared memory, atomics in it and shuffles return in order. So do reads of textures,
-/// transposed matrices, loads from constant banks, results of barriers, reductions over the warp,
+/// Loads from shared memory, atomics in it, shuffles and transposed matrices return in order. So do
+/// reads of textures, loads from constant banks, results of barriers, reductions over the warp,
 /// results of the units for transcendentals and double precision, and matrix products.
 pub fn returns_in_order(earlier: Op, later: Op) -> bool {
     let (row, other) = (earlier.row(), later.row());

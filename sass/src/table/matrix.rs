@@ -65,6 +65,6 @@ pub(super) static MOVM: Row = Row {
     summary: "d = the matrix a with rows and columns changed",
     slots: &[Slot::def("d", Kinds::R).place(Place::D), Slot::read("a", Kinds::R).at(24, 8)],
     opcode: 0x23a,
-    returns: Returns::Alike,
+    returns: Returns::Shared,
     ..MATRIX
 };

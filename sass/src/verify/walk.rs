@@ -117,6 +117,7 @@ impl<'a> Walk<'a> {
             // assembler sets none.
             self.pending.retain(|pending| pending.scoreboards != 0);
             self.others.views.retain(|view| view.scoreboards != 0);
+            self.others.groups.retain(|groups| groups.scoreboards != 0);
         }
         if effects.boundary {
             self.leave(index, report);
@@ -127,9 +128,9 @@ impl<'a> Walk<'a> {
     fn touch(&mut self, inst: &Inst<PReg>) {
         let arch = self.program.arch;
         let completion = inst.completion(arch);
-        // A barrier at which the thread waits has read its operands when the next instruction issues: NVIDIA's assembler
-        // overwrites them after 5 (sm_75) or 6 cycles, without a wait.
-        let is_over = self.order == Order::InOrder && blocks(inst.op);
+        // A barrier of the CTA has read its operands when the next instruction issues: NVIDIA's assembler overwrites them
+        // after 5 (sm_75) or 6 cycles, without a wait.
+        let is_over = self.order == Order::InOrder && (blocks(inst.op) || inst.op == Op::BAR_ARV);
         let touches = &mut self.touches;
         touches.clear();
         inst.for_each_access(|access| {
