@@ -6,7 +6,7 @@ use ptxc_object::cubin::{
     Abi, Bank, Binding, Cubin, CubinError, Function, GlobalVariable, IndirectBranch, Launch, Line, Module,
     Param, Part, Relocation, RelocationKind, Source, assemble, program, read, write,
 };
-use ptxc_sass::text::parse_inst;
+use ptxc_sass::text::{ReadOptions, parse_inst, parse_programs};
 use ptxc_sass::variable::{Pointer, Section, Variable};
 use ptxc_sass::{Coded, Control, Inst, Op, Operand, PReg, ParamInfo, Program, ProgramFunction, Resources};
 
@@ -284,4 +284,51 @@ fn malformed_code_is_refused() {
         [(0, 0), (1, 0)]
     );
     assert_eq!(ptxc_object::cubin::encode(&kept), Ok(vec![0; 32]));
+}
+
+/// A kernel with a branch by a table, and another branch.
+const BRANCHES: &str = "
+.target sm_80
+.resources registers=4
+.text.k:
+[B------:R-:W-:-:S05]  BRX R0 -0x10 (*\"BRANCH_TARGETS .L_x_0,.L_x_1\"*) ;
+.L_x_0:
+[B------:R-:W-:-:S05]  BRA `(.L_x_1) ;
+.L_x_1:
+[B------:R-:W-:-:S05]  EXIT ;
+[B------:R-:W-:-:S05]  NOP ;
+[B------:R-:W-:-:S05]  NOP ;
+[B------:R-:W-:-:S05]  NOP ;
+[B------:R-:W-:-:S05]  NOP ;
+[B------:R-:W-:-:S05]  NOP ;
+.nv.constant2.k:
+/*0000*/ .L_table_0:
+        .word .L_x_0-.text.k
+        .word .L_x_1-.text.k
+";
+
+#[test]
+fn branches_into_an_instruction_are_unknown_words() {
+    let text = parse_programs(BRANCHES, &ReadOptions::default()).unwrap().remove(0).program;
+    let cubin = assembled(&text).unwrap();
+    let unknown = |change: &dyn Fn(&mut Function)| -> Vec<u32> {
+        let mut cubin = cubin.clone();
+        change(&mut cubin.functions[0]);
+        let kept = program(&cubin, "k").unwrap();
+        // The words are kept as they are.
+        let words = ptxc_object::cubin::encode(&kept).unwrap();
+        assert_eq!(words[..32], cubin.functions[0].code[..32]);
+        kept.unknown.iter().map(|unknown| unknown.inst).collect()
+    };
+    assert_eq!(unknown(&|_| {}), []);
+    // Bit 34 is the lowest of the distance, in words of four bytes.
+    assert_eq!(unknown(&|function| function.code[16 + 4] ^= 4), [1]);
+    assert_eq!(unknown(&|function| function.branches[0].targets[1] += 4), [0]);
+    assert_eq!(unknown(&|function| function.branches[0].targets[1] = 0x1000), [0]);
+    assert_eq!(unknown(&|function| function.code[0] ^= 0xff), [0]);
+    let both = |function: &mut Function| {
+        function.code[16 + 4] ^= 4;
+        function.branches[0].targets[0] = 1;
+    };
+    assert_eq!(unknown(&both), [0, 1]);
 }

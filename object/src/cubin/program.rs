@@ -9,16 +9,17 @@
 
 use ptxc_machine::Arch;
 use ptxc_sass::bits;
-use ptxc_sass::operand::{FunctionIndex, Label, OperandKind};
+use ptxc_sass::operand::{FunctionIndex, Label, Operand, OperandKind};
 use ptxc_sass::program::{
     CONSTANT_BANK_BYTES, Coded, EXTRA_REGISTERS, JUMP_TABLE_BANK, JumpTable, KeptRelocation, Literals,
     ParamInfo, Program, ProgramFunction, Resources, SourceLine, UnknownWord,
 };
+use ptxc_sass::register::PReg;
 use ptxc_sass::symbol::{Addend, CodeRelocation, Symbol};
 use ptxc_sass::table::Transfer;
 use ptxc_sass::text::{counted_resources, is_name};
 use ptxc_sass::variable::{Pointer, Section, Variable};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::contents::{Cubin, Function, GlobalVariable, IndirectBranch, Line};
 use super::error::CubinError;
@@ -27,16 +28,16 @@ use super::relocation::RelocationKind;
 /// The program of a kernel.
 ///
 /// # Errors
-/// The kernel or function does not exist, a branch leaves the code, or a relocation has a wrong place or a kind that no operand has.
+/// The kernel or function does not exist, or a relocation has a wrong place or a kind that no operand has.
 pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
     let function = cubin.function(name)?;
-    let (mut insts, unknown) = decode(cubin, function)?;
+    let (mut insts, mut unknown) = decode(cubin, function)?;
     let branches = with_targets(function, &insts);
     let mut targets = Targets::new(function, &branches, insts.len() as u32);
     for (index, coded) in insts.iter_mut().enumerate() {
         targets.name(coded, index as u32)?;
     }
-    let branches = targets.tables(&mut insts)?;
+    let branches = targets.tables(&mut insts, &mut unknown)?;
     let (mut relocations, kept_relocations) = targets.relocations(&insts, cubin.arch)?;
     let (labels, functions) = targets.finish(&mut insts, &mut relocations);
     let (tables, literals) = table_bank(function, branches)?;
@@ -79,7 +80,7 @@ pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
 }
 
 /// The instructions of a function, with branch targets as places in the code, and the words that are
-/// no known instructions.
+/// no known instructions. A branch to a place where no instruction begins is one of those.
 fn decode(cubin: &Cubin, function: &Function) -> Result<(Vec<Coded>, Vec<UnknownWord>), CubinError> {
     let (words, rest) = function.code.as_chunks::<{ Program::INST_BYTES as usize }>();
     if !rest.is_empty() {
@@ -90,9 +91,15 @@ fn decode(cubin: &Cubin, function: &Function) -> Result<(Vec<Coded>, Vec<Unknown
     }
     let offsets = (0u32..).step_by(Program::INST_BYTES as usize);
     let mut unknown = Vec::new();
+    let count = words.len() as u32;
+    let begins = |operand: &Operand<PReg>| match operand.kind {
+        OperandKind::Code(target) => place_at(i64::from(target), count).is_some(),
+        _ => true,
+    };
     let decode = |(word, offset): (&[u8; 16], u32)| {
         let word = u128::from_le_bytes(*word);
-        bits::decode(word, offset, cubin.arch).unwrap_or_else(|_| {
+        let coded = bits::decode(word, offset, cubin.arch).ok();
+        coded.filter(|coded| coded.inst.operands.iter().all(begins)).unwrap_or_else(|| {
             let word = UnknownWord { inst: offset / Program::INST_BYTES, word };
             unknown.push(word);
             word.stand_in()
@@ -100,6 +107,13 @@ fn decode(cubin: &Cubin, function: &Function) -> Result<(Vec<Coded>, Vec<Unknown
     };
     let insts = words.iter().zip(offsets).map(decode).collect();
     Ok((insts, unknown))
+}
+
+/// The instruction at a byte offset in code with that many instructions, or its end.
+fn place_at(offset: i64, count: u32) -> Option<u32> {
+    let bytes = i64::from(Program::INST_BYTES);
+    let place = u32::try_from(offset / bytes).ok().filter(|&place| place <= count && offset >= 0);
+    place.filter(|_| offset % bytes == 0)
 }
 
 fn source_line(line: &Line) -> SourceLine {
@@ -153,9 +167,7 @@ impl<'a> Targets<'a> {
 
     /// The instruction at a byte offset.
     fn place(&self, offset: i64, from: u32) -> Result<u32, CubinError> {
-        let bytes = i64::from(Program::INST_BYTES);
-        let place = u32::try_from(offset / bytes).ok().filter(|&place| place <= self.count && offset >= 0);
-        place.filter(|_| offset % bytes == 0).ok_or_else(|| CubinError::Code {
+        place_at(offset, self.count).ok_or_else(|| CubinError::Code {
             function: self.function.name.clone(),
             offset: from * Program::INST_BYTES,
             why: format!("its target {offset:#x} is not the start of an instruction"),
@@ -187,24 +199,40 @@ impl<'a> Targets<'a> {
     }
 
     /// Gives indexed branches the targets that the file lists; returns these branches with the
-    /// offsets of their targets.
-    fn tables(&mut self, insts: &mut [Coded]) -> Result<Vec<(u32, &'a [u32])>, CubinError> {
+    /// offsets of their targets. The targets of an unknown word have no meaning, and a branch with a
+    /// target where no instruction begins becomes an unknown word.
+    fn tables(
+        &mut self,
+        insts: &mut [Coded],
+        unknown: &mut Vec<UnknownWord>,
+    ) -> Result<Vec<(u32, &'a [u32])>, CubinError> {
         let mut branches = Vec::new();
+        let mut lost: FxHashSet<u32> = unknown.iter().map(|unknown| unknown.inst).collect();
         for branch in self.branches {
             let index = self.place(i64::from(branch.offset), 0)?;
+            if lost.contains(&index) {
+                continue;
+            }
             let coded = insts.get_mut(index as usize).filter(|coded| coded.inst.is_indexed_branch());
             let Some(coded) = coded else {
                 let message = format!("there is no indexed branch at {:#x}", branch.offset);
                 return Err(CubinError::malformed(message));
             };
-            let mut places = Vec::with_capacity(branch.targets.len());
-            for &target in &branch.targets {
-                places.push(self.place(i64::from(target), index)?);
-            }
-            coded.inst.operands.extend(places.iter().map(|&place| ptxc_sass::Operand::label(Label(place))));
+            let places = branch.targets.iter().map(|&target| place_at(i64::from(target), self.count));
+            let Some(places) = places.collect::<Option<Vec<u32>>>() else {
+                let words = self.function.code.as_chunks::<{ Program::INST_BYTES as usize }>().0;
+                let word = words.get(index as usize).map_or(0, |word| u128::from_le_bytes(*word));
+                let word = UnknownWord { inst: index, word };
+                *coded = word.stand_in();
+                unknown.push(word);
+                lost.insert(index);
+                continue;
+            };
+            coded.inst.operands.extend(places.iter().map(|&place| Operand::label(Label(place))));
             self.labels.extend(places);
             branches.push((index, &branch.targets[..]));
         }
+        unknown.sort_unstable_by_key(|unknown| unknown.inst);
         Ok(branches)
     }
 
