@@ -147,12 +147,14 @@ impl Reading {
         }
     }
 
-    /// The place of a name that no line defines: the kernel itself, or an offset in bytes.
+    /// The place of a name that no line defines: the kernel itself, an offset in bytes, or a function
+    /// that is named by its offset, `$0xf30`.
     fn place_of(&self, name: &str) -> Option<u32> {
         if name == self.name {
             return Some(0);
         }
-        let offset = u32::from_str_radix(name.strip_prefix("0x")?, 16).ok()?;
+        let digits = name.strip_prefix('$').unwrap_or(name).strip_prefix("0x")?;
+        let offset = u32::from_str_radix(digits, 16).ok()?;
         let counted = || (offset % Program::INST_BYTES == 0).then_some(offset / Program::INST_BYTES);
         let place = self.offsets.get(&offset).copied().or_else(counted)?;
         (place as usize <= self.insts.len()).then_some(place)
@@ -271,6 +273,10 @@ impl Reading {
                 uses[name as usize].0 = true;
             }
         }
+        // Functions that lines define, by their places: an offset is another name for one of them.
+        let mut function_at: FxHashMap<u32, &str> =
+            functions.iter().rev().map(|&(place, name)| (place, name)).collect();
+        let mut same: FxHashMap<&str, &str> = FxHashMap::default();
         // A name that is used as one kind and defined as the other, or is known without a
         // definition, is listed, too.
         for (name, (as_label, as_function)) in self.names.list.iter().zip(uses) {
@@ -281,7 +287,13 @@ impl Reading {
                 labels.push((place, name));
             }
             if as_function && (is_label || (!defined.contains_key(name.as_str()) && *name != self.name)) {
-                functions.push((place, name));
+                match function_at.get(&place) {
+                    Some(known) if !is_label => drop(same.insert(name, known)),
+                    _ => {
+                        functions.push((place, name));
+                        function_at.insert(place, name);
+                    }
+                }
             }
         }
         if keep_numbers && are_numbered(&labels) {
@@ -292,7 +304,9 @@ impl Reading {
         functions[1..].sort_by_key(|&(place, _)| place);
         let numbers_of = |list: &[(u32, &str)]| {
             let by_name: FxHashMap<&str, u32> = list.iter().map(|&(_, name)| name).zip(0..).collect();
-            self.names.list.iter().map(|name| by_name.get(name.as_str()).copied()).collect::<Vec<_>>()
+            let names = self.names.list.iter().map(String::as_str);
+            let names = names.map(|name| same.get(name).copied().unwrap_or(name));
+            names.map(|name| by_name.get(name).copied()).collect::<Vec<_>>()
         };
         Numbers {
             label_of: numbers_of(&labels),

@@ -213,9 +213,10 @@ fn place<R: Register>(text: &str, slot: &Slot, names: &mut dyn Names) -> Option<
         return None;
     }
     let Some(rest) = text.strip_prefix("`(") else {
-        return names.offset(text).map(|place| match place {
-            Place::Label(label) => OperandKind::Label(label),
-            Place::Distance(bytes) => OperandKind::Code(bytes),
+        return names.offset(text).and_then(|place| match place {
+            Place::Label(label) if is_label => Some(OperandKind::Label(label)),
+            Place::Label(_) => names.function_at(hexadecimal(text)?).map(OperandKind::Function),
+            Place::Distance(bytes) => Some(OperandKind::Code(bytes)),
         });
     };
     let name = rest.strip_suffix(')')?;

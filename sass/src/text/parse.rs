@@ -98,6 +98,11 @@ pub(super) trait Names {
     /// A function. `None` if the name cannot be one.
     fn function(&mut self, name: &str) -> Option<FunctionIndex>;
 
+    /// The function that begins at an offset in bytes. `cuobjdump -sass` prints only the offset.
+    fn function_at(&mut self, offset: u32) -> Option<FunctionIndex> {
+        self.function(&format!("${offset:#x}"))
+    }
+
     /// Whether an immediate may be a symbol that a loader replaces.
     fn has_symbols(&self) -> bool {
         true
