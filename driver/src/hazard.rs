@@ -32,6 +32,7 @@ fn code(kind: HazardKind) -> &'static str {
         HazardKind::UnawaitedFence => "E0982",
         HazardKind::UnfencedExchange => "E0983",
         HazardKind::Parted => "E0984",
+        HazardKind::Unarrived => "E0986",
     }
 }
 
@@ -135,6 +136,11 @@ pub(crate) fn located(kernel: &Kernel, hazards: &[Hazard]) -> Located {
             "an mbarrier is initialized after an access to shared memory without a fence".to_string(),
             "its unit may not see the earlier access".to_string(),
             "accesses shared memory, or may do so".to_string(),
+        ),
+        HazardKind::Unarrived => (
+            format!("a matrix product reads {regs} without `WARPGROUP.ARRIVE` after the write"),
+            format!("may not see the value of {regs}"),
+            format!("writes {regs}"),
         ),
         HazardKind::TrapMode if program.trap_handler => (
             "a CTA barrier in a trap handler is unpredictable".to_string(),
@@ -248,6 +254,7 @@ fn help(program: &Program, hazard: &Hazard) -> Option<String> {
                 "make `LDGDEPBAR` the writer, or `UTMACMDFLUSH` the reader, of the scoreboard that the wait names".to_string()
             }
             HazardKind::UnfencedExchange => "put `FENCE.VIEW.ASYNC.S` between them".to_string(),
+            HazardKind::Unarrived => "put `WARPGROUP.ARRIVE` between them".to_string(),
             HazardKind::TrapMode if program.trap_handler => {
                 "`BAR.SYNCALL` waits for all warps of the CTA that are alive".to_string()
             }

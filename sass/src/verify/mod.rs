@@ -28,6 +28,9 @@
 //!   of a warpgroup, or overwrites one of its operands in general registers, comes after a wait
 //!   (`WARPGROUP.DEPBAR.LE`) for the product's group. Products with the same accumulator follow
 //!   each other without a wait.
+//! - **Arrival.** Between an instruction that writes a general register and a matrix product of a
+//!   warpgroup that reads it, as accumulator or as first factor, there is a `WARPGROUP.ARRIVE`,
+//!   unless another product writes it.
 //! - **Groups of copies.** A wait for groups of asynchronous copies (`DEPBAR.LE`) names the
 //!   scoreboard that each of them sets.
 //! - **Fences of views.** An instruction that relies on a `FENCE.VIEW.ASYNC`
@@ -65,6 +68,7 @@
 //! are linked. Between blocks the accesses are a sorted list with ages, which can be joined and
 //! compared.
 
+mod arrival;
 mod fixed;
 mod flow;
 mod groups;
@@ -115,6 +119,9 @@ pub enum HazardKind {
     /// An mbarrier is made while accesses to shared memory may still be under way, without a fence
     /// in between.
     UnfencedExchange,
+    /// A matrix product of a warpgroup reads registers that another instruction wrote after the last
+    /// `WARPGROUP.ARRIVE`.
+    Unarrived,
 }
 
 impl HazardKind {
@@ -174,6 +181,7 @@ impl fmt::Display for Hazard {
             HazardKind::LostGroup => "does not wait for the copies",
             HazardKind::UnawaitedFence => "does not wait for the fence",
             HazardKind::UnfencedExchange => "makes an mbarrier without a fence after",
+            HazardKind::Unarrived => "reads without WARPGROUP.ARRIVE",
             HazardKind::Parted => "may be executed by lanes that have diverged",
             HazardKind::LostResult => "reads a barrier result after",
             HazardKind::TrapMode => return write!(f, "/*{:04x}*/ is not for this mode", self.consumer * 16),
@@ -184,7 +192,7 @@ impl fmt::Display for Hazard {
             write!(f, " {reg}")?;
         }
         let of = match self.kind {
-            HazardKind::Raw | HazardKind::Waw | HazardKind::LostGroup => " of",
+            HazardKind::Raw | HazardKind::Waw | HazardKind::LostGroup | HazardKind::Unarrived => " of",
             HazardKind::UnawaitedFence | HazardKind::Parted => " at",
             HazardKind::Boundary => " of",
             HazardKind::War => ", which is still to be read by",

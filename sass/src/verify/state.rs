@@ -1,5 +1,6 @@
 //! The state at the entry of a block: everything that is under way.
 
+use super::arrival::Unarrived;
 use super::fixed::Fixed;
 use super::groups::InGroup;
 use super::pending::Pending;
@@ -57,6 +58,8 @@ pub(super) struct Others {
     pub(super) views: Vec<View>,
     /// An access to shared memory with no fence of the asynchronous view after it.
     pub(super) unfenced: Option<u32>,
+    /// The registers that a matrix product must not read before `WARPGROUP.ARRIVE`.
+    pub(super) unarrived: Unarrived,
 }
 
 /// Everything under way, sorted by key.
@@ -97,6 +100,7 @@ impl State {
         others.groups.dedup_by_key(|groups| groups.scoreboards);
         others.views.sort_unstable();
         others.views.dedup_by_key(|views| views.scoreboards);
+        others.unarrived.merge();
         State::new(fixed, pending, in_groups, others)
     }
 
@@ -127,6 +131,7 @@ impl Others {
         self.groups.extend_from_slice(&path.groups);
         self.views.extend_from_slice(&path.views);
         self.unfenced = self.unfenced.max(path.unfenced);
+        self.unarrived.append(&path.unarrived);
         for (mine, theirs) in self.ahead.iter_mut().zip(path.ahead) {
             *mine = younger(*mine, theirs);
         }

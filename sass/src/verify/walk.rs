@@ -1,5 +1,6 @@
 //! A walk through a block: the hazards of each instruction, and the accesses that it starts.
 
+use super::arrival::reads_as_matrix;
 use super::fixed::{Fixed, FixedAccesses};
 use super::groups::{self, GroupAccesses};
 use super::pending::{Pending, PendingAccesses};
@@ -36,6 +37,8 @@ pub(super) struct Walk<'a> {
     pending: PendingAccesses,
     in_groups: GroupAccesses,
     others: Others,
+    /// Whether the program has matrix products of warpgroups.
+    has_products: bool,
     /// Whether any of `others` is so young that it matters.
     is_any_other_young: bool,
     /// The age from which any register that was read at issue may be overwritten.
@@ -53,6 +56,7 @@ impl<'a> Walk<'a> {
             pending: PendingAccesses::default(),
             in_groups: GroupAccesses::default(),
             others: Others::default(),
+            has_products: program.insts.iter().any(|coded| groups::is_product(&coded.inst)),
             is_any_other_young: false,
             until_overwritten: until_overwritten(program.arch),
             touches: Vec::new(),
@@ -99,6 +103,9 @@ impl<'a> Walk<'a> {
         self.check_result(coded, index, report);
         self.check_count(&coded.inst, index, report);
         self.check_views(&coded.inst, index, report);
+        if self.has_products {
+            self.check_arrival(&coded.inst, index, report);
+        }
         check_mode(self.program, index, report);
         check_reuse(coded, index, report);
         if control.check().is_err() {
@@ -288,6 +295,30 @@ impl<'a> Walk<'a> {
                 self.others.unfenced = Some(index)
             }
             _ => {}
+        }
+    }
+
+    /// Checks that the registers of a matrix product are visible to it: those that the last of the
+    /// other instructions has written.
+    fn check_arrival(&mut self, inst: &Inst<PReg>, index: u32, report: &mut Vec<Hazard>) {
+        let unarrived = &mut self.others.unarrived;
+        if groups::is_product(inst) {
+            let read = self.touches.iter().filter(|touch| !touch.writes && reads_as_matrix(inst, touch.slot));
+            let written: Vec<(u16, u32)> =
+                read.filter_map(|touch| Some((touch.reg, unarrived.writer(touch.reg)?))).collect();
+            let Some(last) = written.iter().map(|&(_, producer)| producer).max() else { return };
+            for (reg, producer) in written.into_iter().filter(|&(_, producer)| producer == last) {
+                let (kind, reg, lack) = (HazardKind::Unarrived, PReg::from_dense(reg.into()), Lack::Rule);
+                report.push(Hazard { consumer: index, producer, kind, reg, lack });
+            }
+        } else if inst.op == Op::WARPGROUP_ARRIVE && inst.guard.is_none() {
+            unarrived.arrive();
+        } else {
+            let is_general =
+                |reg: u16| PReg::from_dense(reg.into()).is_some_and(|reg| reg.file() == RegFile::Gpr);
+            for touch in self.touches.iter().filter(|touch| touch.writes && is_general(touch.reg)) {
+                unarrived.write(touch.reg, index);
+            }
         }
     }
 
