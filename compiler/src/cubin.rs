@@ -59,11 +59,10 @@ pub fn cubin_of(
         .collect();
     let codes: Vec<&FuncCode> = kernels.iter().map(|&(_, code)| code).collect();
     let module = Module {
-        arch: arch(db, file, options),
-        abi: options.abi(db),
         files: files.names,
         variables: unnamed(db, file, &codes),
         bindings: bindings(db, file),
+        ..Module::of(arch(db, file, options), options.abi(db))
     };
     write(&assemble(&sources, module)?)
 }

@@ -6,6 +6,7 @@ use ptxc_passes::UNSUPPORTED_ARCH;
 use ptxc_ptx::check::env::PtxTarget;
 use ptxc_ptx::check::requirements::Strictness;
 use ptxc_ptx::diagnostic::{Diagnostic, Severity};
+use ptxc_sass::kept::Kept;
 use ptxc_sass::text::{Style, write_program, write_variables};
 use ptxc_sass::variable::union;
 use ptxc_syntax::items::{ItemKind, split};
@@ -294,7 +295,7 @@ pub fn lower(db: &dyn Db, file: SourceFile, options: Options, style: &Style, exp
 pub fn variables_text<'a>(kernels: impl IntoIterator<Item = &'a FuncCode>) -> Option<String> {
     let variables = union(kernels.into_iter().map(|code| &code.program.variables[..]));
     let mut text = String::new();
-    let written = write_variables(&variables, &mut text);
+    let written = write_variables(&variables, &Kept::default(), &mut text);
     debug_assert!(written.is_ok());
     (!text.is_empty()).then_some(text)
 }

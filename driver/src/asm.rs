@@ -7,10 +7,9 @@ use std::path::Path;
 
 use ptxc_compiler::Located;
 use ptxc_machine::Arch;
-use ptxc_object::cubin::{Cubin, CubinError, Line, Module, Source, assemble, encode, write};
+use ptxc_object::cubin::{CubinError, assemble_text, encode, write};
 use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::bits::{self, EncodeError};
-use ptxc_sass::program::SourceLine;
 use ptxc_sass::text::{Kernel, ReadOptions};
 use ptxc_sass::{CodeRelocation, Coded, Program};
 
@@ -19,7 +18,7 @@ use crate::cli::AsmArgs;
 use crate::destination::{Destination, Form, by_extension};
 use crate::input::Input;
 use crate::messages::report;
-use crate::sass_text::{SassFile, arch, load, span};
+use crate::sass_text::{arch, load, span};
 use crate::streams::{Outcome, Streams};
 
 /// The code for an instruction that has no encoding.
@@ -69,19 +68,12 @@ fn assembled(
         Err(failed) => return failed,
     };
     let path = input.shown();
-    let found: Vec<Located> = file.kernels.iter().flat_map(errors).collect();
+    let found: Vec<Located> = file.module.kernels.iter().flat_map(errors).collect();
     if report(path, &file.text, &found, args.message_format, streams) != Outcome::Done {
         return Outcome::Failed;
     }
-    let Some(arch) = file.kernels.first().map(|kernel| kernel.program.arch) else {
-        return streams.failed(format!("{path} has no kernel"));
-    };
-    if file.kernels.iter().any(|kernel| kernel.program.arch != arch) {
-        return streams
-            .failed(format!("{path} has kernels for several architectures, but a cubin is for one"));
-    }
-    let bytes = match (&file.kernels[..], is_bare) {
-        (_, false) => contents(&file, arch, args).and_then(|cubin| write(&cubin)),
+    let bytes = match (&file.module.kernels[..], is_bare) {
+        (_, false) => assemble_text(&file.module, args.cubin_abi.into()).and_then(|cubin| write(&cubin)),
         ([kernel], true) => match kernel.program.relocations.first() {
             None => encode(&kernel.program),
             Some(CodeRelocation { symbol, .. }) => {
@@ -89,6 +81,7 @@ fn assembled(
                 return streams.failed(format!("{path}: {}", CubinError::Unsupported(what)));
             }
         },
+        ([], true) => return streams.failed(format!("{path} has no kernel")),
         (_, true) => {
             return streams.failed(format!("{path} has several kernels, but a file of bare code holds one"));
         }
@@ -100,26 +93,6 @@ fn assembled(
         }
         Err(error) => streams.failed(format!("{path}: {error}")),
     }
-}
-
-fn contents(file: &SassFile, arch: Arch, args: &AsmArgs) -> Result<Cubin, CubinError> {
-    // All kernels of a text have the same list of files, if they have lines.
-    let files = file.kernels.iter().map(|kernel| &kernel.program.files).find(|files| !files.is_empty());
-    let files = files.cloned().unwrap_or_default();
-    let sources: Vec<Source<'_>> =
-        file.kernels.iter().map(|Kernel { program, .. }| Source { program, lines: lines(program) }).collect();
-    assemble(&sources, Module { files, ..Module::of(arch, args.cubin_abi.into()) })
-}
-
-/// The source lines of a program, as a cubin holds them.
-fn lines(program: &Program) -> Vec<Line> {
-    let line = |line: &SourceLine| Line {
-        offset: line.inst * Program::INST_BYTES,
-        file: line.file,
-        line: line.line,
-    };
-    let inside = program.lines.iter().filter(|line| (line.inst as usize) < program.insts.len());
-    inside.map(line).collect()
 }
 
 /// The instructions of a kernel that have no encoding. Branch targets are in reach, wherever they

@@ -6,9 +6,8 @@
 use std::path::Path;
 
 use ptxc_machine::Arch;
-use ptxc_object::cubin::{Abi, Cubin, Function, program, read};
-use ptxc_sass::text::{Style, write_debug, write_program, write_variables};
-use ptxc_sass::variable::union;
+use ptxc_object::cubin::{Abi, Cubin, Function, read, write_text};
+use ptxc_sass::text::Style;
 
 use crate::unknown::sentence;
 
@@ -53,36 +52,18 @@ pub(crate) fn disassemble_words(
         addresses: Vec::new(),
         files: Vec::new(),
         debug: Default::default(),
+        relocatable: false,
+        attributes: Vec::new(),
+        compatibility: Vec::new(),
+        symbols: Vec::new(),
     };
     text(&cubin, &[], style)
 }
 
 fn text(cubin: &Cubin, names: &[String], style: &Style) -> Result<Disassembly, String> {
-    for name in names {
-        cubin.function(name).map_err(|error| error.to_string())?;
-    }
-    let chosen = cubin.functions.iter().filter(|one| names.is_empty() || names.contains(&one.name));
-    let programs: Result<Vec<_>, _> = chosen.map(|one| program(cubin, &one.name)).collect();
-    let programs = programs.map_err(|error| error.to_string())?;
-    let mut parts = Vec::new();
-    for program in &programs {
-        let mut part = String::new();
-        // Writing to a string fails only if a formatter fails, and these do not.
-        let written = write_program(program, style, None, &mut part);
-        debug_assert!(written.is_ok());
-        parts.push(part);
-    }
-    let variables = union(programs.iter().map(|program| &program.variables[..]));
-    let mut part = String::new();
-    let written = write_variables(&variables, &mut part);
-    debug_assert!(written.is_ok());
-    parts.extend((!part.is_empty()).then_some(part));
-    let mut part = String::new();
-    let written = write_debug(&cubin.debug, &mut part);
-    debug_assert!(written.is_ok());
-    parts.extend((!part.is_empty() && !programs.is_empty()).then_some(part));
+    let (text, programs) = write_text(cubin, names, style).map_err(|error| error.to_string())?;
     let unknown = programs.iter().filter_map(sentence).collect();
-    Ok(Disassembly { text: parts.join("\n"), unknown, is_empty: programs.is_empty() })
+    Ok(Disassembly { text, unknown, is_empty: programs.is_empty() })
 }
 
 /// A name for bare code, derived from the name of its file.

@@ -7,10 +7,10 @@ use ptxc_machine::Arch;
 use ptxc_ptx::check::env::PtxTarget;
 use ptxc_ptx::check::targets;
 use ptxc_ptx::diagnostic::Severity;
-use ptxc_sass::text::{Kernel, ReadOptions, Style, TextError, parse_programs};
+use ptxc_sass::text::{Module, ReadOptions, Style, TextError, parse_module};
 use ptxc_syntax::Span;
 
-use crate::binary::{Disassembly, disassemble};
+use crate::binary::disassemble;
 use crate::cli::MessageFormat;
 use crate::input::Input;
 use crate::kind::{Kind, expect};
@@ -22,8 +22,8 @@ use crate::streams::{Outcome, Streams};
 pub(crate) struct SassFile {
     /// Its text, for diagnostics.
     pub(crate) text: String,
-    /// The kernels, in the order of the text.
-    pub(crate) kernels: Vec<Kernel>,
+    /// Its kernels, in the order of the text, and its variables.
+    pub(crate) module: Module,
 }
 
 /// Reads a file of text, or a cubin, whose disassembly becomes the text. Errors are printed.
@@ -54,17 +54,13 @@ pub(crate) fn load_bytes(
     let kind = expect(input, &bytes, command, &[Kind::Sass, Kind::Cubin]);
     let text = match kind.map_err(|message| streams.failed(message))? {
         Kind::Cubin => match disassemble(&bytes, &[], &Style::default()) {
-            // A cubin may hold variables only.
-            Ok(Disassembly { text, is_empty: true, .. }) => {
-                return Ok(SassFile { text, kernels: Vec::new() });
-            }
             Ok(disassembly) => disassembly.text,
             Err(why) => return Err(streams.failed(format!("{path}: {why}"))),
         },
         _ => text_of(bytes),
     };
-    match parse_programs(&text, options) {
-        Ok(kernels) => Ok(SassFile { text, kernels }),
+    match parse_module(&text, options) {
+        Ok(module) => Ok(SassFile { text, module }),
         Err(errors) => {
             let found: Vec<Located> = errors.into_iter().map(located).collect();
             print(path, &text, &found, format, streams);

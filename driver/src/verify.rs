@@ -38,8 +38,8 @@ fn verify(
     };
     let path = input.shown();
     let mut outcome = Outcome::Done;
-    let hazards: Vec<Located> = file
-        .kernels
+    let kernels = &file.module.kernels;
+    let hazards: Vec<Located> = kernels
         .iter()
         .flat_map(|kernel| {
             let mut hazards = check_with(&kernel.program, order).err().unwrap_or_default();
@@ -51,14 +51,13 @@ fn verify(
     if print(path, &file.text, &hazards, args.message_format, streams) != Outcome::Done {
         outcome = Outcome::Failed;
     }
-    for sentence in file.kernels.iter().filter_map(|kernel| sentence(&kernel.program)) {
+    for sentence in kernels.iter().filter_map(|kernel| sentence(&kernel.program)) {
         // A failure of standard output is reported by the caller of the command.
         let _ = writeln!(streams.out, "{path}: not known: {sentence}, and everything that depends on them");
     }
     if hazards.is_empty() {
-        let instructions = file.kernels.iter().map(|kernel| kernel.program.insts.len()).sum();
-        let (kernels, instructions) =
-            (count(file.kernels.len(), "kernel"), count(instructions, "instruction"));
+        let instructions = kernels.iter().map(|kernel| kernel.program.insts.len()).sum();
+        let (kernels, instructions) = (count(kernels.len(), "kernel"), count(instructions, "instruction"));
         let _ = writeln!(streams.out, "{path}: {kernels}, {instructions}, no hazard");
     } else {
         outcome = Outcome::Failed;

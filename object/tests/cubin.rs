@@ -1,11 +1,15 @@
 //! Cubins: a written file can be read, and no bytes make the reader panic.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use ptxc_machine::Arch;
+use ptxc_object::container::{Found, visit};
 use ptxc_object::cubin::{
     Abi, Bank, Binding, Cubin, CubinError, Function, GlobalVariable, IndirectBranch, Launch, Line, Module,
     Param, Part, Relocation, RelocationKind, Source, assemble, program, read, write,
 };
+use ptxc_sass::kept::{DebugSection, Kept, KeptRelocation};
 use ptxc_sass::text::{ReadOptions, parse_inst, parse_programs};
 use ptxc_sass::variable::{Pointer, Section, Variable};
 use ptxc_sass::{Coded, Control, Inst, Op, Operand, PReg, ParamInfo, Program, ProgramFunction, Resources};
@@ -42,6 +46,7 @@ fn sample(arch: Arch, abi: Abi) -> Cubin {
         branches: vec![IndirectBranch { offset: 0x30, targets: vec![0x50, 0x70] }],
         relocations: vec![relocation(0x14, RelocationKind(56), "table", 4)],
         lines: vec![Line { offset: 0, file: 0, line: 3 }, Line { offset: 0x20, file: 1, line: 900 }],
+        ..Function::default()
     };
     let second = Function {
         name: "second".into(),
@@ -89,6 +94,10 @@ fn sample(arch: Arch, abi: Abi) -> Cubin {
         ],
         files: vec!["k.cu".into(), "dir/h.cuh".into()],
         debug: Default::default(),
+        relocatable: false,
+        attributes: Vec::new(),
+        compatibility: Vec::new(),
+        symbols: Vec::new(),
     }
 }
 
@@ -101,6 +110,26 @@ fn written_files_read_back() {
             assert_eq!(read(&bytes).unwrap(), cubin, "{arch} {abi:?}");
             assert_eq!(write(&cubin).unwrap(), bytes);
         }
+    }
+}
+
+/// NVIDIA's compiler writes version 2 of both layouts for code without a stack.
+#[test]
+fn code_without_a_stack_is_read() {
+    for abi in [Abi::V7, Abi::V8] {
+        let cubin = sample(Arch::Sm75, abi);
+        let mut bytes = write(&cubin).unwrap();
+        bytes[8] = 2;
+        assert_eq!(read(&bytes).unwrap(), cubin, "{abi:?}");
+        let mut arch = None;
+        visit(&bytes, &mut |_, found| {
+            if let Found::Image(image) = found {
+                arch = image.arch;
+            }
+        });
+        assert_eq!(arch, Some(Arch::Sm75), "{abi:?}");
+        bytes[8] = 3;
+        assert!(matches!(read(&bytes), Err(CubinError::NotACubin(_))), "{abi:?}");
     }
 }
 
@@ -198,7 +227,7 @@ fn program_with_variables() -> Program {
         unknown: Vec::new(),
         lines: Vec::new(),
         files: Vec::new(),
-        debug: Default::default(),
+        kept: Default::default(),
     }
 }
 
@@ -331,4 +360,37 @@ fn branches_into_an_instruction_are_unknown_words() {
         function.branches[0].targets[0] = 1;
     };
     assert_eq!(unknown(&both), [0, 1]);
+}
+
+/// A line table that says more than the lines is kept as long as it agrees with them.
+#[test]
+fn line_tables_are_kept_while_they_agree() {
+    let program = program_with_variables();
+    let table_of = |cubin: &Cubin| cubin.debug.iter().find(|section| section.name == ".debug_line").cloned();
+    let line = |offset, line| Line { offset, file: 0, line };
+    let with = |lines: Vec<Line>, kept: Kept| {
+        let files = vec!["k.cu".to_string()];
+        let module = Module { files, kept: Arc::new(kept), ..Module::of(Arch::Sm90, Abi::V8) };
+        let cubin = assemble(&[Source { program: &program, lines }], module).unwrap();
+        let back = read(&write(&cubin).unwrap()).unwrap();
+        assert_eq!(back.functions, cubin.functions);
+        assert_eq!(table_of(&back), table_of(&cubin));
+        back
+    };
+    let lines = vec![line(0, 3), line(32, 9)];
+    let own = with(lines.clone(), Kept::default());
+    assert_eq!(table_of(&own), None, "the lines say all of ptxc's own table");
+    let file = write(&own).unwrap();
+    let start = file.windows(7).position(|bytes| bytes == [1, 1, 0xfb, 14, 13, 0, 1]);
+    let start = start.expect("the header of the table") - 10;
+    let size = u32::from_le_bytes(file[start..start + 4].try_into().unwrap()) as usize + 4;
+    let mut bytes = file[start..start + size].to_vec();
+    // The rows are no longer the starts of statements.
+    bytes[11] = 0;
+    let at = bytes.windows(3).position(|bytes| bytes == [0, 9, 2]).expect("an address") as u64 + 3;
+    let relocation = KeptRelocation { at, kind: 2, symbol: "k".into(), addend: 0 };
+    let table = DebugSection { name: ".debug_line".into(), bytes, zeros: 0, relocations: vec![relocation] };
+    let kept = Kept { sections: vec![table.clone()], ..Kept::default() };
+    assert_eq!(table_of(&with(lines, kept.clone())), Some(table));
+    assert_eq!(table_of(&with(vec![line(0, 3), line(48, 9)], kept)), None, "the code has changed");
 }

@@ -37,6 +37,7 @@ pub mod dependences;
 mod flow;
 pub mod inst;
 pub mod issue;
+pub mod kept;
 pub mod latency;
 pub mod memory_order;
 pub mod operand;

@@ -6,6 +6,7 @@ use ptxc_machine::Arch;
 
 use crate::control::Control;
 use crate::inst::Inst;
+use crate::kept::{Kept, KeptRelocation};
 use crate::operand::Label;
 use crate::register::PReg;
 use crate::symbol::{Addend, CodeRelocation};
@@ -21,30 +22,6 @@ pub struct Coded {
     pub control: Control,
     /// The node of the function's syntax tree that it came from; `u32::MAX` if there is none.
     pub loc: u32,
-}
-
-/// A debug section that is not interpreted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DebugSection {
-    /// Its name, such as `.nv_debug_ptx_txt`.
-    pub name: String,
-    /// Its bytes.
-    pub bytes: Vec<u8>,
-    /// The addresses in it.
-    pub relocations: Vec<KeptRelocation>,
-}
-
-/// A relocation that is kept as it is, in a debug section or in code.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptRelocation {
-    /// Its offset in bytes.
-    pub at: u64,
-    /// The kind, by its number in ELF.
-    pub kind: u32,
-    /// The symbol.
-    pub symbol: String,
-    /// The number that is added to the address of the symbol.
-    pub addend: i64,
 }
 
 /// The source line of the code from an instruction on.
@@ -298,8 +275,8 @@ pub struct Program {
     pub lines: Vec<SourceLine>,
     /// The source files that lines name.
     pub files: Vec<String>,
-    /// The debug sections of its file that are kept as they are; all programs of a file share them.
-    pub debug: Arc<Vec<DebugSection>>,
+    /// The parts of its file that are kept as they are; all programs of a file share them.
+    pub kept: Arc<Kept>,
 }
 
 impl Program {

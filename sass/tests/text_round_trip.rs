@@ -16,7 +16,7 @@ use ptxc_sass::{
 fn written(program: &Program, control: Notation) -> String {
     let mut text = String::new();
     write_program(program, &Style { control, ..Style::default() }, None, &mut text).unwrap();
-    write_variables(&ptxc_sass::variable::union([&program.variables[..]]), &mut text).unwrap();
+    write_variables(&ptxc_sass::variable::union([&program.variables[..]]), &program.kept, &mut text).unwrap();
     text
 }
 

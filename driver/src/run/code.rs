@@ -269,9 +269,9 @@ fn from_sass(
     let arch = sass_text::arch(args.code.arch.as_deref()).map_err(|message| streams.usage(message))?;
     let options = ReadOptions { arch, without_control: args.without_control, keeps_unknown: true };
     let mut file = sass_text::load_bytes(input, bytes, "run", &options, MessageFormat::Human, streams)?;
-    let names = file.kernels.iter().map(|kernel| kernel.program.name.as_str());
+    let names = file.module.kernels.iter().map(|kernel| kernel.program.name.as_str());
     let index = choose(input.shown(), entry, names).map_err(|message| streams.failed(message))?;
-    let kernel = file.kernels.swap_remove(index);
+    let kernel = file.module.kernels.swap_remove(index);
     let places = Places::of_sass(input.shown(), &file.text, &kernel);
     Ok(Code {
         places,

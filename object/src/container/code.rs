@@ -21,9 +21,10 @@ use super::{Function, Image, MAX_NAME};
 
 type Header = FileHeader64<LE>;
 
-/// The first version of the application binary interface with the architecture's number in bits 8
-/// to 15 of the flags; earlier versions have it in bits 0 to 7.
-const NEW_ABI: u8 = 8;
+/// The first interface with the architecture's number in bits 8 to 15 of the flags; the earlier one
+/// has it in bits 0 to 7. The version of the interface does not tell: it is 2 in both for code
+/// without a stack.
+const NEW_OS_ABI: u8 = 0x41;
 
 /// Whether the bytes start like a cubin.
 pub(super) fn is_cubin(bytes: &[u8]) -> bool {
@@ -54,7 +55,7 @@ fn name(bytes: object::read::Result<&[u8]>) -> Result<&str, ContainerError> {
 pub(super) fn image(bytes: &[u8]) -> Result<Image<'_>, ContainerError> {
     let header = Header::parse(bytes).map_err(malformed)?;
     let flags = header.e_flags(LE);
-    let number = if header.e_ident.abi_version >= NEW_ABI { flags >> 8 & 0xff } else { flags & 0xff };
+    let number = if header.e_ident.os_abi >= NEW_OS_ABI { flags >> 8 & 0xff } else { flags & 0xff };
     let arch = Arch::of_number(number);
     let arch = arch.ok_or(ContainerError::Arch(number))?;
     let table = header.sections(LE, bytes).map_err(malformed)?;

@@ -16,11 +16,13 @@
 //! Linear in the code, except for sorting the variables.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ptxc_machine::Arch;
 use ptxc_sass::bits;
 use ptxc_sass::control::Control;
 use ptxc_sass::inst::Inst;
+use ptxc_sass::kept::{Attribute, AttributeValue, Kept};
 use ptxc_sass::operand::{FunctionIndex, Label, Operand, OperandKind};
 use ptxc_sass::program::{CONSTANT_BANK_BYTES, Coded, JUMP_TABLE_BANK, Program};
 use ptxc_sass::register::PReg;
@@ -29,12 +31,16 @@ use ptxc_sass::table::{Op, Transfer};
 use ptxc_sass::variable::{MOST_BYTES, Pointer, Section, Variable, union};
 use rustc_hash::FxHashMap;
 
+use super::attribute as eiattr;
 use super::contents::{
     Abi, Bank, Binding, Cubin, Function, GlobalVariable, IndirectBranch, Launch, Line, Param, Part,
 };
 use super::error::CubinError;
+use super::line;
+use super::read::LINE_TABLE;
 use super::relocation::{Relocation, RelocationKind};
-use super::write::CODE_ALIGN;
+use super::text::has_address;
+use super::write::{CODE_ALIGN, SHARED_ALIGN};
 
 /// The most bytes of variables with content, which the file holds.
 const MOST_CONTENT: u64 = 1 << 30;
@@ -62,13 +68,26 @@ pub struct Module {
     pub variables: Vec<Variable>,
     /// The variables whose names other files do not see, or see as weak; all others are global.
     pub bindings: BTreeMap<String, Binding>,
+    /// The parts of another file that are kept as they are. If there are none, those of the kernels
+    /// are taken.
+    pub kept: Arc<Kept>,
+    /// Whether the file is for this very architecture only, whatever the kernels say.
+    pub accelerated: bool,
 }
 
 impl Module {
     /// A module of kernels, without source files and with only those variables that the kernels
     /// name.
     pub fn of(arch: Arch, abi: Abi) -> Module {
-        Module { arch, abi, files: Vec::new(), variables: Vec::new(), bindings: BTreeMap::new() }
+        Module {
+            arch,
+            abi,
+            files: Vec::new(),
+            variables: Vec::new(),
+            bindings: BTreeMap::new(),
+            kept: Arc::default(),
+            accelerated: false,
+        }
     }
 }
 
@@ -79,11 +98,16 @@ impl Module {
 /// which kernels have at different places, that of a name which is not in the module, or a part of
 /// an address that no relocation writes.
 pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinError> {
+    // Programs of one text share what it keeps.
+    let of_text = sources.first().map(|source| &source.program.kept);
+    let kept = of_text.filter(|_| *module.kept == Kept::default()).unwrap_or(&module.kept).clone();
+    let kept = &*kept;
     let mut functions = Vec::new();
     for source in sources {
-        functions.push(kernel(source, module.abi)?);
+        functions.push(kernel(source, module.abi, Some(kept))?);
     }
-    let named = union(sources.iter().map(|source| &source.program.variables[..]));
+    let mut named = union(sources.iter().map(|source| &source.program.variables[..]));
+    named.retain(|variable| has_address(variable, kept));
     let others = union([&module.variables[..]]);
     let all: Vec<(&Variable, bool)> = named
         .into_iter()
@@ -94,14 +118,12 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
         all.iter().map(|&(variable, _)| (&*variable.name, variable)).collect();
     let mut variables = Vec::new();
     let mut addresses = Vec::new();
-    // The ends of the variables with and without content.
-    let mut ends = [0u64; 2];
+    let mut layout = Layout::new(all.iter().map(|(variable, _)| *variable), kept);
     let mut content = 0;
     for (variable, is_named) in all {
-        let has_content = variable.section == Section::Constant
-            || !variable.bytes.is_empty()
-            || !variable.pointers.is_empty();
+        let has_content = has_content(variable, kept);
         let align = u64::from(variable.align.max(1));
+        let home = kept.homes.get(&variable.name);
         within_bank(
             "constants and addresses",
             match variable.section {
@@ -113,14 +135,8 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
         let offset = match variable.section {
             Section::Constant => u64::from(variable.place),
             Section::Global => {
-                let end = &mut ends[usize::from(has_content)];
-                let offset = end.next_multiple_of(align);
-                *end = offset.saturating_add(variable.size);
-                if *end > MOST_BYTES {
-                    let what = format!("more than {MOST_BYTES} bytes of variables");
-                    return Err(CubinError::Unsupported(what));
-                }
-                if is_named {
+                let offset = layout.place(variable, has_content)?;
+                if is_named || home.is_some_and(|home| home.has_address) {
                     let (at, kind) = (u64::from(variable.place), RelocationKind::ABS_64);
                     addresses.push(Relocation { at, kind, target: variable.name.clone(), addend: 0 });
                 }
@@ -139,7 +155,7 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
         }
         let mut relocations = Vec::new();
         for pointer in &variable.pointers {
-            match address(variable, pointer, &places, sources)? {
+            match address(variable, pointer, &places, sources, home.is_some())? {
                 Address::Known(value) => put(&mut bytes, pointer, value),
                 Address::OfLoader(relocation) => relocations.push(relocation),
             }
@@ -156,14 +172,88 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
             relocations,
         });
     }
+    addresses.extend(kept.addresses.iter().map(|one| Relocation {
+        at: one.at,
+        kind: RelocationKind(one.kind),
+        target: one.symbol.clone(),
+        addend: one.addend,
+    }));
+    within_bank("addresses", addresses.iter().map(|one| one.at.saturating_add(8)).max().unwrap_or(0))?;
     addresses.sort_unstable();
     variables.sort_by_key(|one| (one.section, !one.has_content, one.offset));
     let address_bytes = addresses.iter().map(|one| one.at + 8).max().unwrap_or(0);
-    let Module { arch, abi, files, .. } = module;
-    let debug = sources.iter().map(|source| &source.program.debug).find(|debug| !debug.is_empty());
-    let debug = debug.cloned().unwrap_or_default();
-    let accelerated = sources.iter().any(|source| source.program.accelerated);
-    Ok(Cubin { arch, accelerated, abi, functions, variables, address_bytes, addresses, files, debug })
+    let accelerated = module.accelerated || sources.iter().any(|source| source.program.accelerated);
+    let mut cubin = Cubin {
+        arch: module.arch,
+        accelerated,
+        abi: module.abi,
+        functions,
+        variables,
+        address_bytes,
+        addresses,
+        files: module.files,
+        debug: Arc::default(),
+        relocatable: false,
+        attributes: kept.attributes.clone(),
+        compatibility: kept.compatibility.clone(),
+        symbols: kept.symbols.clone(),
+    };
+    let mut debug = kept.sections.clone();
+    debug.retain(|section| section.name != LINE_TABLE || line::agrees(section, &cubin));
+    cubin.debug = Arc::new(debug);
+    Ok(cubin)
+}
+
+/// Whether the file has the content of a variable.
+fn has_content(variable: &Variable, kept: &Kept) -> bool {
+    variable.section == Section::Constant
+        || !variable.bytes.is_empty()
+        || !variable.pointers.is_empty()
+        || kept.homes.get(&variable.name).is_some_and(|home| home.has_content)
+}
+
+/// The places of global variables among those with and without content.
+struct Layout<'a> {
+    /// The places that the variables had in another file, if they still fit.
+    homes: FxHashMap<&'a str, u64>,
+    /// The ends of the variables with and without content.
+    ends: [u64; 2],
+}
+
+impl<'a> Layout<'a> {
+    fn new(variables: impl Iterator<Item = &'a Variable>, kept: &Kept) -> Layout<'a> {
+        let placed =
+            variables.filter(|variable| variable.section == Section::Global).filter_map(|variable| {
+                let offset = kept.homes.get(&variable.name)?.offset?;
+                Some((has_content(variable, kept), offset, variable))
+            });
+        let mut placed: Vec<_> = placed.collect();
+        placed.sort_by_key(|&(content, offset, variable)| (content, offset, variable.size));
+        let mut homes = FxHashMap::default();
+        let mut ends = [0u64; 2];
+        for (content, offset, variable) in placed {
+            let end = &mut ends[usize::from(content)];
+            // A variable that has grown in the text, or is aligned otherwise, moves to the end.
+            if offset >= *end && offset.is_multiple_of(u64::from(variable.align.max(1))) {
+                *end = offset.saturating_add(variable.size);
+                homes.insert(&*variable.name, offset);
+            }
+        }
+        Layout { homes, ends }
+    }
+
+    /// The place of a variable.
+    fn place(&mut self, variable: &Variable, has_content: bool) -> Result<u64, CubinError> {
+        let end = &mut self.ends[usize::from(has_content)];
+        let offset = self.homes.get(&*variable.name).copied();
+        let offset = offset.unwrap_or_else(|| end.next_multiple_of(u64::from(variable.align.max(1))));
+        *end = (*end).max(offset.saturating_add(variable.size));
+        if *end > MOST_BYTES {
+            let what = format!("more than {MOST_BYTES} bytes of variables");
+            return Err(CubinError::Unsupported(what));
+        }
+        Ok(offset)
+    }
 }
 
 /// An address in the content of a variable.
@@ -177,9 +267,18 @@ fn address(
     pointer: &Pointer,
     places: &FxHashMap<&str, &Variable>,
     sources: &[Source<'_>],
+    is_exact: bool,
 ) -> Result<Address, CubinError> {
     let unsupported = |what: String| Err(CubinError::Unsupported(what));
     let Pointer { target, addend, .. } = pointer;
+    let at = u64::from(pointer.at);
+    // The loader decides where a function with a section of its own is.
+    if is_exact || sources.iter().any(|source| source.program.name == *target) {
+        let piece = || format!("a part of the address of `{target}`");
+        let kind = RelocationKind::of_data(pointer.bytes, pointer.shift, pointer.generic);
+        let kind = kind.ok_or_else(|| CubinError::Unsupported(piece()))?;
+        return Ok(Address::OfLoader(Relocation { at, kind, target: target.clone(), addend: *addend }));
+    }
     let Some(variable) = places.get(target.as_str()) else {
         // Each kernel with the variable also has the function, or cannot call it.
         let users = sources.iter().filter(|source| source.program.variables.contains(holder));
@@ -211,7 +310,6 @@ fn address(
             return unsupported(piece);
         }
     };
-    let at = u64::from(pointer.at);
     Ok(Address::OfLoader(Relocation { at, kind, target: target.clone(), addend: *addend }))
 }
 
@@ -223,13 +321,15 @@ fn put(bytes: &mut [u8], pointer: &Pointer, value: u64) {
 }
 
 /// Assembles one kernel.
-fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
+pub(super) fn kernel(source: &Source<'_>, abi: Abi, kept: Option<&Kept>) -> Result<Function, CubinError> {
     let program = source.program;
     let needs = &program.resources;
     let mut code = encode(program)?;
     pad(program, &mut code)?;
     let own: Vec<(u32, &str)> = {
-        let starts = program.functions.iter().skip(1).filter_map(|one| Some((one.start?, &*one.name)));
+        // A callee that is named by its place had no symbol in its file.
+        let named = program.functions.iter().skip(1).filter(|one| !one.name.starts_with("$0x"));
+        let starts = named.filter_map(|one| Some((one.start?, &*one.name)));
         let mut list: Vec<_> = starts.collect();
         list.sort_unstable();
         list
@@ -270,7 +370,7 @@ fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
         offset: table.branch * Program::INST_BYTES,
         targets: program.table_words(*table).collect(),
     };
-    Ok(Function {
+    let mut function = Function {
         name: program.name.clone(),
         is_kernel: !program.device_function,
         code,
@@ -284,6 +384,7 @@ fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
         },
         barriers: needs.barriers,
         shared_bytes: has_shared.then_some(u64::from(needs.shared_bytes)),
+        shared_align: 0,
         frame_bytes: needs.local_bytes,
         stack_bytes: needs.local_bytes,
         call_stack,
@@ -293,7 +394,46 @@ fn kernel(source: &Source<'_>, abi: Abi) -> Result<Function, CubinError> {
         branches: program.tables.iter().map(branch).collect(),
         relocations: relocations(program)?,
         lines: source.lines.clone(),
-    })
+        binding: Binding::default(),
+        attributes: Vec::new(),
+        marks: Vec::new(),
+    };
+    if let Some(notes) = kept.and_then(|kept| kept.kernels.get(&program.name)) {
+        function.binding = notes.binding;
+        match notes.shared_align {
+            Some(0) if function.shared_bytes == Some(0) => function.shared_bytes = None,
+            None | Some(0) => {}
+            Some(align) => {
+                function.shared_bytes.get_or_insert(0);
+                function.shared_align = if align == SHARED_ALIGN { 0 } else { align };
+            }
+        }
+        function.marks.clone_from(&notes.marks);
+        for one in &notes.attributes {
+            annotate(&mut function, one, needs.registers);
+        }
+    }
+    Ok(function)
+}
+
+/// Adds an attribute of the text to a function.
+fn annotate(function: &mut Function, attribute: &Attribute, named_registers: u32) {
+    let word = match &attribute.value {
+        AttributeValue::Words(words) if words.len() == 1 => Some(words[0]),
+        _ => None,
+    };
+    match (attribute.code, word) {
+        (eiattr::CRS_STACK_SIZE, None) if attribute.value == AttributeValue::Absent => {
+            function.call_stack = None;
+        }
+        // The code may have been changed since, and must have its registers.
+        (eiattr::REGCOUNT, Some(word)) => function.registers = word.max(named_registers),
+        (eiattr::FRAME_SIZE, Some(word)) => function.frame_bytes = word,
+        (eiattr::MIN_STACK_SIZE, Some(word)) => function.stack_bytes = word,
+        (eiattr::CRS_STACK_SIZE, Some(word)) => function.call_stack = Some(word),
+        (eiattr::MAX_CLUSTER_RANK, Some(word)) => function.launch.max_cluster_rank = Some(word),
+        _ => function.attributes.push(attribute.clone()),
+    }
 }
 
 /// The addresses that the loader writes into the instructions.

@@ -8,6 +8,8 @@
 //! 04 1c 08 00  c0 00 00 00  30 01 00 00     EXIT_INSTR_OFFSETS: 0xc0, 0x130
 //! ```
 
+use rustc_hash::FxHashSet;
+
 use super::elf::SymbolId;
 use super::error::CubinError;
 
@@ -15,6 +17,8 @@ use super::error::CubinError;
 pub const PARAM_CBANK: u8 = 0x0a;
 /// `.maxntid`: three words.
 pub const MAX_THREADS: u8 = 0x05;
+/// The functions of other files that the code calls: their symbols.
+pub const EXTERNS: u8 = 0x0f;
 /// `.reqntid`: three words.
 pub const REQNTID: u8 = 0x10;
 /// A function's stack frame: its symbol, bytes.
@@ -29,10 +33,26 @@ pub const CBANK_PARAM_SIZE: u8 = 0x19;
 pub const MAXREG_COUNT: u8 = 0x1b;
 /// The byte offsets of each `EXIT`.
 pub const EXIT_INSTR_OFFSETS: u8 = 0x1c;
+/// The byte offsets of reads of the CTA's index.
+pub const S2RCTAID_OFFSETS: u8 = 0x1d;
 /// The stack of call returns; all ones if its depth is unknown.
 pub const CRS_STACK_SIZE: u8 = 0x1e;
+/// The byte offsets of loads with a cache modifier.
+pub const LD_CACHEMOD_OFFSETS: u8 = 0x25;
+/// The byte offsets of atomics with the scope of the system.
+pub const ATOM_SYS_OFFSETS: u8 = 0x27;
+/// The byte offsets of instructions that synchronize a group of lanes.
+pub const COOP_GROUP_OFFSETS: u8 = 0x28;
+/// The byte offsets of emulated atomics on halves.
+pub const ATOMF16_EMUL_OFFSETS: u8 = 0x2d;
+/// Emulated atomics on 16 bits: the byte offset and two words for each.
+pub const ATOM16_EMUL_REG_MAP: u8 = 0x2e;
+/// The greatest stack: a symbol, bytes.
+pub const MAX_STACK_SIZE: u8 = 0x23;
 /// A function's registers: its symbol, the number.
 pub const REGCOUNT: u8 = 0x2f;
+/// The byte offsets of operations on the whole warp.
+pub const WARP_WIDE_OFFSETS: u8 = 0x31;
 /// For each branch that uses a table: its offset, 0, the number of targets, their offsets.
 pub const INDIRECT_BRANCH_TARGETS: u8 = 0x34;
 /// The name of a workaround; present on sm_80 to sm_89.
@@ -41,14 +61,24 @@ pub const SW2861232_WAR: u8 = 0x35;
 pub const SW_WAR: u8 = 0x36;
 /// The version of the toolkit's interface.
 pub const CUDA_API_VERSION: u8 = 0x37;
+/// Operations on mbarriers: the byte offset and three words for each.
+pub const MBARRIER_OFFSETS: u8 = 0x39;
 /// `.reqnctapercluster`: three words.
 pub const CTA_PER_CLUSTER: u8 = 0x3d;
 /// `.explicitcluster`.
 pub const EXPLICIT_CLUSTER: u8 = 0x3e;
 /// `.maxclusterrank`.
 pub const MAX_CLUSTER_RANK: u8 = 0x3f;
+/// The registers of instructions: the byte offset and two words for each.
+pub const INSTR_REG_MAP: u8 = 0x40;
+/// Loads with bytes that nothing uses: the byte offset and a mask for each.
+pub const UNUSED_LOAD_BYTES: u8 = 0x44;
 /// A parameter of 16 KiB or more: 0, ordinal and offset, size.
 pub const KPARAM_INFO_V2: u8 = 0x45;
+/// The byte offsets of calls of the system's functions.
+pub const SYSCALL_OFFSETS: u8 = 0x46;
+/// The byte offsets of fences with the scope of the system.
+pub const MEMBAR_SYS_OFFSETS: u8 = 0x47;
 /// The number of CTA barriers.
 pub const NUM_BARRIERS: u8 = 0x4c;
 /// A mask of sparse matrix instructions.
@@ -111,6 +141,44 @@ impl Attributes {
         }
     }
 
+    /// An attribute of bytes; those beyond the length that an attribute can have are dropped.
+    pub(super) fn raw(&mut self, code: u8, bytes: &[u8]) {
+        let bytes = &bytes[..bytes.len().min(u16::MAX.into())];
+        self.bytes.extend([SIZED, code]);
+        self.bytes.extend((bytes.len() as u16).to_le_bytes());
+        self.bytes.extend(bytes);
+    }
+
+    /// An attribute of the indices of symbols.
+    pub(super) fn symbols(&mut self, code: u8, symbols: &[SymbolId]) {
+        for part in symbols.chunks(MOST_WORDS) {
+            self.words(code, &vec![0; part.len()]);
+            let start = self.bytes.len() - 4 * part.len();
+            self.symbols.extend((start..).step_by(4).zip(part.iter().copied()));
+        }
+    }
+
+    /// The list without the attributes of these codes.
+    pub(super) fn without(&self, codes: &FxHashSet<u8>) -> Attributes {
+        let mut list = Attributes::default();
+        let mut symbols = self.symbols.iter().peekable();
+        let mut rest = &self.bytes[..];
+        while let Ok((code, _, after)) = next(rest) {
+            let (start, end) = (self.bytes.len() - rest.len(), self.bytes.len() - after.len());
+            let is_kept = !codes.contains(&code);
+            while let Some(&(at, symbol)) = symbols.next_if(|(at, _)| *at < end) {
+                if is_kept {
+                    list.symbols.push((list.bytes.len() + at - start, symbol));
+                }
+            }
+            if is_kept {
+                list.bytes.extend(&self.bytes[start..end]);
+            }
+            rest = after;
+        }
+        list
+    }
+
     /// An attribute of a symbol's index and a word.
     pub(super) fn symbol_word(&mut self, code: u8, symbol: SymbolId, word: u32) {
         self.words(code, &[0, word]);
@@ -122,7 +190,8 @@ impl Attributes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Value<'a> {
     None,
-    Number(u16),
+    Byte(u8),
+    Half(u16),
     Bytes(&'a [u8]),
 }
 
@@ -171,8 +240,8 @@ fn next(data: &[u8]) -> Result<(u8, Value<'_>, &[u8]), CubinError> {
     let number = u16::from_le_bytes([*low, *high]);
     match *format {
         NONE => Ok((*code, Value::None, rest)),
-        BYTE => Ok((*code, Value::Number(number & 0xff), rest)),
-        HALF => Ok((*code, Value::Number(number), rest)),
+        BYTE => Ok((*code, Value::Byte(*low), rest)),
+        HALF => Ok((*code, Value::Half(number), rest)),
         SIZED => {
             let (value, rest) = rest
                 .split_at_checked(usize::from(number))
@@ -198,9 +267,21 @@ mod tests {
         assert_eq!(written.symbols, [(28, SymbolId::Local(3))]);
         let read: Result<Vec<_>, _> = attributes(&written.bytes).collect();
         let read = read.unwrap();
-        assert_eq!(read[..3], [(0x3e, Value::None), (0x4c, Value::Number(16)), (0x1b, Value::Number(0xff))]);
+        assert_eq!(read[..3], [(0x3e, Value::None), (0x4c, Value::Byte(16)), (0x1b, Value::Half(0xff))]);
         assert_eq!(read[3].1.words().collect::<Vec<_>>(), [0xc0, 0x130]);
         assert_eq!(read[4].1.word(1), Some(24));
+    }
+
+    #[test]
+    fn attributes_are_removed_with_their_symbols() {
+        let mut written = Attributes::default();
+        written.symbols(EXTERNS, &[SymbolId::Local(1), SymbolId::Global(2)]);
+        written.flag(EXPLICIT_CLUSTER);
+        written.symbol_word(REGCOUNT, SymbolId::Local(3), 24);
+        let mut expected = Attributes::default();
+        expected.symbol_word(REGCOUNT, SymbolId::Local(3), 24);
+        let rest = written.without(&FxHashSet::from_iter([EXTERNS, EXPLICIT_CLUSTER]));
+        assert_eq!((rest.bytes, rest.symbols), (expected.bytes, expected.symbols));
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use ptxc_machine::Arch;
-use ptxc_sass::program::{DebugSection, Resources};
+pub use ptxc_sass::kept::Binding;
+use ptxc_sass::kept::{Attribute, DebugSection, KeptSymbol, Mark};
+use ptxc_sass::program::Resources;
 use ptxc_sass::variable::Section;
 use rustc_hash::FxHashSet;
 
@@ -39,8 +41,17 @@ pub struct Cubin {
     pub addresses: Vec<Relocation>,
     /// The source files that lines name.
     pub files: Vec<String>,
-    /// The debug sections that are kept as they are.
+    /// The debug sections that are kept as they are. The line table is among them if it has more
+    /// than the files and lines here.
     pub debug: Arc<Vec<DebugSection>>,
+    /// Whether it is an object for a linker. [`write()`](super::write()) always writes programs.
+    pub relocatable: bool,
+    /// Attributes of the whole file that are kept as they are.
+    pub attributes: Vec<Attribute>,
+    /// Symbols of variables in shared memory, which only debug information names.
+    pub symbols: Vec<KeptSymbol>,
+    /// Attributes about the architectures that can run it, which are kept as they are.
+    pub compatibility: Vec<Attribute>,
 }
 
 impl Cubin {
@@ -85,6 +96,8 @@ pub struct Function {
     /// Bytes of static shared memory, without the bytes that the system reserves; `None` if it has
     /// no section for it.
     pub shared_bytes: Option<u64>,
+    /// The alignment of its shared memory, in bytes; 0 for the usual one.
+    pub shared_align: u64,
     /// Bytes of its own stack frame.
     pub frame_bytes: u32,
     /// Bytes of stack that it needs with all functions that it calls, as far as they are known.
@@ -104,6 +117,12 @@ pub struct Function {
     pub relocations: Vec<Relocation>,
     /// Source lines of its instructions, by ascending offset.
     pub lines: Vec<Line>,
+    /// How other files see it.
+    pub binding: Binding,
+    /// Attributes that are kept as they are.
+    pub attributes: Vec<Attribute>,
+    /// Entries of attributes that list places in the code.
+    pub marks: Vec<Mark>,
 }
 
 impl Function {
@@ -202,18 +221,6 @@ pub struct Line {
     pub file: u32,
     /// The line, from 1.
     pub line: u32,
-}
-
-/// How other files see a variable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Binding {
-    /// Not at all.
-    Local,
-    /// By its name.
-    #[default]
-    Global,
-    /// By its name, unless another file defines that name.
-    Weak,
 }
 
 /// A variable of the module.

@@ -19,6 +19,8 @@ pub(super) struct SectionId(pub(super) usize);
 /// A symbol, by its index among the local or the global symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SymbolId {
+    /// None.
+    Null,
     Local(u32),
     Global(u32),
 }
@@ -155,6 +157,7 @@ impl Elf {
 
     fn symbol_index(&self, id: SymbolId) -> u32 {
         match id {
+            SymbolId::Null => 0,
             SymbolId::Local(number) => 1 + number,
             SymbolId::Global(number) => 1 + self.locals.len() as u32 + number,
         }

@@ -28,6 +28,10 @@ pub enum CubinError {
         /// The reason.
         why: String,
     },
+    /// The text of an object for a linker.
+    Relocatable,
+    /// A text with code for several architectures.
+    Architectures,
     /// The programs need something that this writer cannot express. Names it.
     Unsupported(String),
 }
@@ -53,6 +57,13 @@ impl fmt::Display for CubinError {
             CubinError::Overlapping => f.write_str("malformed cubin: its parts overlap too often"),
             CubinError::Missing(name) => write!(f, "the cubin has no kernel `{name}`"),
             CubinError::Code { function, offset, why } => write!(f, "`{function}` at {offset:#06x}: {why}"),
+            CubinError::Relocatable => f.write_str(
+                "a relocatable object cannot be assembled again, because its text lacks parts that a linker needs; \
+                 link it first, and disassemble the result",
+            ),
+            CubinError::Architectures => {
+                f.write_str("there are kernels for several architectures, but a cubin is for one")
+            }
             CubinError::Unsupported(what) => write!(f, "{what} is not supported in a cubin yet"),
         }
     }

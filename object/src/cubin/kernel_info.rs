@@ -7,6 +7,7 @@
 use super::attribute::{self as eiattr, Attributes, compat};
 use super::contents::{Abi, Cubin, Function};
 use super::elf::SymbolId;
+use super::notes;
 
 /// If the parameters have at least this many bytes, their attributes are of another kind.
 const LARGE_PARAM: u32 = 1 << 14;
@@ -46,13 +47,14 @@ pub(super) fn kernel_attributes(
         list.flag(eiattr::SW2861232_WAR);
     }
     let end = function.params.iter().map(|param| param.offset.saturating_add(param.size)).max().unwrap_or(0);
+    let parameters = notes::parameter_facts(function);
     for (ordinal, param) in function.params.iter().enumerate().rev() {
         let place = param.offset << 16 | ordinal as u32;
         if end >= LARGE_PARAM {
             list.words(eiattr::KPARAM_INFO_V2, &[0, place, param.size]);
         } else {
-            // The constant bank is not named, and all eight bits about pointer targets are clear.
-            list.words(eiattr::KPARAM_INFO, &[0, place, param.size << 18 | 0x1f000]);
+            let facts = parameters.get(&(ordinal as u32)).copied().unwrap_or(notes::USUAL_PARAMETER);
+            list.words(eiattr::KPARAM_INFO, &[0, place, param.size << 18 | facts]);
         }
     }
     let launch = &function.launch;
@@ -68,7 +70,9 @@ pub(super) fn kernel_attributes(
     if facts.has_sparse_mma_mask {
         list.half(eiattr::SPARSE_MMA_MASK, 0);
     }
-    list.half(eiattr::MAXREG_COUNT, function.max_registers.min(255) as u16);
+    if function.is_kernel || function.max_registers < 255 {
+        list.half(eiattr::MAXREG_COUNT, function.max_registers.min(255) as u16);
+    }
     if cubin.abi == Abi::V8 {
         if function.barriers > 0 {
             list.byte(eiattr::NUM_BARRIERS, function.barriers.min(255) as u8);

@@ -8,9 +8,10 @@ use gimli::write::{
     Address, DebugLine, DebugLineStrOffsets, DebugStrOffsets, EndianVec, LineProgram, LineString, Writer,
 };
 use gimli::{Encoding, EndianSlice, Format, LineEncoding, LittleEndian};
+use ptxc_sass::kept::{DebugSection, KeptRelocation};
 use rustc_hash::FxHashMap;
 
-use super::contents::Line;
+use super::contents::{Cubin, Function, Line};
 use super::error::CubinError;
 
 /// The lines of a kernel.
@@ -119,22 +120,69 @@ pub(super) struct Table {
     pub(super) lines: Vec<(usize, Line)>,
 }
 
+/// A place in the section with the address of code.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    /// The place.
+    pub(super) at: u64,
+    /// The number of the function.
+    pub(super) function: usize,
+    /// The distance of the address from the start of the function, in bytes.
+    pub(super) offset: u32,
+}
+
+/// The lines of the functions that have any.
+pub(super) fn of_functions(functions: &[Function]) -> Vec<Lines<'_>> {
+    let with_lines = functions.iter().enumerate().filter(|(_, function)| !function.lines.is_empty());
+    with_lines
+        .map(|(kernel, function)| Lines { kernel, size: function.code.len() as u64, lines: &function.lines })
+        .collect()
+}
+
+/// Whether a line table that is kept says the same as the lines of the functions, so that it still
+/// describes the code.
+pub(super) fn agrees(section: &DebugSection, cubin: &Cubin) -> bool {
+    let numbers: FxHashMap<&str, usize> =
+        cubin.functions.iter().enumerate().map(|(number, function)| (&*function.name, number)).collect();
+    let start = |one: &KeptRelocation| {
+        let function = *numbers.get(one.symbol.as_str())?;
+        Some(Start { at: one.at, function, offset: u32::try_from(one.addend).ok()? })
+    };
+    let starts: Vec<Start> = section.relocations.iter().filter_map(start).collect();
+    let Ok(table) = read(&section.bytes, &starts) else { return false };
+    let mut theirs: Vec<(usize, u32, &str, u32)> = table
+        .lines
+        .iter()
+        .filter_map(|(function, line)| {
+            Some((*function, line.offset, &**table.files.get(line.file as usize)?, line.line))
+        })
+        .collect();
+    theirs.sort_by_key(|&(function, offset, ..)| (function, offset));
+    let own = cubin.functions.iter().enumerate().flat_map(|(number, function)| {
+        let lines = function.lines.iter();
+        lines.filter_map(move |line| {
+            Some((number, line.offset, &**cubin.files.get(line.file as usize)?, line.line))
+        })
+    });
+    theirs.into_iter().eq(own)
+}
+
 /// The bits of a code offset, below the number of its function.
 const OFFSET_BITS: u32 = 32;
 
-/// Reads a section. `relocations` lists the places of addresses in it, each with its function. Each
+/// Reads a section. `starts` lists the places of addresses in it, each with its function. Each
 /// function is loaded at a separate address, so that a row's address identifies its function. Rows
 /// of no function are dropped.
 ///
 /// # Errors
 /// A malformed line table, and relocations outside of it.
-pub(super) fn read(section: &[u8], relocations: &[(u64, usize)]) -> Result<Table, CubinError> {
+pub(super) fn read(section: &[u8], starts: &[Start]) -> Result<Table, CubinError> {
     let wrong = |error: gimli::Error| CubinError::malformed(format!(".debug_line: {error}"));
     let mut section = section.to_vec();
-    for &(at, function) in relocations {
+    for &Start { at, function, offset } in starts {
         let place = usize::try_from(at).ok().and_then(|at| section.get_mut(at..)?.first_chunk_mut::<8>());
         let place = place.ok_or_else(|| CubinError::malformed("a relocation lies outside of .debug_line"))?;
-        *place = ((function as u64 + 1) << OFFSET_BITS).to_le_bytes();
+        *place = ((function as u64 + 1) << OFFSET_BITS | u64::from(offset)).to_le_bytes();
     }
     let mut table = Table::default();
     let mut numbers: FxHashMap<Vec<u8>, u32> = FxHashMap::default();
@@ -210,13 +258,15 @@ mod tests {
         ];
         let (bytes, addresses) = write(&files, &kernels).unwrap();
         assert_eq!(addresses.iter().map(|(_, kernel)| *kernel).collect::<Vec<_>>(), [5, 2]);
-        let table = read(&bytes, &addresses).unwrap();
+        let start = |at, function| Start { at, function, offset: 0 };
+        let starts: Vec<Start> = addresses.iter().map(|&(at, kernel)| start(at, kernel)).collect();
+        let table = read(&bytes, &starts).unwrap();
         assert_eq!(table.files, files);
         let of = |kernel| table.lines.iter().filter(move |(own, _)| *own == kernel).map(|(_, line)| *line);
         assert_eq!(of(5).collect::<Vec<_>>(), first);
         assert_eq!(of(2).collect::<Vec<_>>(), second);
         assert!(read(&bytes, &[]).unwrap().lines.is_empty());
-        assert!(read(&bytes, &[(bytes.len() as u64 - 7, 0)]).is_err());
-        assert!(read(&bytes[..bytes.len() - 3], &addresses).is_err());
+        assert!(read(&bytes, &[start(bytes.len() as u64 - 7, 0)]).is_err());
+        assert!(read(&bytes[..bytes.len() - 3], &starts).is_err());
     }
 }

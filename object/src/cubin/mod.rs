@@ -14,9 +14,11 @@ mod frame;
 mod kernel_info;
 mod line;
 mod note;
+mod notes;
 mod program;
 mod read;
 mod relocation;
+mod text;
 mod write;
 
 pub use assemble::{Module, Source, assemble, encode};
@@ -27,4 +29,5 @@ pub use error::CubinError;
 pub use program::program;
 pub use read::read;
 pub use relocation::{Relocation, RelocationKind};
+pub use text::{assemble_text, kept, write_text};
 pub use write::write;

@@ -7,12 +7,15 @@
 //!
 //! Linear in the code and the variables, except for sorting the places that branches name.
 
+use std::sync::Arc;
+
 use ptxc_machine::Arch;
 use ptxc_sass::bits;
+use ptxc_sass::kept::KeptRelocation;
 use ptxc_sass::operand::{FunctionIndex, Label, Operand, OperandKind};
 use ptxc_sass::program::{
-    CONSTANT_BANK_BYTES, Coded, EXTRA_REGISTERS, JUMP_TABLE_BANK, JumpTable, KeptRelocation, Literals,
-    ParamInfo, Program, ProgramFunction, Resources, SourceLine, UnknownWord,
+    CONSTANT_BANK_BYTES, Coded, EXTRA_REGISTERS, JUMP_TABLE_BANK, JumpTable, Literals, ParamInfo, Program,
+    ProgramFunction, Resources, SourceLine, UnknownWord,
 };
 use ptxc_sass::register::PReg;
 use ptxc_sass::symbol::{Addend, CodeRelocation, Symbol};
@@ -74,7 +77,7 @@ pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
         kept_relocations,
         unknown,
         lines: function.lines.iter().map(source_line).collect(),
-        debug: cubin.debug.clone(),
+        kept: Arc::default(),
         files: if function.lines.is_empty() { Vec::new() } else { cubin.files.clone() },
     })
 }
@@ -261,7 +264,9 @@ impl<'a> Targets<'a> {
             let slot = bits::loaded_slot(&coded.inst, arch);
             let slot = slot.and_then(|slot| Some((slot, coded.inst.operands.get(slot)?.kind)));
             let symbol = one.kind.in_code(coded.inst.op, arch);
-            if !is_name(&one.target) {
+            // A relocation that changes an instruction may have no symbol; an operand has one.
+            let is_nameless = one.target.is_empty() && symbol.is_none();
+            if !is_name(&one.target) && !is_nameless {
                 return Err(CubinError::Unsupported(format!("the name `{}`", one.target.escape_debug())));
             }
             let (Some((slot, kind)), Some((value, bits))) = (slot, symbol) else {
@@ -403,7 +408,7 @@ fn table_bank(
 
 /// The variables of a module. Global variables whose address is not in bank 4 get a place after the
 /// others.
-fn variables(cubin: &Cubin) -> Result<Vec<Variable>, CubinError> {
+pub(super) fn variables(cubin: &Cubin) -> Result<Vec<Variable>, CubinError> {
     let places: FxHashMap<&str, u64> = {
         let whole = |one: &&super::Relocation| one.kind == RelocationKind::ABS_64 && one.addend == 0;
         cubin.addresses.iter().rev().filter(whole).map(|one| (&*one.target, one.at)).collect()

@@ -6,23 +6,24 @@
 //! same bytes cannot cause much larger copies. There is no recursion. Linear in the file's size,
 //! except for sorting its symbols.
 
+mod attributes;
+
 use std::sync::Arc;
 
 use object::LittleEndian as LE;
-use object::elf::{FileHeader64, STT_FUNC, STT_OBJECT, SectionHeader64};
+use object::elf::{FileHeader64, STT_FUNC, STT_OBJECT, SectionHeader64, Sym64};
 use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, SectionTable, Sym, SymbolTable};
 use object::{SectionIndex, SymbolIndex};
 use ptxc_machine::Arch;
-use ptxc_sass::program::{DebugSection, KeptRelocation};
+use ptxc_sass::kept::{DebugSection, KeptRelocation, KeptSymbol};
 use ptxc_sass::variable::Section as Space;
 use rustc_hash::FxHashMap;
 
-use super::attribute::{self as eiattr, attributes, compat};
-use super::contents::{Abi, Bank, Binding, Cubin, Function, GlobalVariable, IndirectBranch, Param, Part};
+use super::contents::{Abi, Bank, Binding, Cubin, Function, GlobalVariable, Part};
 use super::error::CubinError;
 use super::line;
 use super::relocation::{Relocation, RelocationKind};
-use super::write::cuda;
+use super::write::{SHARED_ALIGN, cuda};
 
 type Header = FileHeader64<LE>;
 type Result<T> = std::result::Result<T, CubinError>;
@@ -40,8 +41,10 @@ pub fn read(data: &[u8]) -> Result<Cubin> {
     let identity = &header.e_ident;
     let flags = header.e_flags(LE);
     let (abi, number) = match (identity.os_abi, identity.abi_version) {
-        (cuda::OLD_OS_ABI, 7) => (Abi::V7, flags & 0xff),
-        (cuda::NEW_OS_ABI, 8) => (Abi::V8, flags >> 8 & 0xff),
+        (cuda::OLD_OS_ABI, 7 | cuda::NO_STACK_VERSION) => (Abi::V7, flags & 0xff),
+        // Version 2 says that the code has no stack: older PTX may put variables of threads and
+        // registers outside of functions, and then NVIDIA's compiler does without calls.
+        (cuda::NEW_OS_ABI, 8 | cuda::NO_STACK_VERSION) => (Abi::V8, flags >> 8 & 0xff),
         (_, version) => return Err(CubinError::NotACubin(format!("a layout of version {version}"))),
     };
     let arch = Arch::of_number(number).ok_or(CubinError::Arch(number))?;
@@ -59,6 +62,10 @@ pub fn read(data: &[u8]) -> Result<Cubin> {
         addresses: Vec::new(),
         files: Vec::new(),
         debug: Arc::default(),
+        relocatable: header.e_type(LE) == object::elf::ET_REL,
+        attributes: Vec::new(),
+        compatibility: Vec::new(),
+        symbols: Vec::new(),
     };
     let budget = data.len().saturating_mul(4).saturating_add(1 << 16);
     let mut reader = Reader {
@@ -79,6 +86,7 @@ pub fn read(data: &[u8]) -> Result<Cubin> {
     reader.variables()?;
     reader.relocations()?;
     reader.lines()?;
+    reader.drop_usual_attributes();
     reader.cubin.debug = Arc::new(reader.debug);
     Ok(reader.cubin)
 }
@@ -106,8 +114,8 @@ struct Reader<'a> {
     debug: Vec<DebugSection>,
     /// Bytes that may still be copied.
     budget: usize,
-    /// The places of addresses in the line table, each with its function.
-    line_starts: Vec<(u64, usize)>,
+    /// The places of addresses in the line table, each with its function and an offset in it.
+    line_starts: Vec<line::Start>,
 }
 
 /// The number of a constant bank, and the rest of its section's name.
@@ -205,16 +213,23 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Copies the debug sections of NVIDIA's compiler.
+    /// Copies the debug sections.
     fn debug_sections(&mut self) -> Result<()> {
         for (index, section) in self.all_sections() {
             let name = self.section_name(section)?;
-            if !name.starts_with(b".nv_debug_") || section.sh_type(LE) != object::elf::SHT_PROGBITS {
+            let is_debug = [&b".nv_debug"[..], b".debug_"].iter().any(|start| name.starts_with(start));
+            // The frames are made again.
+            if !is_debug || name == b".debug_frame" {
                 continue;
             }
-            let (name, bytes) = (self.text(name)?, self.copy(self.section_data(section)?)?);
+            let (bytes, zeros) = match section.sh_type(LE) {
+                object::elf::SHT_PROGBITS => (self.copy(self.section_data(section)?)?, 0),
+                object::elf::SHT_NOBITS => (Vec::new(), section.sh_size(LE)),
+                _ => continue,
+            };
+            let name = self.text(name)?;
             self.places.debug.insert(index, self.debug.len());
-            self.debug.push(DebugSection { name, bytes, relocations: Vec::new() });
+            self.debug.push(DebugSection { name, bytes, zeros, relocations: Vec::new() });
         }
         Ok(())
     }
@@ -232,6 +247,7 @@ impl<'a> Reader<'a> {
             let function = &mut self.cubin.functions[number];
             if name == function.name.as_bytes() {
                 function.is_kernel = symbol.st_other() & cuda::ENTRY != 0;
+                function.binding = binding(symbol);
                 continue;
             }
             let code = function.code.len() as u64;
@@ -256,6 +272,7 @@ impl<'a> Reader<'a> {
 
     /// Reads attributes, constant banks and the sizes of shared and local memory.
     fn function_sections(&mut self) -> Result<()> {
+        let mut stackless = Vec::new();
         for (index, section) in self.all_sections() {
             let name = self.section_name(section)?;
             let kind = section.sh_type(LE);
@@ -268,14 +285,17 @@ impl<'a> Reader<'a> {
                     let reserved = u64::from(self.cubin.arch.facts().limits.reserved_shared);
                     let bytes = section.sh_size(LE).saturating_sub(reserved);
                     self.cubin.functions[function].shared_bytes = Some(bytes);
+                    let align = section.sh_addralign(LE);
+                    if align != SHARED_ALIGN && align.is_power_of_two() && align <= 1 << 16 {
+                        self.cubin.functions[function].shared_align = align;
+                    }
                 }
                 // The local memory of a kernel that was compiled without a stack.
                 (object::elf::SHT_NOBITS, Some(function)) if name.starts_with(b".nv.local.") => {
                     let bytes = u32::try_from(section.sh_size(LE)).map_err(|_| {
                         CubinError::malformed("a section of local memory is too large".to_string())
                     })?;
-                    let function = &mut self.cubin.functions[function];
-                    function.frame_bytes = function.frame_bytes.max(bytes);
+                    stackless.push((function, bytes));
                 }
                 // Some versions of NVIDIA's compiler have a type for the sections of each bank.
                 (object::elf::SHT_PROGBITS | cuda::FIRST_BANK..=cuda::LAST_BANK, owner) => {
@@ -294,6 +314,12 @@ impl<'a> Reader<'a> {
             }
         }
         self.sort_banks();
+        for (function, bytes) in stackless {
+            let function = &mut self.cubin.functions[function];
+            function.frame_bytes = function.frame_bytes.max(bytes);
+            // The file states no stack, but the function needs this memory in a file that does.
+            function.stack_bytes = function.stack_bytes.max(bytes);
+        }
         for function in &mut self.cubin.functions {
             function.exits.sort_unstable();
         }
@@ -322,69 +348,6 @@ impl<'a> Reader<'a> {
         (symbol.st_value(LE) == 0).then_some(*function)
     }
 
-    fn module_attributes(&mut self, data: &[u8]) -> Result<()> {
-        for attribute in attributes(data) {
-            let (code, value) = attribute?;
-            let (Some(symbol), Some(number)) = (value.word(0), value.word(1)) else { continue };
-            let Some(function) = self.function_of(symbol) else { continue };
-            let function = &mut self.cubin.functions[function];
-            match code {
-                eiattr::REGCOUNT => function.registers = number,
-                eiattr::FRAME_SIZE => function.frame_bytes = function.frame_bytes.max(number),
-                eiattr::MIN_STACK_SIZE => function.stack_bytes = number,
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn attributes_of(&mut self, number: usize, data: &[u8]) -> Result<()> {
-        let mut params: Vec<(u32, Param)> = Vec::new();
-        for attribute in attributes(data) {
-            let (code, value) = attribute?;
-            // The data that attributes repeat in the contents is as large as the attributes.
-            if let eiattr::Value::Bytes(bytes) = value {
-                self.spend(bytes.len())?;
-            }
-            let function = &mut self.cubin.functions[number];
-            let launch = &mut function.launch;
-            match (code, value) {
-                (eiattr::KPARAM_INFO | eiattr::KPARAM_INFO_V2, value) => {
-                    let (Some(place), Some(size)) = (value.word(1), value.word(2)) else {
-                        return Err(CubinError::malformed("a parameter without size"));
-                    };
-                    let size = if code == eiattr::KPARAM_INFO { size >> 18 } else { size };
-                    params.push((place & 0xffff, Param { offset: place >> 16, size }));
-                }
-                (eiattr::EXIT_INSTR_OFFSETS, value) => function.exits.extend(value.words()),
-                (eiattr::INDIRECT_BRANCH_TARGETS, value) => branches(value.words(), &mut function.branches),
-                (eiattr::MAXREG_COUNT, eiattr::Value::Number(count)) => function.max_registers = count.into(),
-                (eiattr::NUM_BARRIERS, eiattr::Value::Number(count)) => function.barriers = count.into(),
-                (eiattr::CRS_STACK_SIZE, value) => function.call_stack = value.word(0),
-                (eiattr::REQNTID, value) => launch.threads = value.three(),
-                (eiattr::MAX_THREADS, value) => launch.max_threads = value.three(),
-                (eiattr::CTA_PER_CLUSTER, value) => launch.cluster = value.three(),
-                (eiattr::EXPLICIT_CLUSTER, _) => launch.explicit_cluster = true,
-                (eiattr::MAX_CLUSTER_RANK, value) => launch.max_cluster_rank = value.word(0),
-                _ => {}
-            }
-        }
-        params.sort_by_key(|(ordinal, _)| *ordinal);
-        params.dedup_by_key(|(ordinal, _)| *ordinal);
-        self.cubin.functions[number].params = params.into_iter().map(|(_, param)| param).collect();
-        Ok(())
-    }
-
-    fn compatibility(&mut self, data: &[u8]) -> Result<()> {
-        for attribute in attributes(data) {
-            let (code, value) = attribute?;
-            if code == compat::ACCELERATOR_TARGET {
-                self.cubin.accelerated = value != eiattr::Value::Number(0);
-            }
-        }
-        Ok(())
-    }
-
     /// Finds variables, and copies their content.
     fn variables(&mut self) -> Result<()> {
         for index in 1..self.symbols.len() {
@@ -397,7 +360,10 @@ impl<'a> Reader<'a> {
             let space = match self.section_name(section)? {
                 b".nv.constant3" => Space::Constant,
                 b".nv.global" | b".nv.global.init" => Space::Global,
-                _ => continue,
+                name => {
+                    self.other_symbol(index, symbol, name)?;
+                    continue;
+                }
             };
             let has_content = section.sh_type(LE) != object::elf::SHT_NOBITS;
             let (offset, size) = (symbol.st_value(LE), symbol.st_size(LE));
@@ -416,11 +382,7 @@ impl<'a> Reader<'a> {
                 Vec::new()
             };
             let name = self.text(self.symbol_name(index)?)?;
-            let binding = match symbol.st_bind() {
-                object::elf::STB_LOCAL => Binding::Local,
-                object::elf::STB_WEAK => Binding::Weak,
-                _ => Binding::Global,
-            };
+            let binding = binding(symbol);
             let align = section.sh_addralign(LE).clamp(1, 1 << 16);
             let align = if offset == 0 { align } else { align.min(1 << offset.trailing_zeros()) };
             let place = (offset, self.cubin.variables.len());
@@ -439,6 +401,17 @@ impl<'a> Reader<'a> {
             });
         }
         self.sort_variables();
+        Ok(())
+    }
+
+    /// Keeps the symbol of a variable in shared memory, which only debug information names.
+    fn other_symbol(&mut self, index: usize, symbol: &Sym64<LE>, section: &[u8]) -> Result<()> {
+        if [&b".nv.shared."[..], b".nv_debug"].iter().any(|start| section.starts_with(start)) {
+            let name = self.text(self.symbol_name(index)?)?;
+            let section = self.text(section)?;
+            let (value, size) = (symbol.st_value(LE), symbol.st_size(LE));
+            self.cubin.symbols.push(KeptSymbol { name, section, value, size, binding: binding(symbol) });
+        }
         Ok(())
     }
 
@@ -514,40 +487,44 @@ impl<'a> Reader<'a> {
             let relocation = self.resolved(within, kind, symbol, addend)?;
             self.cubin.variables[index].relocations.push(relocation);
         } else if let Some(&section) = self.places.debug.get(&target) {
-            let Relocation { at, kind, target, addend } = self.resolved(at, kind, symbol, addend)?;
+            let Relocation { kind, target, .. } = self.resolved(at, kind, symbol, addend)?;
             let relocation = KeptRelocation { at, kind: kind.0, symbol: target, addend };
-            self.debug[section].relocations.push(relocation);
-        } else if let Ok(section) = self.sections.section(SectionIndex(target)) {
-            match self.section_name(section)? {
-                b".nv.constant4" => {
-                    let relocation = self.resolved(at, kind, symbol, addend)?;
-                    self.cubin.addresses.push(relocation);
-                }
-                b".debug_line" => {
-                    let function = self.function_of(symbol);
-                    let function =
-                        function.ok_or_else(|| CubinError::malformed("a line table without function"))?;
-                    self.spend(16)?;
-                    self.line_starts.push((at, function));
-                }
-                _ => {}
+            if self.debug[section].name == LINE_TABLE {
+                // A loader or debugger decides where the rows of an unknown place are.
+                self.line_starts.extend(self.line_start(at, symbol, addend));
             }
+            self.debug[section].relocations.push(relocation);
+        } else if let Ok(section) = self.sections.section(SectionIndex(target))
+            && self.section_name(section)? == b".nv.constant4"
+        {
+            let relocation = self.resolved(at, kind, symbol, addend)?;
+            self.cubin.addresses.push(relocation);
         }
         Ok(())
     }
 
+    /// The place in the code at which a sequence of the line table starts.
+    fn line_start(&self, at: u64, symbol: u32, addend: i64) -> Option<line::Start> {
+        let symbol = self.symbols.symbol(SymbolIndex(symbol as usize)).ok()?;
+        let function = *self.places.code.get(&usize::from(symbol.st_shndx(LE)))?;
+        let offset = u32::try_from(symbol.st_value(LE).wrapping_add_signed(addend)).ok()?;
+        Some(line::Start { at, function, offset })
+    }
+
     fn resolved(&mut self, at: u64, kind: u32, symbol: u32, addend: i64) -> Result<Relocation> {
         self.spend(size_of::<Relocation>())?;
-        let name = self.symbol_name(symbol as usize)?;
+        // Some relocations of objects change an instruction and name no symbol.
+        let name = if symbol == 0 { b"" } else { self.symbol_name(symbol as usize)? };
         let target = self.text(name)?;
         Ok(Relocation { at, kind: RelocationKind(kind), target, addend })
     }
 
     /// Reads the line table.
     fn lines(&mut self) -> Result<()> {
-        let Some((_, section)) = self.sections.section_by_name(LE, b".debug_line") else { return Ok(()) };
-        let data = self.section_data(section)?;
-        let table = line::read(data, &self.line_starts)?;
+        let Some(place) = self.debug.iter().position(|section| section.name == LINE_TABLE) else {
+            return Ok(());
+        };
+        let table = line::read(&self.debug[place].bytes, &self.line_starts)?;
         self.cubin.files = table.files;
         for (function, line) in table.lines {
             let Some(function) = self.cubin.functions.get_mut(function) else { continue };
@@ -559,18 +536,24 @@ impl<'a> Reader<'a> {
         for function in &mut self.cubin.functions {
             function.lines.sort_by_key(|line| line.offset);
         }
+        // A table is kept as it is only if the lines do not say all of it.
+        let lines = line::of_functions(&self.cubin.functions);
+        let again = line::write(&self.cubin.files, &lines);
+        if !lines.is_empty() && again.is_ok_and(|(bytes, _)| bytes == self.debug[place].bytes) {
+            self.debug.remove(place);
+        }
         Ok(())
     }
 }
 
-/// Reads a list of branches: offset, zero, number of targets, targets.
-fn branches(words: impl Iterator<Item = u32>, found: &mut Vec<IndirectBranch>) {
-    let mut words = words;
-    while let (Some(offset), Some(_), Some(count)) = (words.next(), words.next(), words.next()) {
-        let targets = words.by_ref().take(count as usize);
-        match found.last_mut().filter(|last| last.offset == offset) {
-            Some(last) => last.targets.extend(targets),
-            None => found.push(IndirectBranch { offset, targets: targets.collect() }),
-        }
+/// How other files see a symbol.
+fn binding(symbol: &Sym64<LE>) -> Binding {
+    match symbol.st_bind() {
+        object::elf::STB_LOCAL => Binding::Local,
+        object::elf::STB_WEAK => Binding::Weak,
+        _ => Binding::Global,
     }
 }
+
+/// The name of the section with the line table.
+pub(super) const LINE_TABLE: &str = ".debug_line";

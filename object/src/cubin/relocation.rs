@@ -46,6 +46,13 @@ impl RelocationKind {
         }
     }
 
+    /// The kind that writes a value of this form into data: the other direction of
+    /// [`data`](Self::data).
+    pub fn of_data(bytes: u8, shift: u8, generic: bool) -> Option<RelocationKind> {
+        let kinds = [1, 2, 3, 4].into_iter().chain(Self::BYTE_0..Self::GENERIC_BYTE_0 + 8);
+        kinds.map(RelocationKind).find(|kind| kind.data() == Some((bytes, shift, generic)))
+    }
+
     /// Kinds that put 32 bits into an instruction, from bit 32 on.
     const IN_CODE: [(u32, SymbolValue, SymbolBits); 10] = [
         (55, SymbolValue::Address, SymbolBits::Word),
@@ -148,6 +155,11 @@ mod tests {
         assert_eq!(names, expected);
         assert_eq!(RelocationKind::generic_byte(4), RelocationKind(88));
         assert_eq!(RelocationKind(88).data(), Some((1, 32, true)));
+        for kind in (0..256).map(RelocationKind) {
+            if let Some((bytes, shift, generic)) = kind.data() {
+                assert_eq!(RelocationKind::of_data(bytes, shift, generic), Some(kind));
+            }
+        }
     }
 
     #[test]

@@ -5,16 +5,19 @@
 //! sections that a loader puts into memory. These are constants, code, variables, and the constant
 //! bank 0 of each kernel. Linear in the file's size, except for sorting its symbols by name.
 
+mod symbols;
+
 use ptxc_sass::variable::Section as Space;
 use rustc_hash::FxHashMap;
 
 use super::attribute::{self as eiattr, Attributes};
-use super::contents::{Abi, Binding, Cubin, Function, GlobalVariable};
-use super::elf::{Data, Elf, Entry, Header, Reference, Section, SectionId, Segment, Symbol, SymbolId};
+use super::contents::{Abi, Cubin, Function, GlobalVariable};
+use super::elf::{Data, Elf, Entry, Header, Reference, Section, SectionId, Segment, SymbolId};
 use super::error::CubinError;
 use super::kernel_info::{compatibility, kernel_attributes, toolkit};
+use super::read::LINE_TABLE;
 use super::relocation::{Relocation, RelocationKind};
-use super::{frame, line, note};
+use super::{frame, line, note, notes};
 
 /// Kinds of sections, and bits of `sh_flags` and `st_other`, that ELF leaves to the machine.
 pub(super) mod cuda {
@@ -38,6 +41,8 @@ pub(super) mod cuda {
     pub(crate) const NEW_FLAGS: u32 = 0x0600_0004;
     pub(crate) const OLD_OS_ABI: u8 = 0x33;
     pub(crate) const NEW_OS_ABI: u8 = 0x41;
+    /// The version of both layouts for code without a stack.
+    pub(crate) const NO_STACK_VERSION: u8 = 2;
 }
 
 const PROGBITS: u32 = object::elf::SHT_PROGBITS;
@@ -49,17 +54,10 @@ const ALLOC: u64 = object::elf::SHF_ALLOC as u64;
 const EXECUTE: u64 = object::elf::SHF_EXECINSTR as u64;
 const INFO_LINK: u64 = object::elf::SHF_INFO_LINK as u64;
 
-const LOCAL_SECTION: u8 = object::elf::STT_SECTION;
-const LOCAL_FUNCTION: u8 = object::elf::STT_FUNC;
-const GLOBAL: u8 = object::elf::STB_GLOBAL << 4;
-const GLOBAL_FUNCTION: u8 = GLOBAL | object::elf::STT_FUNC;
-const GLOBAL_OBJECT: u8 = GLOBAL | object::elf::STT_OBJECT;
-const WEAK_OBJECT: u8 = object::elf::STB_WEAK << 4 | object::elf::STT_OBJECT;
-
 /// The alignment of code, in bytes: a line of the instruction cache.
 pub(super) const CODE_ALIGN: usize = 128;
-/// The alignment of a kernel's shared memory.
-const SHARED_ALIGN: u64 = 16;
+/// The usual alignment of a kernel's shared memory.
+pub(super) const SHARED_ALIGN: u64 = 16;
 /// Writes a cubin.
 ///
 /// # Errors
@@ -81,6 +79,7 @@ pub fn write(cubin: &Cubin) -> Result<Vec<u8>, CubinError> {
     };
     writer.plan();
     writer.name_symbols();
+    writer.name_other_symbols();
     writer.describe()?;
     writer.fill()?;
     let header = header(cubin);
@@ -113,7 +112,7 @@ struct Writer<'a> {
     elf: Elf,
     sections: FxHashMap<String, SectionId>,
     /// The symbols that relocations can name.
-    symbols: FxHashMap<&'a str, SymbolId>,
+    symbols: FxHashMap<String, SymbolId>,
     /// The other symbols that they can name: sections, and functions after kernels.
     locals: FxHashMap<String, SymbolId>,
     /// The symbol of each function.
@@ -140,12 +139,14 @@ impl<'a> Writer<'a> {
     fn plan(&mut self) {
         let cubin = self.cubin;
         let functions = &cubin.functions;
-        self.add(Section::new(".debug_frame", PROGBITS, 0, 1));
+        if !functions.is_empty() {
+            self.add(Section::new(".debug_frame", PROGBITS, 0, 1));
+        }
         // Tools refuse a table of the lines of PTX without this section.
-        let has_lines =
-            functions.iter().any(|function| !function.lines.is_empty()) || !cubin.debug.is_empty();
-        if has_lines {
-            self.add(Section::new(".debug_line", PROGBITS, 0, 1));
+        let has_lines = functions.iter().any(|function| !function.lines.is_empty());
+        let has_table = cubin.debug.iter().any(|debug| debug.name == LINE_TABLE);
+        if has_lines || !cubin.debug.is_empty() {
+            self.add(Section::new(LINE_TABLE, PROGBITS, 0, 1));
         }
         if cubin.abi == Abi::V8 {
             self.add(Section::new(".note.nv.tkinfo", NOTE, cuda::TOOL_NOTE, 4));
@@ -156,8 +157,11 @@ impl<'a> Writer<'a> {
             self.add(Section::new(".nv.compat", cuda::COMPAT, 0, 4));
         }
         // NVIDIA's tools refuse ptxc's files if these sections come before the notes.
-        for debug in cubin.debug.iter() {
-            self.add(Section::new(debug.name.clone(), PROGBITS, 0, 1));
+        for debug in cubin.debug.iter().filter(|debug| debug.name != LINE_TABLE) {
+            // Shared memory that only debug information names is not in the file.
+            let kind = if debug.bytes.is_empty() { NOBITS } else { PROGBITS };
+            let (flags, align) = if kind == NOBITS { (ALLOC | WRITE, SHARED_ALIGN) } else { (0, 1) };
+            self.add(Section::new(debug.name.clone(), kind, flags, align));
         }
         let infos: Vec<SectionId> = functions
             .iter()
@@ -169,7 +173,7 @@ impl<'a> Writer<'a> {
             .collect();
         let graph = Section::new(".nv.callgraph", cuda::CALLGRAPH, 0, 4);
         self.add(Section { link: Reference::Symbols, entry_size: 8, ..graph });
-        let relocated = self.plan_relocations(has_lines);
+        let relocated = self.plan_relocations(has_lines && !has_table);
         self.plan_constants();
         let codes: Vec<SectionId> = functions
             .iter()
@@ -209,8 +213,9 @@ impl<'a> Writer<'a> {
     /// Adds the relocation sections; returns the names of the sections that they change.
     fn plan_relocations(&mut self, has_lines: bool) -> Vec<String> {
         let cubin = self.cubin;
-        let mut names = vec![".debug_frame".to_string()];
-        names.extend(has_lines.then(|| ".debug_line".to_string()));
+        let has_code = !cubin.functions.is_empty();
+        let mut names: Vec<String> = has_code.then(|| ".debug_frame".to_string()).into_iter().collect();
+        names.extend(has_lines.then(|| LINE_TABLE.to_string()));
         let debug = cubin.debug.iter().filter(|debug| !debug.relocations.is_empty());
         names.extend(debug.map(|debug| debug.name.clone()));
         for function in &cubin.functions {
@@ -249,7 +254,9 @@ impl<'a> Writer<'a> {
         }
         for function in &self.cubin.functions {
             for bank in function.banks.iter().filter(|bank| bank.number != 0) {
-                self.add(constants(bank_name(bank.number, function), INFO_LINK, 4));
+                // Its literals may have 64 bits.
+                let align = if bank.bytes.len().is_multiple_of(8) { 8 } else { 4 };
+                self.add(constants(bank_name(bank.number, function), INFO_LINK, align));
             }
         }
     }
@@ -267,7 +274,8 @@ impl<'a> Writer<'a> {
         let reserved = u64::from(self.cubin.arch.facts().limits.reserved_shared);
         for (function, &code) in self.cubin.functions.iter().zip(codes) {
             let Some(bytes) = function.shared_bytes else { continue };
-            let section = writable(format!(".nv.shared.{}", function.name), NOBITS, INFO_LINK, SHARED_ALIGN);
+            let align = if function.shared_align > 0 { function.shared_align } else { SHARED_ALIGN };
+            let section = writable(format!(".nv.shared.{}", function.name), NOBITS, INFO_LINK, align);
             let data = Data::Zeros(reserved + bytes);
             self.add(Section { info: Reference::Section(code), data, ..section });
         }
@@ -287,107 +295,6 @@ impl<'a> Writer<'a> {
 
     fn alignment(&self, space: Space, content: bool) -> u64 {
         self.variables(space, content).map(|one| one.align).max().unwrap_or(1)
-    }
-
-    /// Adds the symbols: of sections and of the functions after kernels, then of kernels and
-    /// variables.
-    fn name_symbols(&mut self) {
-        let cubin = self.cubin;
-        for number in 0..self.elf.sections.len() {
-            let section = &self.elf.sections[number];
-            let is_named =
-                section.segment != Segment::None || section.kind == PROGBITS || section.kind == NOTE;
-            if !is_named && section.kind != cuda::CALLGRAPH {
-                continue;
-            }
-            let name = section.name.clone();
-            let symbol = self.elf.local(Symbol {
-                name: name.clone(),
-                kind: LOCAL_SECTION,
-                other: 0,
-                section: Some(SectionId(number)),
-                value: 0,
-                size: 0,
-            });
-            if name.starts_with(".nv.constant0.") {
-                self.banks.push(Some(symbol));
-            }
-            self.locals.insert(name, symbol);
-        }
-        let mut own = std::mem::take(&mut self.banks).into_iter();
-        self.banks =
-            cubin.functions.iter().map(|one| one.bank(0).and_then(|_| own.next().flatten())).collect();
-        for function in &cubin.functions {
-            let section = self.sections.get(&format!(".text.{}", function.name)).copied();
-            for part in &function.parts {
-                // Named as in the copies of NVIDIA's compiler: unique in the file, with the
-                // kernel's name before the function's.
-                let name = part_symbol(&function.name, &part.name);
-                let symbol = self.elf.local(Symbol {
-                    name: name.clone(),
-                    kind: LOCAL_FUNCTION,
-                    other: 0,
-                    section,
-                    value: u64::from(part.offset),
-                    size: u64::from(part.size),
-                });
-                self.locals.insert(name, symbol);
-            }
-            let symbol = self.elf.global(Symbol {
-                name: function.name.clone(),
-                kind: GLOBAL_FUNCTION,
-                other: if function.is_kernel { cuda::ENTRY } else { 0 },
-                section,
-                value: 0,
-                size: function.code.len() as u64,
-            });
-            self.symbols.insert(&function.name, symbol);
-            self.kernels.push(symbol);
-        }
-        for variable in &cubin.variables {
-            let section = match place(variable) {
-                (Space::Constant, _) => ".nv.constant3",
-                (Space::Global, true) => ".nv.global.init",
-                (Space::Global, false) => ".nv.global",
-            };
-            let kind = match variable.binding {
-                Binding::Local => object::elf::STT_OBJECT,
-                Binding::Global => GLOBAL_OBJECT,
-                Binding::Weak => WEAK_OBJECT,
-            };
-            let symbol = Symbol {
-                name: variable.name.clone(),
-                kind,
-                other: 0,
-                section: self.sections.get(section).copied(),
-                value: variable.offset,
-                size: variable.size,
-            };
-            let symbol = match variable.binding {
-                Binding::Local => self.elf.local(symbol),
-                _ => self.elf.global(symbol),
-            };
-            self.symbols.entry(&variable.name).or_insert(symbol);
-        }
-    }
-
-    /// The symbol of a relocation's target; a name that the file does not define is left to the
-    /// loader.
-    fn target(&mut self, name: &'a str) -> SymbolId {
-        if let Some(&symbol) = self.symbols.get(name).or_else(|| self.locals.get(name)) {
-            return symbol;
-        }
-        let name_of = name.to_string();
-        let symbol = self.elf.global(Symbol {
-            name: name_of,
-            kind: GLOBAL,
-            other: 0,
-            section: None,
-            value: 0,
-            size: 0,
-        });
-        self.symbols.insert(name, symbol);
-        symbol
     }
 
     fn entries(&mut self, base: u64, relocations: &'a [Relocation], entries: &mut Vec<Entry>) {
@@ -422,14 +329,20 @@ impl<'a> Writer<'a> {
                 let (symbol, kind) = (self.target(&one.symbol), RelocationKind(one.kind));
                 entries.push(Entry { at: one.at, symbol, kind, addend: one.addend });
             }
-            self.fill_section(&debug.name, Data::Bytes(debug.bytes.clone()));
+            let data = match debug.bytes.is_empty() {
+                true => Data::Zeros(debug.zeros),
+                false => Data::Bytes(debug.bytes.clone()),
+            };
+            self.fill_section(&debug.name, data);
             self.fill_section(&format!(".rela{}", debug.name), Data::Relocations(entries));
         }
         self.fill_section(".note.nv.tkinfo", Data::Bytes(note::tool_info()));
         let info = note::cuda_info(cubin.arch.number(), toolkit(cubin.abi));
         self.fill_section(".note.nv.cuinfo", Data::Bytes(info));
         if let Some(version) = self.facts.compatible_version {
-            self.fill_section(".nv.compat", Data::Bytes(compatibility(cubin, version).bytes));
+            let list = compatibility(cubin, version);
+            let list = notes::merge(list, &cubin.compatibility, &[], &mut |_| SymbolId::Null);
+            self.fill_section(".nv.compat", Data::Bytes(list.bytes));
         }
         // Four lists without members, each ended by its own mark.
         let graph = (1..=4i32).flat_map(|mark| [0, -mark]).flat_map(i32::to_le_bytes).collect();
@@ -443,9 +356,12 @@ impl<'a> Writer<'a> {
                 module.symbol_word(eiattr::MIN_STACK_SIZE, symbol, function.stack_bytes);
             }
         }
+        let module = notes::merge(module, &cubin.attributes, &[], &mut |name| self.target(name));
         self.fill_attributes(".nv.info", module);
         for (number, function) in cubin.functions.iter().enumerate() {
             let attributes = kernel_attributes(cubin, self.facts, function, self.banks[number]);
+            let (kept, marks) = (&function.attributes, &function.marks);
+            let attributes = notes::merge(attributes, kept, marks, &mut |name| self.target(name));
             self.fill_attributes(&format!(".nv.info.{}", function.name), attributes);
         }
         Ok(())
@@ -459,16 +375,8 @@ impl<'a> Writer<'a> {
     }
 
     fn describe_lines(&mut self) -> Result<(), CubinError> {
-        let functions = self.cubin.functions.iter().enumerate();
-        let lines: Vec<_> = functions
-            .filter(|(_, function)| !function.lines.is_empty())
-            .map(|(kernel, function)| line::Lines {
-                kernel,
-                size: function.code.len() as u64,
-                lines: &function.lines,
-            })
-            .collect();
-        if lines.is_empty() {
+        let lines = line::of_functions(&self.cubin.functions);
+        if lines.is_empty() || self.cubin.debug.iter().any(|debug| debug.name == LINE_TABLE) {
             return Ok(());
         }
         let (bytes, addresses) = line::write(&self.cubin.files, &lines)?;
@@ -479,7 +387,7 @@ impl<'a> Writer<'a> {
             addend: 0,
         };
         let entries = addresses.into_iter().map(entry).collect();
-        self.fill_section(".debug_line", Data::Bytes(bytes));
+        self.fill_section(LINE_TABLE, Data::Bytes(bytes));
         self.fill_section(".rela.debug_line", Data::Relocations(entries));
         Ok(())
     }
@@ -548,11 +456,6 @@ impl<'a> Writer<'a> {
 /// The section name of a kernel's bank.
 fn bank_name(number: u8, function: &Function) -> String {
     format!(".nv.constant{number}.{}", function.name)
-}
-
-/// The symbol of a function after a kernel's code.
-pub(super) fn part_symbol(kernel: &str, part: &str) -> String {
-    format!("${kernel}${part}")
 }
 
 /// A constant variable always has its place in the file.

@@ -13,6 +13,7 @@ mod program;
 mod relocation;
 mod text;
 mod tools;
+mod whole_file;
 
 /// The corpus.
 const FOLDERS: &[&str] = &["t1", "t2", "t3", "peers20", "triton"];

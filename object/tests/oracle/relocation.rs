@@ -9,6 +9,7 @@ use std::process::Command;
 
 use ptxc_machine::Arch;
 use ptxc_object::cubin::{Abi, Cubin, Module, Source, assemble, program, read, write};
+use ptxc_sass::kept::Kept;
 use ptxc_sass::text::{ReadOptions, Style, parse_programs, write_program, write_variables};
 use ptxc_sass::variable::union;
 
@@ -54,7 +55,7 @@ fn text(cubin: &Cubin) -> String {
         write_program(one, &Style::default(), None, &mut text).expect("a string takes it");
     }
     let variables = union(programs.iter().map(|program| &program.variables[..]));
-    write_variables(&variables, &mut text).expect("a string takes it");
+    write_variables(&variables, &Kept::default(), &mut text).expect("a string takes it");
     text
 }
 

@@ -18,11 +18,18 @@
 //!         .zero 8
 //! ```
 //!
+//! A variable of a file keeps its place there: `.nv.global.init:` begins the variables of global memory
+//! with content and `.nv.global:` those without, and an offset precedes the name. `.local NAME` and
+//! `.weak NAME` say how other files see it. Constant bank 4 may hold other addresses, such as that of a
+//! function of another file, and lack that of a variable which no code names.
+//!
 //! Content is written as little-endian words, or as bytes if there are fewer than four. Cost:
 //! linear in the text.
 
 use std::fmt;
 
+use super::debug::shown;
+use crate::kept::{Binding, Home, Kept, KeptRelocation};
 use crate::variable::{Pointer, Section, Variable};
 
 /// Bytes of content on a line.
@@ -33,29 +40,77 @@ const LINE: usize = 16;
 ///
 /// # Errors
 /// If the writer fails.
-pub fn write_variables(variables: &[&Variable], out: &mut impl fmt::Write) -> fmt::Result {
+pub fn write_variables(variables: &[&Variable], kept: &Kept, out: &mut impl fmt::Write) -> fmt::Result {
+    let home = |variable: &Variable| kept.homes.get(&variable.name).copied();
     let split = variables.partition_point(|variable| variable.section == Section::Constant);
     let (constants, globals) = variables.split_at(split);
     if !constants.is_empty() {
         writeln!(out, "{:<48}// constant bank 3", ".nv.constant3:")?;
         for variable in constants {
-            writeln!(out, "        .align {}", variable.align)?;
-            write!(out, "/*{:04x}*/  ", variable.place)?;
-            content(variable, 38, out)?;
+            at_home(variable, u64::from(variable.place), home(variable), out)?;
         }
     }
-    if !globals.is_empty() {
-        writeln!(out, "{:<48}// constant bank 4: addresses of global variables", ".nv.constant4:")?;
-        for variable in globals {
-            writeln!(out, "/*{:04x}*/  .dword {}", variable.place, variable.name)?;
-        }
+    addresses(globals, kept, out)?;
+    let (placed, loose): (Vec<&Variable>, Vec<&Variable>) =
+        globals.iter().partition(|variable| home(variable).is_some_and(|home| home.offset.is_some()));
+    if !loose.is_empty() {
         writeln!(out, "{:<48}// global memory", ".nv.global:")?;
-        for variable in globals {
+        for variable in loose {
             writeln!(out, "        .align {}", variable.align)?;
             content(variable, 48, out)?;
         }
     }
+    let mut placed: Vec<(&Variable, Home)> =
+        placed.into_iter().filter_map(|variable| Some((variable, home(variable)?))).collect();
+    placed.sort_by_key(|(_, home)| (!home.has_content, home.offset));
+    let mut section = None;
+    for (variable, home) in placed {
+        if section != Some(home.has_content) {
+            section = Some(home.has_content);
+            let name = if home.has_content { ".nv.global.init:" } else { ".nv.global:" };
+            writeln!(out, "{name:<48}// global memory")?;
+        }
+        at_home(variable, home.offset.unwrap_or(0), Some(home), out)?;
+    }
     Ok(())
+}
+
+/// The addresses in constant bank 4.
+fn addresses(globals: &[&Variable], kept: &Kept, out: &mut impl fmt::Write) -> fmt::Result {
+    let has_address =
+        |variable: &&&Variable| kept.homes.get(&variable.name).is_none_or(|home| home.has_address);
+    let mut list: Vec<(u64, String)> = globals
+        .iter()
+        .filter(has_address)
+        .map(|variable| (u64::from(variable.place), format!(".dword {}", variable.name)))
+        .collect();
+    list.extend(kept.addresses.iter().map(|KeptRelocation { at, kind, symbol, addend }| {
+        let text = match (*kind, *addend) {
+            (ADDRESS, 0) => format!(".dword {symbol}"),
+            _ => format!(".reloc {kind} {} {addend}", shown(symbol)),
+        };
+        (*at, text)
+    }));
+    list.sort();
+    if !list.is_empty() {
+        writeln!(out, "{:<48}// constant bank 4: addresses of global variables", ".nv.constant4:")?;
+    }
+    list.iter().try_for_each(|(at, text)| writeln!(out, "/*{at:04x}*/  {text}"))
+}
+
+/// The kind of a relocation that writes the 64 bits of an address.
+pub(super) const ADDRESS: u32 = 2;
+
+/// A variable at its offset in a section.
+fn at_home(variable: &Variable, offset: u64, home: Option<Home>, out: &mut impl fmt::Write) -> fmt::Result {
+    writeln!(out, "        .align {}", variable.align)?;
+    match home.map(|home| home.binding) {
+        Some(Binding::Local) => writeln!(out, "        .local {}", variable.name)?,
+        Some(Binding::Weak) => writeln!(out, "        .weak {}", variable.name)?,
+        Some(Binding::Global) | None => {}
+    }
+    write!(out, "/*{offset:04x}*/  ")?;
+    content(variable, 38, out)
 }
 
 /// A variable's name, size and content.
@@ -151,7 +206,7 @@ mod tests {
         list.pointers = vec![to(4, 8, 0, -4), to(18, 1, 8, 0)];
         let table = variable(Section::Constant, "table", 7, &[1, 2, 3, 4, 5, 6, 7]);
         let mut out = String::new();
-        write_variables(&union_of(&[list, table]), &mut out).unwrap();
+        write_variables(&union_of(&[list, table]), &Kept::default(), &mut out).unwrap();
         let lines: Vec<_> = out.lines().map(|line| line.split("//").next().unwrap().trim()).collect();
         let expected = [
             ".nv.constant3:",

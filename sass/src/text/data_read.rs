@@ -9,8 +9,11 @@ use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::data::ADDRESS;
+use super::debug;
 use super::error::{ErrorCode, TextError};
 use super::source::Line;
+use crate::kept::{Binding, Home, Kept, KeptRelocation};
 use crate::variable::{MOST_BYTES, Pointer, Section, Variable};
 
 /// The most bytes of content that a text may give, beyond zeros at the ends of variables.
@@ -30,8 +33,12 @@ pub(super) struct DataReader {
     content: usize,
     /// The place of the next address in constant bank 4.
     next_address: u32,
-    /// For each global variable the place of its address.
-    places: FxHashMap<String, u32>,
+    /// The addresses in constant bank 4.
+    addresses: Vec<KeptRelocation>,
+    /// Whether the section is that of global variables with content.
+    has_content: bool,
+    /// The places of global variables in the file that the text tells.
+    homes: FxHashMap<String, (bool, u64)>,
 }
 
 /// One item in a list of data.
@@ -43,9 +50,10 @@ enum Item {
 }
 
 impl DataReader {
-    /// Leaves the section.
-    pub(super) fn leave(&mut self) {
+    /// Leaves the section for another, which may be that of global variables with content.
+    pub(super) fn leave(&mut self, has_content: bool) {
         self.is_open = false;
+        self.has_content = has_content;
         self.location = 0;
         self.align = 0;
         self.next_address = 0;
@@ -71,6 +79,9 @@ impl DataReader {
                 0 => 1 << self.location.trailing_zeros().min(4),
                 align => align,
             };
+            if let (Section::Global, Some(offset)) = (section, line.offset) {
+                self.homes.insert(name.to_string(), (self.has_content, u64::from(offset)));
+            }
             let place = if section == Section::Constant { self.location } else { 0 };
             let place = u32::try_from(place).map_err(|_| "the section is too large")?;
             let (name, bytes, pointers) = (name.to_string(), Vec::new(), Vec::new());
@@ -81,7 +92,7 @@ impl DataReader {
         let (word, rest) = code.split_once([' ', '\t']).unwrap_or((code, ""));
         let rest = rest.trim();
         match word {
-            ".type" | ".size" | ".sectionflags" | ".global" | ".weak" | ".other" => Ok(()),
+            ".type" | ".size" | ".sectionflags" | ".global" | ".other" => Ok(()),
             ".align" => {
                 let align = number(rest).and_then(|align| u32::try_from(align).ok());
                 let align = align.filter(|align| align.is_power_of_two() && *align <= 1 << 16);
@@ -138,7 +149,7 @@ impl DataReader {
         Ok(())
     }
 
-    /// A line of constant bank 4: the name of the variable whose address is there.
+    /// A line of constant bank 4: the name of the variable or function whose address is there.
     pub(super) fn address(&mut self, line: &Line<'_>, errors: &mut Vec<TextError>) {
         let code = line.code;
         if code.ends_with(':') || code.starts_with(".align") || code.starts_with(".sectionflags") {
@@ -146,24 +157,70 @@ impl DataReader {
         }
         let place = line.offset.unwrap_or(self.next_address);
         let name = code.strip_prefix(".dword").map(str::trim);
-        let Some(name) = name.filter(|name| !name.is_empty() && !name.contains(char::is_whitespace)) else {
+        let name = name.filter(|name| !name.is_empty() && !name.contains(char::is_whitespace));
+        let plain = |name: &str| KeptRelocation {
+            at: place.into(),
+            kind: ADDRESS,
+            symbol: name.to_string(),
+            addend: 0,
+        };
+        let other = || debug::relocation(code.strip_prefix(".reloc")?, place.into());
+        let Some(address) = name.map(plain).or_else(other) else {
             let message = "constant bank 4 has lines `.dword VARIABLE`";
             return errors.push(TextError::new(ErrorCode::Data, line.span(), message));
         };
         self.next_address = place.saturating_add(8);
-        self.places.insert(name.to_string(), place);
+        self.addresses.push(address);
+    }
+
+    /// The places of the addresses of these variables, and of the bank's end. All other addresses
+    /// are kept.
+    fn places(
+        addresses: Vec<KeptRelocation>,
+        names: &FxHashSet<String>,
+        kept: &mut Kept,
+    ) -> (FxHashMap<String, u32>, u32) {
+        let mut places = FxHashMap::default();
+        let mut end = 0u64;
+        for one in addresses {
+            end = end.max(one.at + 8);
+            let is_whole = one.kind == ADDRESS && one.addend == 0 && names.contains(&one.symbol);
+            match u32::try_from(one.at) {
+                Ok(at) if is_whole && !places.contains_key(&one.symbol) => {
+                    places.insert(one.symbol, at);
+                }
+                _ => kept.addresses.push(one),
+            }
+        }
+        (places, u32::try_from(end.next_multiple_of(8)).unwrap_or(u32::MAX))
     }
 
     /// All variables, by section and place. They may point to each other and to these functions.
-    pub(super) fn finish(self, functions: &FxHashSet<&str>, errors: &mut Vec<TextError>) -> Vec<Variable> {
+    pub(super) fn finish(
+        self,
+        functions: &FxHashSet<&str>,
+        bindings: &FxHashMap<String, Binding>,
+        kept: &mut Kept,
+        errors: &mut Vec<TextError>,
+    ) -> Vec<Variable> {
         let names: FxHashSet<String> =
             self.variables.iter().map(|(variable, _)| variable.name.clone()).collect();
+        let global = |variable: &Variable| variable.section == Section::Global;
+        let globals = self.variables.iter().map(|(variable, _)| variable).filter(|one| global(one));
+        let globals: FxHashSet<String> = globals.map(|variable| variable.name.clone()).collect();
+        let (places, mut free) = DataReader::places(self.addresses, &globals, kept);
         let mut variables = Vec::with_capacity(self.variables.len());
         for (mut variable, span) in self.variables {
             while variable.bytes.last() == Some(&0) {
                 variable.bytes.pop();
             }
-            let is_known = |name: &str| names.contains(name) || functions.contains(name);
+            // The symbol of a function after a kernel has the kernel's name before its own.
+            let after_kernel = |name: &str| {
+                let parts = name.strip_prefix('$').and_then(|rest| rest.split_once('$'));
+                parts.is_some_and(|(kernel, own)| functions.contains(kernel) && functions.contains(own))
+            };
+            let is_known =
+                |name: &str| names.contains(name) || functions.contains(name) || after_kernel(name);
             let lost = variable.pointers.iter().find(|pointer| !is_known(&pointer.target));
             if let Some(Pointer { target, .. }) = lost {
                 let message = format!(
@@ -172,9 +229,22 @@ impl DataReader {
                 );
                 errors.push(TextError::new(ErrorCode::Data, span.clone(), message));
             }
+            let home = self.homes.get(&variable.name).copied();
+            let binding = bindings.get(&variable.name).copied();
+            let has_address = places.contains_key(&variable.name);
+            if home.is_some() || binding.is_some() {
+                let (has_content, offset) = home.map_or((false, None), |(content, at)| (content, Some(at)));
+                let home = Home { has_content, offset, has_address, binding: binding.unwrap_or_default() };
+                kept.homes.insert(variable.name.clone(), home);
+            }
             if variable.section == Section::Global {
-                match self.places.get(&variable.name) {
+                match places.get(&variable.name) {
                     Some(&place) => variable.place = place,
+                    // No code names the variable.
+                    None if home.is_some() => {
+                        variable.place = free;
+                        free = free.saturating_add(8);
+                    }
                     None => {
                         let message = format!("the address of `{}` is not in constant bank 4", variable.name);
                         let error = TextError::new(ErrorCode::Data, span, message);

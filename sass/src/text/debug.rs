@@ -7,15 +7,24 @@
 //! ```
 //!
 //! A line `.reloc` has the offset of an address that a loader or debugger fills in, its kind, the
-//! symbol and the number that is added.
+//! symbol (`-` if there is none) and the number that is added. A line `.zero` has the number of zeros
+//! that are not in the file.
 
 use std::fmt;
 
 use super::symbol::is_name;
-use crate::program::{DebugSection, KeptRelocation};
+use crate::kept::{DebugSection, KeptRelocation};
 
 /// The directive that begins such a section.
 pub(super) const SECTION: &str = ".debug_section";
+
+/// Stands for the symbol of a relocation that has none.
+const NO_SYMBOL: &str = "-";
+
+/// The symbol of a relocation as text.
+pub(super) fn shown(symbol: &str) -> &str {
+    if symbol.is_empty() { NO_SYMBOL } else { symbol }
+}
 
 /// The bytes of a line.
 const BYTES_A_LINE: usize = 16;
@@ -25,10 +34,10 @@ const BYTES_A_LINE: usize = 16;
 /// # Errors
 /// If the writer fails.
 pub fn write_debug(sections: &[DebugSection], out: &mut impl fmt::Write) -> fmt::Result {
-    for DebugSection { name, bytes, relocations } in sections {
+    for DebugSection { name, bytes, zeros, relocations } in sections {
         writeln!(out, "{SECTION} {name}")?;
         for KeptRelocation { at, kind, symbol, addend } in relocations {
-            writeln!(out, ".reloc {at:#x} {kind} {symbol} {addend}")?;
+            writeln!(out, ".reloc {at:#x} {kind} {} {addend}", shown(symbol))?;
         }
         for bytes in bytes.chunks(BYTES_A_LINE) {
             out.write_str(".byte ")?;
@@ -36,6 +45,9 @@ pub fn write_debug(sections: &[DebugSection], out: &mut impl fmt::Write) -> fmt:
                 write!(out, "{}{byte:#04x}", if index == 0 { "" } else { ", " })?;
             }
             out.write_str("\n")?;
+        }
+        if *zeros > 0 {
+            writeln!(out, ".zero {zeros}")?;
         }
     }
     Ok(())
@@ -45,11 +57,9 @@ pub fn write_debug(sections: &[DebugSection], out: &mut impl fmt::Write) -> fmt:
 pub(super) fn begin(code: &str) -> Option<DebugSection> {
     let name = code.strip_prefix(SECTION)?.strip_prefix([' ', '\t'])?.trim();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
-    (name.starts_with(".nv_debug_") && name.bytes().all(is_plain)).then(|| DebugSection {
-        name: name.to_string(),
-        bytes: Vec::new(),
-        relocations: Vec::new(),
-    })
+    ([".nv_debug", ".debug_"].iter().any(|start| name.starts_with(start)) && name.bytes().all(is_plain)).then(
+        || DebugSection { name: name.to_string(), bytes: Vec::new(), zeros: 0, relocations: Vec::new() },
+    )
 }
 
 /// Reads a line of a section. `None` if it is neither bytes nor a relocation.
@@ -58,6 +68,10 @@ pub(super) fn line(code: &str, section: &mut DebugSection) -> Option<()> {
         for byte in list.split(',') {
             section.bytes.push(u8::from_str_radix(byte.trim().strip_prefix("0x")?, 16).ok()?);
         }
+        return Some(());
+    }
+    if let Some(zeros) = code.strip_prefix(".zero") {
+        section.zeros = zeros.trim().parse().ok()?;
         return Some(());
     }
     let (at, rest) = code.strip_prefix(".reloc")?.trim_start().split_once(char::is_whitespace)?;
@@ -70,7 +84,8 @@ pub(super) fn line(code: &str, section: &mut DebugSection) -> Option<()> {
 pub(super) fn relocation(text: &str, at: u64) -> Option<KeptRelocation> {
     let mut words = text.split_whitespace();
     let kind = words.next()?.parse().ok()?;
-    let symbol = words.next().filter(|name| is_name(name))?.to_string();
+    let symbol = words.next().filter(|name| is_name(name) || *name == NO_SYMBOL)?;
+    let symbol = if symbol == NO_SYMBOL { String::new() } else { symbol.to_string() };
     let addend = words.next()?.parse().ok()?;
     words.next().is_none().then_some(KeptRelocation { at, kind, symbol, addend })
 }

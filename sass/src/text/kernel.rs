@@ -17,11 +17,12 @@ use super::parse::Names;
 use super::read::ReadOptions;
 use crate::control::Control;
 use crate::inst::Inst;
+use crate::kept::{Attribute, KeptRelocation, Mark};
 use crate::memory_order::{Space, space};
 use crate::operand::{FunctionIndex, Label, Operand, OperandKind};
 use crate::program::{
-    CONSTANT_BANK_BYTES, Coded, JumpTable, KeptRelocation, Literals, ParamInfo, Program, ProgramFunction,
-    Resources, SourceLine, UnknownWord,
+    CONSTANT_BANK_BYTES, Coded, JumpTable, Literals, ParamInfo, Program, ProgramFunction, Resources,
+    SourceLine, UnknownWord,
 };
 use crate::register::{PReg, RegFile, Register};
 use crate::slot_name;
@@ -67,6 +68,8 @@ pub(super) struct Head {
     pub parameters: Option<Vec<ParamInfo>>,
     pub trap_handler: bool,
     pub device_function: bool,
+    pub attributes: Vec<Attribute>,
+    pub shared_align: Option<u64>,
 }
 
 /// The target of the code, as in [`Program`].
@@ -87,6 +90,8 @@ pub(super) struct Reading {
     pub places: Vec<(String, u32, Range<usize>)>,
     /// Relocations that no operand shows.
     pub kept_relocations: Vec<KeptRelocation>,
+    /// Entries of attributes.
+    pub marks: Vec<Mark>,
     /// The source lines, each with the number of its file.
     pub lines: Vec<SourceLine>,
     /// Each jump table: its offset in the bank, the names of its targets, its span.
@@ -138,6 +143,7 @@ impl Reading {
             insts: Vec::new(),
             places: Vec::new(),
             kept_relocations: Vec::new(),
+            marks: Vec::new(),
             lines: Vec::new(),
             tables: Vec::new(),
             literals: Vec::new(),
@@ -229,7 +235,7 @@ impl Reading {
             unknown,
             lines: self.lines,
             files: Vec::new(),
-            debug: Arc::default(),
+            kept: Arc::default(),
         };
         let spans = self.insts.iter().map(|read| read.span.clone()).collect();
         Kernel { program, spans, has_parameters }

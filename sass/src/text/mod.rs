@@ -12,6 +12,7 @@
 //! ```
 
 mod alias;
+mod attribute;
 mod data;
 mod data_read;
 mod debug;
@@ -32,6 +33,7 @@ mod read;
 pub mod source;
 mod symbol;
 
+pub use attribute::write_module_attributes;
 pub use data::write_variables;
 pub use debug::write_debug;
 pub use error::{ErrorCode, TextError};
@@ -42,5 +44,5 @@ pub use kernel::counted_resources;
 pub use notation::{Notation, NotationError};
 pub use parse::{ParseError, parse_inst, parse_inst_over};
 pub use program::{Style, write_program};
-pub use read::{ReadOptions, parse_programs};
+pub use read::{Module, ReadOptions, parse_module, parse_programs};
 pub use symbol::is_name;

@@ -18,14 +18,15 @@
 
 use std::fmt::{self, Write};
 
+use super::attribute::{OF_KERNEL, write_list, write_mark};
+use super::debug::shown;
 use super::inst::{add_loaded, write_loaded};
 use super::line::{Line, Sink, Writer};
 use super::notation::{Notation, bracket_head, bracket_tail};
 use super::number::hex_digits;
-use super::read::WORD;
-use crate::program::{
-    JUMP_TABLE_BANK, KeptRelocation, ParamInfo, Program, ProgramFunction, Resources, UnknownWord,
-};
+use super::read::{SHARED_ALIGN, WORD};
+use crate::kept::{Binding, KeptRelocation};
+use crate::program::{JUMP_TABLE_BANK, ParamInfo, Program, ProgramFunction, Resources, UnknownWord};
 
 /// The style of a program's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +76,8 @@ pub fn write_program(
     let mut relocations = program.relocations.iter().peekable();
     let mut unknown = program.unknown.iter().peekable();
     let mut kept = program.kept_relocations.iter().peekable();
+    let notes = program.kept.kernels.get(&program.name);
+    let mut marks = notes.map_or(&[][..], |notes| &notes.marks).iter().peekable();
     for (index, coded) in program.insts.iter().enumerate() {
         while let Some(function) = functions.next_if(|function| function.start <= Some(index as u32)) {
             writeln!(out, "{}:", function.name)?;
@@ -87,7 +90,10 @@ pub fn write_program(
         }
         let end = index as u64 * u64::from(Program::INST_BYTES);
         while let Some(KeptRelocation { kind, symbol, addend, .. }) = kept.next_if(|one| one.at <= end) {
-            writeln!(out, ".reloc {kind} {symbol} {addend}")?;
+            writeln!(out, ".reloc {kind} {} {addend}", shown(symbol))?;
+        }
+        while let Some(mark) = marks.next_if(|mark| mark.inst as usize <= index) {
+            write_mark(mark, out)?;
         }
         if let Some(word) = unknown.next_if(|unknown| unknown.inst as usize == index) {
             unknown_word(word, index as u32, style, out)?;
@@ -255,6 +261,17 @@ fn header(program: &Program, out: &mut impl fmt::Write) -> fmt::Result {
     }
     // The directive may be empty, too: the reader counts the resources that are not listed.
     writeln!(out, "{}", if separator == ", " { "" } else { separator.trim_end() })?;
+    if let Some(notes) = program.kept.kernels.get(&program.name) {
+        write_list(OF_KERNEL, &notes.attributes, out)?;
+        if let Some(align) = notes.shared_align {
+            writeln!(out, "{SHARED_ALIGN} {align}")?;
+        }
+        match notes.binding {
+            Binding::Local => writeln!(out, ".local {}", program.name)?,
+            Binding::Weak => writeln!(out, ".weak {}", program.name)?,
+            Binding::Global => {}
+        }
+    }
     let mut line = String::from(".parameters");
     for (position, param) in program.params.iter().enumerate() {
         let separator = if position == 0 { " " } else { ", " };
@@ -323,7 +340,7 @@ mod tests {
             unknown: Vec::new(),
             lines: Vec::new(),
             files: Vec::new(),
-            debug: Default::default(),
+            kept: Default::default(),
         }
     }
 

@@ -23,6 +23,8 @@
 //! `docs/sass-text.md`. Sections without meaning for the machine are skipped; in all others every
 //! line must be valid. Time and memory are linear in the text, except for sorting.
 
+mod instruction;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,20 +33,22 @@ use ptxc_machine::Arch;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use self::instruction::{Parts, unknown_inst, wrong_control};
+use super::attribute;
 use super::data_read::DataReader;
 use super::debug;
 use super::directive::{name_files, parameters, resources, source_file, target};
 use super::error::{ErrorCode, TextError};
-use super::forms::{forms, similar};
 use super::kernel::{Head, Kernel, Read, Reading, Target};
-use super::notation::{Notation, NotationError};
-use super::parse::{ParseError, Parsed, parse_named};
+use super::notation::Notation;
+use super::parse::{Parsed, parse_named};
 use super::source::{Line, Source};
 use crate::control::Control;
 use crate::inst::Inst;
-use crate::program::{DebugSection, JUMP_TABLE_BANK, Literals, Program, SourceLine};
+use crate::kept::{Binding, Kept, Notes};
+use crate::program::{JUMP_TABLE_BANK, Literals, Program, SourceLine};
 use crate::table::Op;
-use crate::variable::Section as Memory;
+use crate::variable::{Section as Memory, Variable};
 
 /// Facts that a text does not contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,7 +83,20 @@ enum Section {
 }
 
 /// Directives about the code that follows.
-const HEAD: [&str; 5] = [".target", ".resources", ".parameters", ".trap_handler", ".function"];
+const HEAD: [&str; 9] = [
+    ".target",
+    ".resources",
+    ".parameters",
+    ".trap_handler",
+    ".function",
+    ".local",
+    ".weak",
+    SHARED_ALIGN,
+    attribute::OF_KERNEL,
+];
+
+/// The directive for the alignment of the next kernel's shared memory.
+pub(super) const SHARED_ALIGN: &str = ".shared_align";
 
 /// The directive for a word of code that is not a known instruction.
 pub(super) const WORD: &str = ".word";
@@ -94,15 +111,43 @@ struct Reader<'o> {
     kernels: Vec<Reading>,
     by_name: FxHashMap<String, usize>,
     data: DataReader,
-    debug: Vec<DebugSection>,
+    kept: Kept,
+    /// How other files see functions and variables.
+    bindings: FxHashMap<String, Binding>,
     errors: Vec<TextError>,
 }
 
-/// Reads the kernels of a text. The variables of the text are those of each of its kernels.
+/// A text that has been read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// Its kernels. The variables of the text are those of each of them.
+    pub kernels: Vec<Kernel>,
+    /// Its variables.
+    pub variables: Vec<Variable>,
+    /// The architecture that it names last, and whether the code runs on that very one only.
+    pub target: Option<(Arch, bool)>,
+    /// The parts that are kept as they are.
+    pub kept: Arc<Kept>,
+}
+
+/// Reads the kernels of a text.
 ///
 /// # Errors
-/// All errors, in the order of the text; at least one.
+/// All errors, in the order of the text; at least one. A text without kernels is an error.
 pub fn parse_programs(text: &str, options: &ReadOptions) -> Result<Vec<Kernel>, Vec<TextError>> {
+    let module = parse_module(text, options)?;
+    match module.kernels.is_empty() {
+        true => Err(vec![no_kernel(text)]),
+        false => Ok(module.kernels),
+    }
+}
+
+/// Reads a text, which may have variables only.
+///
+/// # Errors
+/// All errors, in the order of the text; at least one. A text that neither has a kernel nor names its
+/// architecture is an error.
+pub fn parse_module(text: &str, options: &ReadOptions) -> Result<Module, Vec<TextError>> {
     let source = Source::new(text);
     let mut reader = Reader {
         options,
@@ -113,7 +158,8 @@ pub fn parse_programs(text: &str, options: &ReadOptions) -> Result<Vec<Kernel>, 
         kernels: Vec::new(),
         by_name: FxHashMap::default(),
         data: DataReader::default(),
-        debug: Vec::new(),
+        kept: Kept::default(),
+        bindings: FxHashMap::default(),
         errors: Vec::new(),
     };
     if let Some(span) = source.unclosed() {
@@ -161,7 +207,7 @@ impl Reader<'_> {
     fn header(&mut self, line: &Line<'_>) -> bool {
         let code = line.code;
         if let Some(section) = debug::begin(code) {
-            self.debug.push(section);
+            self.kept.sections.push(section);
             self.section = Section::Debug;
             return true;
         }
@@ -203,7 +249,7 @@ impl Reader<'_> {
                 None => return false,
             },
         };
-        self.data.leave();
+        self.data.leave(name == ".nv.global.init");
         true
     }
 
@@ -294,14 +340,11 @@ impl Reader<'_> {
             ".type",
             ".size",
             ".other",
-            ".elftype",
             ".headerflags",
             ".sectioninfo",
             ".sectionflags",
             ".sectionentsize",
-            ".weak",
             ".nv_debug_ptx_txt",
-            ".local",
         ];
         let (word, rest) = line.code.split_once([' ', '\t']).unwrap_or((line.code, ""));
         let result = match word {
@@ -323,6 +366,29 @@ impl Reader<'_> {
             }
             ".trap_handler" | ".function" => Err(format!("`{word}` takes no arguments")),
             ".reloc" => self.kept_relocation(rest),
+            attribute::OF_KERNEL => attribute::list(rest).map(|list| self.head.attributes.extend(list)),
+            attribute::OF_MODULE => attribute::list(rest).map(|list| self.kept.attributes.extend(list)),
+            attribute::SYMBOL => attribute::symbol(rest).map(|symbol| self.kept.symbols.push(symbol)),
+            attribute::OF_COMPATIBILITY => {
+                attribute::list(rest).map(|list| self.kept.compatibility.extend(list))
+            }
+            attribute::MARK => self.mark(rest),
+            SHARED_ALIGN => {
+                let is_align = |align: &u64| *align == 0 || align.is_power_of_two() && *align <= 1 << 16;
+                let align = rest.trim().parse().ok().filter(is_align);
+                self.head.shared_align = align;
+                let message = || format!("`{}` is not an alignment", rest.trim());
+                align.map(|_| ()).ok_or_else(message)
+            }
+            ".local" | ".weak" => {
+                let binding = if word == ".local" { Binding::Local } else { Binding::Weak };
+                self.bindings.insert(rest.trim().to_string(), binding);
+                Ok(())
+            }
+            ".elftype" => {
+                self.kept.relocatable |= rest.contains("ET_REL");
+                Ok(())
+            }
             ".file" => {
                 self.files.extend(source_file(rest));
                 Ok(())
@@ -351,8 +417,16 @@ impl Reader<'_> {
         read.ok_or_else(|| "a relocation of code is `.reloc 66 symbol 0`, before an instruction".to_string())
     }
 
+    /// `.mark CODE WORD…`, before an instruction.
+    fn mark(&mut self, text: &str) -> Result<(), String> {
+        let kernel = self.kernels.last_mut().filter(|_| self.section == Section::Text);
+        let kernel = kernel.ok_or("a mark precedes an instruction")?;
+        kernel.marks.push(attribute::mark(text, kernel.insts.len() as u32)?);
+        Ok(())
+    }
+
     fn debug(&mut self, line: &Line<'_>) {
-        let read = self.debug.last_mut().and_then(|section| debug::line(line.code, section));
+        let read = self.kept.sections.last_mut().and_then(|section| debug::line(line.code, section));
         if read.is_none() {
             let message = "a debug section has lines `.byte 0x00, 0x01` and `.reloc 0x20 2 k 0`";
             self.fail(TextError::new(ErrorCode::Data, line.span(), message));
@@ -453,15 +527,25 @@ impl Reader<'_> {
         }
     }
 
-    fn finish(mut self, text: &str) -> Result<Vec<Kernel>, Vec<TextError>> {
-        if self.kernels.is_empty() && self.errors.is_empty() {
-            let message = "there is no kernel in this text";
-            let error = TextError::new(ErrorCode::Line, text.len()..text.len(), message);
-            self.fail(error.help("code follows a line `.text.NAME:`"));
+    fn finish(mut self, text: &str) -> Result<Module, Vec<TextError>> {
+        if self.kernels.is_empty() && self.errors.is_empty() && self.target.is_none() {
+            self.fail(no_kernel(text));
         }
         let functions = self.kernels.iter().flat_map(Reading::functions).collect();
-        let variables = self.data.finish(&functions, &mut self.errors);
-        let debug = Arc::new(self.debug);
+        let variables = self.data.finish(&functions, &self.bindings, &mut self.kept, &mut self.errors);
+        for symbol in &mut self.kept.symbols {
+            symbol.binding = self.bindings.get(&symbol.name).copied().unwrap_or_default();
+        }
+        for kernel in &mut self.kernels {
+            let attributes = std::mem::take(&mut kernel.head.attributes);
+            let binding = self.bindings.get(&kernel.name).copied().unwrap_or_default();
+            let (marks, shared_align) = (std::mem::take(&mut kernel.marks), kernel.head.shared_align);
+            let notes = Notes { attributes, marks, binding, shared_align };
+            if notes != Notes::default() {
+                self.kept.kernels.insert(kernel.name.clone(), notes);
+            }
+        }
+        let kept = Arc::new(self.kept);
         let mut kernels = Vec::new();
         for kernel in self.kernels {
             let arch = kernel.target.map(|target| target.arch).or(self.options.arch).unwrap_or_else(|| {
@@ -473,90 +557,22 @@ impl Reader<'_> {
             });
             let mut kernel = kernel.finish(arch, self.options, &mut self.errors);
             kernel.program.variables.clone_from(&variables);
-            kernel.program.debug = debug.clone();
+            kernel.program.kept = kept.clone();
             name_files(&mut kernel.program, &self.files);
             kernels.push(kernel);
         }
         if self.errors.is_empty() {
-            return Ok(kernels);
+            let target = self.target.map(|target| (target.arch, target.accelerated));
+            return Ok(Module { kernels, variables, target, kept });
         }
         self.errors.sort_by_key(|error| (error.span.start, error.span.end));
         Err(self.errors)
     }
 }
 
-/// The parts of a line that has an instruction.
-struct Parts<'a> {
-    /// The control field in the text: its notation, text and bytes.
-    control: Option<(Notation, &'a str, Range<usize>)>,
-    inst: &'a str,
-    span: Range<usize>,
-    /// The text after the semicolon.
-    rest: Option<Range<usize>>,
-}
-
-impl<'a> Parts<'a> {
-    fn of(line: &Line<'a>) -> Parts<'a> {
-        let code = line.code;
-        let place = |part: &str| {
-            let start = line.start + (part.as_ptr() as usize - code.as_ptr() as usize);
-            start..start + part.len()
-        };
-        let (code, rest) = code.split_once(';').unwrap_or((code, ""));
-        let rest = Some(rest.trim()).filter(|rest| !rest.is_empty()).map(place);
-        let mut control = None;
-        let mut inst = code.trim_end();
-        if inst.starts_with('[') {
-            let end = inst.find(']').map_or(inst.len(), |end| end + 1);
-            let notation = if inst.starts_with("[0x") { Notation::Hex } else { Notation::Bracket };
-            control = Some((notation, &inst[..end], place(&inst[..end])));
-            inst = inst[end..].trim_start();
-        }
-        if let Some(at) = [" &", " ?", "\t&", "\t?"].iter().filter_map(|mark| inst.find(mark)).min() {
-            let after = inst[at..].trim_start();
-            // A second field is one too many; the field before the instruction is kept.
-            control = control.or(Some((Notation::Nv, after, place(after))));
-            inst = inst[..at].trim_end();
-        }
-        Parts { control, inst, span: place(inst), rest }
-    }
-}
-
-fn unknown_inst(why: &ParseError, arch: Arch, inst: &str, span: Range<usize>) -> TextError {
-    match why {
-        ParseError::Mnemonic(mnemonic) => {
-            let word = mnemonic.split('.').next().unwrap_or(mnemonic);
-            let message = format!("`{word}` is no instruction that the table has");
-            let error = TextError::new(ErrorCode::Mnemonic, span, message).label("not in the table");
-            match similar(mnemonic, arch) {
-                Some(known) => error.help(format!("there is `{known}`")),
-                None => error,
-            }
-        }
-        ParseError::Guard(_) => TextError::new(ErrorCode::Form, span, why.to_string())
-            .note("a guard is `@P0` to `@P6` or `@UP0` to `@UP6`, negated `@!P0`"),
-        _ => {
-            let mnemonic = inst.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or(inst);
-            let error = TextError::new(ErrorCode::Form, span, why.to_string()).label("no such form");
-            forms(mnemonic, arch)
-                .into_iter()
-                .fold(error, |error, form| error.note(format!("there is {form}")))
-        }
-    }
-}
-
-fn wrong_control(why: &NotationError, notation: Notation, span: Range<usize>) -> TextError {
-    let example = match notation {
-        Notation::Bracket => "`[B01----:R0:W2:Y:S05]`",
-        Notation::Nv => "`&req={0,1} &rd=0x0 &wr=0x2 ?trans5`",
-        Notation::Hex | Notation::None => "`[0x0007f1]`, bits 105 to 125",
-    };
-    let (message, note) = match why {
-        NotationError::Malformed(_) => ("this is no control field".to_string(), format!("a control field looks like {example}")),
-        NotationError::Illegal(why) => (
-            format!("illegal control field: {why}"),
-            "a stall of 0, or of 12 and more, needs the yield hint; reuse flags exclude it; scoreboards are 0 to 5".to_string(),
-        ),
-    };
-    TextError::new(ErrorCode::Control, span, message).note(note)
+/// The error of a text without code.
+fn no_kernel(text: &str) -> TextError {
+    let message = "there is no kernel in this text";
+    let error = TextError::new(ErrorCode::Line, text.len()..text.len(), message);
+    error.help("code follows a line `.text.NAME:`")
 }

@@ -76,7 +76,7 @@ mod tests {
                 unknown: Vec::new(),
                 lines: Vec::new(),
                 files: Vec::new(),
-                debug: Default::default(),
+                kept: Default::default(),
             };
             let shape = Shape {
                 cluster: None,

@@ -86,7 +86,7 @@ pub fn case_program((insts, labels): Insts, case: &Case) -> Program {
         unknown: Vec::new(),
         lines: Vec::new(),
         files: Vec::new(),
-        debug: Default::default(),
+        kept: Default::default(),
         functions: Vec::new(),
         resources: Resources { shared_bytes: 0xc000, local_bytes: 0x400, ..Resources::default() },
         variables: Vec::new(),

@@ -137,7 +137,7 @@ fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resource
         unknown: Vec::new(),
         lines: Vec::new(),
         files: Vec::new(),
-        debug: Default::default(),
+        kept: Default::default(),
     }
 }
 

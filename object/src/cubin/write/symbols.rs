@@ -1,0 +1,164 @@
+//! The symbols of a file: of its sections, functions and variables, and of what it leaves open.
+//!
+//! Linear in the number of symbols.
+
+use ptxc_sass::kept::KeptSymbol;
+use ptxc_sass::variable::Section as Space;
+
+use super::{NOTE, PROGBITS, Writer, cuda, place};
+use crate::cubin::contents::Binding;
+use crate::cubin::elf::{SectionId, Segment, Symbol, SymbolId};
+
+const LOCAL_SECTION: u8 = object::elf::STT_SECTION;
+const LOCAL_FUNCTION: u8 = object::elf::STT_FUNC;
+const GLOBAL: u8 = object::elf::STB_GLOBAL << 4;
+const GLOBAL_FUNCTION: u8 = GLOBAL | object::elf::STT_FUNC;
+const GLOBAL_OBJECT: u8 = GLOBAL | object::elf::STT_OBJECT;
+const WEAK_FUNCTION: u8 = object::elf::STB_WEAK << 4 | object::elf::STT_FUNC;
+const WEAK_OBJECT: u8 = object::elf::STB_WEAK << 4 | object::elf::STT_OBJECT;
+
+impl Writer<'_> {
+    /// Adds the symbols: of sections and of the functions after kernels, then of kernels and
+    /// variables.
+    pub(super) fn name_symbols(&mut self) {
+        let cubin = self.cubin;
+        for number in 0..self.elf.sections.len() {
+            let section = &self.elf.sections[number];
+            let is_named =
+                section.segment != Segment::None || section.kind == PROGBITS || section.kind == NOTE;
+            if !is_named && section.kind != cuda::CALLGRAPH {
+                continue;
+            }
+            let name = section.name.clone();
+            let symbol = self.elf.local(Symbol {
+                name: name.clone(),
+                kind: LOCAL_SECTION,
+                other: 0,
+                section: Some(SectionId(number)),
+                value: 0,
+                size: 0,
+            });
+            if name.starts_with(".nv.constant0.") {
+                self.banks.push(Some(symbol));
+            }
+            self.locals.insert(name, symbol);
+        }
+        let mut own = std::mem::take(&mut self.banks).into_iter();
+        self.banks =
+            cubin.functions.iter().map(|one| one.bank(0).and_then(|_| own.next().flatten())).collect();
+        for function in &cubin.functions {
+            let section = self.sections.get(&format!(".text.{}", function.name)).copied();
+            for part in &function.parts {
+                // Named as in the copies of NVIDIA's compiler: unique in the file, with the
+                // kernel's name before the function's.
+                let name = part_symbol(&function.name, &part.name);
+                let symbol = self.elf.local(Symbol {
+                    name: name.clone(),
+                    kind: LOCAL_FUNCTION,
+                    other: 0,
+                    section,
+                    value: u64::from(part.offset),
+                    size: u64::from(part.size),
+                });
+                self.locals.insert(name, symbol);
+            }
+            let symbol = Symbol {
+                name: function.name.clone(),
+                kind: match function.binding {
+                    Binding::Local => LOCAL_FUNCTION,
+                    Binding::Global => GLOBAL_FUNCTION,
+                    Binding::Weak => WEAK_FUNCTION,
+                },
+                other: if function.is_kernel { cuda::ENTRY } else { 0 },
+                section,
+                value: 0,
+                size: function.code.len() as u64,
+            };
+            let symbol = match function.binding {
+                Binding::Local => self.elf.local(symbol),
+                _ => self.elf.global(symbol),
+            };
+            self.symbols.insert(function.name.clone(), symbol);
+            self.kernels.push(symbol);
+        }
+        for variable in &cubin.variables {
+            let section = match place(variable) {
+                (Space::Constant, _) => ".nv.constant3",
+                (Space::Global, true) => ".nv.global.init",
+                (Space::Global, false) => ".nv.global",
+            };
+            let kind = object_kind(variable.binding);
+            let symbol = Symbol {
+                name: variable.name.clone(),
+                kind,
+                other: 0,
+                section: self.sections.get(section).copied(),
+                value: variable.offset,
+                size: variable.size,
+            };
+            let symbol = match variable.binding {
+                Binding::Local => self.elf.local(symbol),
+                _ => self.elf.global(symbol),
+            };
+            self.symbols.entry(variable.name.clone()).or_insert(symbol);
+        }
+    }
+
+    /// Adds the symbols that only debug information names.
+    pub(super) fn name_other_symbols(&mut self) {
+        for KeptSymbol { name, section, value, size, binding } in &self.cubin.symbols {
+            let section = self.sections.get(section).copied();
+            if section.is_none() || self.symbols.contains_key(name) {
+                continue;
+            }
+            let kind = object_kind(*binding);
+            let symbol = Symbol { name: name.clone(), kind, other: 0, section, value: *value, size: *size };
+            let symbol = match binding {
+                Binding::Local => self.elf.local(symbol),
+                _ => self.elf.global(symbol),
+            };
+            self.symbols.insert(name.clone(), symbol);
+        }
+    }
+
+    /// The symbol of a relocation's target; a name that the file does not define is left to the
+    /// loader.
+    pub(super) fn target(&mut self, name: &str) -> SymbolId {
+        if let Some(&symbol) = self.symbols.get(name).or_else(|| self.locals.get(name)) {
+            return symbol;
+        }
+        if name.is_empty() {
+            return SymbolId::Null;
+        }
+        let name_of = name.to_string();
+        let symbol = self.elf.global(Symbol {
+            name: name_of,
+            // A program leaves only functions of the system open, such as `vprintf`.
+            kind: GLOBAL_FUNCTION,
+            other: 0,
+            section: None,
+            value: 0,
+            size: 0,
+        });
+        self.symbols.insert(name.to_string(), symbol);
+        symbol
+    }
+}
+
+/// The symbol of a function after a kernel's code.
+pub(in crate::cubin) fn part_symbol(kernel: &str, part: &str) -> String {
+    // The names of these are unique in the file without the kernel's.
+    if part.starts_with("$__internal_") {
+        return part.to_string();
+    }
+    format!("${kernel}${part}")
+}
+
+/// The kind and the binding of a variable's symbol.
+fn object_kind(binding: Binding) -> u8 {
+    match binding {
+        Binding::Local => object::elf::STT_OBJECT,
+        Binding::Global => GLOBAL_OBJECT,
+        Binding::Weak => WEAK_OBJECT,
+    }
+}
