@@ -6,7 +6,7 @@
 use ptxc_machine::Arch;
 use ptxc_object::container::{Found, visit};
 use ptxc_object::cubin;
-use ptxc_sass::text::{ReadOptions, Style, parse_inst, parse_programs, write_inst, write_program};
+use ptxc_sass::text::{ReadOptions, Style, parse_inst, parse_module, write_inst, write_program};
 use ptxc_sass::verify::{self, Order};
 use ptxc_sass::{Coded, Control, Program, bits};
 
@@ -22,6 +22,11 @@ pub fn module(data: &[u8]) {
         let code =
             |module: &cubin::Cubin| module.functions.iter().map(|one| one.code.clone()).collect::<Vec<_>>();
         assert_eq!(code(&module), code(&back));
+    }
+    if let Ok((text, _)) = cubin::write_text(&module, &[], &Style::default())
+        && let Ok(text) = parse_module(&text, &ReadOptions::default())
+    {
+        let _ = cubin::assemble_text(&text, module.abi).and_then(|made| cubin::write(&made));
     }
     for function in &module.functions {
         let Ok(program) = cubin::program(&module, &function.name) else { continue };
@@ -70,8 +75,9 @@ pub fn words(data: &[u8]) {
 pub fn text(data: &[u8]) {
     let Ok(data) = std::str::from_utf8(data) else { return };
     let options = ReadOptions { arch: Some(Arch::Sm90), without_control: true, keeps_unknown: false };
-    let Ok(kernels) = parse_programs(data, &options) else { return };
-    for kernel in kernels {
+    let Ok(module) = parse_module(data, &options) else { return };
+    let _ = cubin::assemble_text(&module, cubin::Abi::V8).and_then(|made| cubin::write(&made));
+    for kernel in module.kernels {
         let program = kernel.program;
         for (index, coded) in program.insts.iter().enumerate() {
             let place =

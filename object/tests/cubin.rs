@@ -7,10 +7,11 @@ use ptxc_machine::Arch;
 use ptxc_object::container::{Found, visit};
 use ptxc_object::cubin::{
     Abi, Bank, Binding, Cubin, CubinError, Function, GlobalVariable, IndirectBranch, Launch, Line, Module,
-    Param, Part, Relocation, RelocationKind, Source, assemble, program, read, write,
+    Param, Part, Relocation, RelocationKind, Source, assemble, assemble_text, program, read, write,
+    write_text,
 };
 use ptxc_sass::kept::{DebugSection, Kept, KeptRelocation};
-use ptxc_sass::text::{ReadOptions, parse_inst, parse_programs};
+use ptxc_sass::text::{ReadOptions, Style, parse_inst, parse_module, parse_programs};
 use ptxc_sass::variable::{Pointer, Section, Variable};
 use ptxc_sass::{Coded, Control, Inst, Op, Operand, PReg, ParamInfo, Program, ProgramFunction, Resources};
 
@@ -164,6 +165,11 @@ proptest! {
         }
         if let Ok(cubin) = read(&bytes) {
             let _ = write(&cubin);
+            if let Ok((text, _)) = write_text(&cubin, &[], &Style::default())
+                && let Ok(module) = parse_module(&text, &ReadOptions::default())
+            {
+                let _ = assemble_text(&module, abi).and_then(|cubin| write(&cubin));
+            }
         }
     }
 }

@@ -72,6 +72,17 @@ fn calls_have_another_kind_before_sm_90() {
     assert!(matches!(assembled(&parsed(text)), Err(CubinError::Unsupported(_))));
 }
 
+/// A name in a file ends at a zero.
+#[test]
+fn a_name_with_a_zero_is_refused() {
+    let text = TEXT
+        .replace("list-0x8", "list")
+        .replace(".text.k:", ".text.k\0k:")
+        .replace("(k + .L_x_0", "(f + .L_x_0");
+    let cubin = assembled(&parsed(&text)).unwrap();
+    assert!(matches!(write(&cubin), Err(CubinError::Unsupported(_))));
+}
+
 /// A device function stays a device function and cannot be launched.
 #[test]
 fn functions_are_told_from_kernels() {

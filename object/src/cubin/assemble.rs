@@ -36,14 +36,17 @@ use super::contents::{
     Abi, Bank, Binding, Cubin, Function, GlobalVariable, IndirectBranch, Launch, Line, Param, Part,
 };
 use super::error::CubinError;
-use super::line;
 use super::read::LINE_TABLE;
 use super::relocation::{Relocation, RelocationKind};
 use super::text::has_address;
 use super::write::{CODE_ALIGN, SHARED_ALIGN};
+use super::{frame, line};
 
 /// The most bytes of variables with content, which the file holds.
 const MOST_CONTENT: u64 = 1 << 30;
+
+/// The most bytes between two variables with content, besides those that an alignment needs.
+const MOST_GAP: u64 = 1 << 12;
 
 /// A kernel that is put into a cubin.
 #[derive(Clone, Debug)]
@@ -199,7 +202,11 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
         symbols: kept.symbols.clone(),
     };
     let mut debug = kept.sections.clone();
-    debug.retain(|section| section.name != LINE_TABLE || line::agrees(section, &cubin));
+    debug.retain(|section| match &*section.name {
+        LINE_TABLE => line::agrees(section, &cubin),
+        frame::NAME => frame::agrees(section, &cubin.functions),
+        _ => true,
+    });
     cubin.debug = Arc::new(debug);
     Ok(cubin)
 }
@@ -233,8 +240,11 @@ impl<'a> Layout<'a> {
         let mut ends = [0u64; 2];
         for (content, offset, variable) in placed {
             let end = &mut ends[usize::from(content)];
-            // A variable that has grown in the text, or is aligned otherwise, moves to the end.
-            if offset >= *end && offset.is_multiple_of(u64::from(variable.align.max(1))) {
+            let align = u64::from(variable.align.max(1));
+            // A variable that has grown in the text, or is aligned otherwise, moves to the end. So does
+            // one after a gap that the file would have to hold.
+            let gap = offset.checked_sub(*end).filter(|_| offset.is_multiple_of(align));
+            if gap.is_some_and(|gap| !content || gap <= align.max(MOST_GAP)) {
                 *end = offset.saturating_add(variable.size);
                 homes.insert(&*variable.name, offset);
             }
@@ -248,8 +258,9 @@ impl<'a> Layout<'a> {
         let offset = self.homes.get(&*variable.name).copied();
         let offset = offset.unwrap_or_else(|| end.next_multiple_of(u64::from(variable.align.max(1))));
         *end = (*end).max(offset.saturating_add(variable.size));
-        if *end > MOST_BYTES {
-            let what = format!("more than {MOST_BYTES} bytes of variables");
+        let most = if has_content { MOST_CONTENT } else { MOST_BYTES };
+        if *end > most {
+            let what = format!("more than {most} bytes of variables");
             return Err(CubinError::Unsupported(what));
         }
         Ok(offset)

@@ -187,10 +187,16 @@ impl Elf {
     /// Writes the file.
     ///
     /// # Errors
-    /// More sections than an ELF header can count.
+    /// More sections than an ELF header can count, and a name that contains a zero.
     pub(super) fn finish(mut self, header: &Header) -> Result<Vec<u8>, CubinError> {
         if self.sections.len() + FIRST_SECTION >= usize::from(abi::SHN_LORESERVE) {
             return Err(CubinError::Unsupported("a module with so many kernels".into()));
+        }
+        let names = self.sections.iter().map(|section| &section.name);
+        let symbols = self.locals.iter().chain(&self.globals).map(|symbol| &symbol.name);
+        // A name ends at the first zero in the file.
+        if let Some(name) = names.chain(symbols).find(|name| name.contains('\0')) {
+            return Err(CubinError::Unsupported(format!("the name `{}`", name.escape_debug())));
         }
         self.resolve();
         let mut bytes = Vec::new();

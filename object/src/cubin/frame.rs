@@ -8,6 +8,10 @@
 //! The compiler's code moves `R1` by constants that the descriptions do not follow, so a debugger
 //! sees the frame of the innermost function only if that function does not have one.
 
+use ptxc_sass::kept::{DebugSection, KeptRelocation};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::contents::Function;
 use super::elf::{Entry, SymbolId};
 use super::relocation::RelocationKind;
 
@@ -25,6 +29,27 @@ pub(super) struct Described {
     pub(super) symbol: SymbolId,
     pub(super) offset: u32,
     pub(super) size: u32,
+}
+
+/// The name of the section.
+pub(super) const NAME: &str = ".debug_frame";
+
+/// Whether a section that is kept describes functions of these sizes, and all of them, so that it
+/// still belongs to the code.
+pub(super) fn agrees(section: &DebugSection, functions: &[Function]) -> bool {
+    let sizes: FxHashMap<&str, &Function> = functions.iter().map(|one| (&*one.name, one)).collect();
+    let mut described = FxHashSet::default();
+    let is_described = |one: &KeptRelocation| {
+        let start = usize::try_from(one.at).ok()?.checked_add(8)?;
+        let size = u64::from_le_bytes(*section.bytes.get(start..)?.first_chunk()?);
+        let function = sizes.get(&*one.symbol)?;
+        described.insert(&*function.name);
+        let parts = function.parts.iter().flat_map(|part| [part.offset, part.size]);
+        let known = parts.map(u64::from).chain([function.code.len() as u64]);
+        known.into_iter().any(|known| known == size).then_some(())
+    };
+    section.relocations.iter().map(is_described).all(|found| found.is_some())
+        && described.len() == functions.len()
 }
 
 /// The section, and the relocations that give each description its address.

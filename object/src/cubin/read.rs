@@ -21,9 +21,9 @@ use rustc_hash::FxHashMap;
 
 use super::contents::{Abi, Bank, Binding, Cubin, Function, GlobalVariable, Part};
 use super::error::CubinError;
-use super::line;
 use super::relocation::{Relocation, RelocationKind};
 use super::write::{SHARED_ALIGN, cuda};
+use super::{frame, line};
 
 type Header = FileHeader64<LE>;
 type Result<T> = std::result::Result<T, CubinError>;
@@ -215,11 +215,17 @@ impl<'a> Reader<'a> {
 
     /// Copies the debug sections.
     fn debug_sections(&mut self) -> Result<()> {
+        let mut has_info = false;
+        for (_, section) in self.all_sections() {
+            let name = self.section_name(section)?;
+            has_info |= [&b".nv_debug_info"[..], b".debug_info"].iter().any(|start| name.starts_with(start));
+        }
         for (index, section) in self.all_sections() {
             let name = self.section_name(section)?;
             let is_debug = [&b".nv_debug"[..], b".debug_"].iter().any(|start| name.starts_with(start));
-            // The frames are made again.
-            if !is_debug || name == b".debug_frame" {
+            // Without other information, the frames of a compiler have nothing that cannot be made
+            // again.
+            if !is_debug || name == frame::NAME.as_bytes() && !has_info {
                 continue;
             }
             let (bytes, zeros) = match section.sh_type(LE) {

@@ -10,7 +10,7 @@ use ptxc_sass::Program;
 use ptxc_sass::kept::{Attribute, AttributeValue, Home, Kept, KeptRelocation, Notes};
 use ptxc_sass::program::SourceLine;
 use ptxc_sass::text::{
-    self, Kernel, Style, write_debug, write_module_attributes, write_program, write_variables,
+    self, Kernel, Style, is_name, write_debug, write_module_attributes, write_program, write_variables,
 };
 use ptxc_sass::variable::{Section, Variable};
 use rustc_hash::FxHashSet;
@@ -40,6 +40,7 @@ pub fn write_text(
     let programs: Result<Vec<_>, _> = chosen.map(|one| program(cubin, &one.name)).collect();
     let mut programs = programs?;
     let kept = Arc::new(kept(cubin, &programs));
+    check_names(&kept)?;
     programs.iter_mut().for_each(|program| program.kept = kept.clone());
     let mut parts = Vec::new();
     // Writing to a string fails only if a formatter fails, and these do not.
@@ -108,6 +109,26 @@ pub fn kept(cubin: &Cubin, programs: &[Program]) -> Kept {
         }
     }
     kept
+}
+
+/// Checks that the text can hold the names in the parts that are kept.
+fn check_names(kept: &Kept) -> Result<(), CubinError> {
+    let of_kernels = kept.kernels.values().flat_map(|notes| &notes.attributes);
+    let of_attributes = kept.attributes.iter().chain(of_kernels).flat_map(|one| match &one.value {
+        AttributeValue::Symbols(names) => &names[..],
+        AttributeValue::Of(name, _) => std::slice::from_ref(name),
+        _ => &[],
+    });
+    let of_symbols = kept.symbols.iter().flat_map(|one| [&one.name, &one.section]);
+    let of_sections = kept.sections.iter().flat_map(|section| &section.relocations);
+    let relocations = kept.addresses.iter().chain(of_sections).map(|one| &one.symbol);
+    let relocations = relocations.filter(|name| !name.is_empty());
+    let sections = kept.sections.iter().map(|section| &section.name);
+    let names = of_attributes.chain(of_symbols).chain(relocations).chain(sections).chain(kept.homes.keys());
+    match names.into_iter().find(|name| !is_name(name)) {
+        Some(name) => Err(CubinError::Unsupported(format!("the name `{}`", name.escape_debug()))),
+        None => Ok(()),
+    }
 }
 
 /// The attributes that the assembler would not make of a program.

@@ -140,7 +140,7 @@ impl<'a> Writer<'a> {
         let cubin = self.cubin;
         let functions = &cubin.functions;
         if !functions.is_empty() {
-            self.add(Section::new(".debug_frame", PROGBITS, 0, 1));
+            self.add(Section::new(frame::NAME, PROGBITS, 0, 1));
         }
         // Tools refuse a table of the lines of PTX without this section.
         let has_lines = functions.iter().any(|function| !function.lines.is_empty());
@@ -157,7 +157,7 @@ impl<'a> Writer<'a> {
             self.add(Section::new(".nv.compat", cuda::COMPAT, 0, 4));
         }
         // NVIDIA's tools refuse ptxc's files if these sections come before the notes.
-        for debug in cubin.debug.iter().filter(|debug| debug.name != LINE_TABLE) {
+        for debug in cubin.debug.iter().filter(|debug| ![LINE_TABLE, frame::NAME].contains(&&*debug.name)) {
             // Shared memory that only debug information names is not in the file.
             let kind = if debug.bytes.is_empty() { NOBITS } else { PROGBITS };
             let (flags, align) = if kind == NOBITS { (ALLOC | WRITE, SHARED_ALIGN) } else { (0, 1) };
@@ -214,9 +214,10 @@ impl<'a> Writer<'a> {
     fn plan_relocations(&mut self, has_lines: bool) -> Vec<String> {
         let cubin = self.cubin;
         let has_code = !cubin.functions.is_empty();
-        let mut names: Vec<String> = has_code.then(|| ".debug_frame".to_string()).into_iter().collect();
+        let mut names: Vec<String> = has_code.then(|| frame::NAME.to_string()).into_iter().collect();
         names.extend(has_lines.then(|| LINE_TABLE.to_string()));
-        let debug = cubin.debug.iter().filter(|debug| !debug.relocations.is_empty());
+        let others = cubin.debug.iter().filter(|debug| debug.name != frame::NAME);
+        let debug = others.filter(|debug| !debug.relocations.is_empty());
         names.extend(debug.map(|debug| debug.name.clone()));
         for function in &cubin.functions {
             if !function.relocations.is_empty() {
@@ -319,9 +320,11 @@ impl<'a> Writer<'a> {
                 size: part.size,
             }));
         }
-        let (frames, relocations) = frame::write(&described);
-        self.fill_section(".debug_frame", Data::Bytes(frames));
-        self.fill_section(".rela.debug_frame", Data::Relocations(relocations));
+        if cubin.debug.iter().all(|debug| debug.name != frame::NAME) {
+            let (frames, relocations) = frame::write(&described);
+            self.fill_section(frame::NAME, Data::Bytes(frames));
+            self.fill_section(".rela.debug_frame", Data::Relocations(relocations));
+        }
         self.describe_lines()?;
         for debug in cubin.debug.iter() {
             let mut entries = Vec::new();

@@ -18,8 +18,11 @@ use crate::tools::oracle;
 
 /// The parts that may differ: the beginning of a fact's name, and the reason.
 const DIFFERENCES: &[(&str, &str)] = &[
-    ("data .debug_frame", "frames are made again from the code"),
-    ("relocation .debug_frame", "frames are made again from the code"),
+    ("data .debug_frame", "frames are made again from the code, unless the file has more debug information"),
+    (
+        "relocation .debug_frame",
+        "frames are made again from the code, unless the file has more debug information",
+    ),
     ("data .note.nv.tkinfo", "it names the tool that wrote the file"),
     ("section .note.nv.cuinfo", "the tools link it to the other note in some files"),
     ("data .note.nv.cuinfo", "it names the version of that tool's interface"),
@@ -164,13 +167,15 @@ fn compare(bytes: &[u8], used: &mut BTreeSet<&str>) -> Vec<String> {
     let (theirs, own) = (facts(bytes), facts(&again));
     let lost = theirs.difference(&own).map(|fact| ("lost", fact));
     let added = own.difference(&theirs).map(|fact| ("added", fact));
+    let has_information = theirs.iter().any(|(name, _)| name.starts_with("data .nv_debug_info"));
     let mut found = Vec::new();
     for (what, (name, value)) in lost.chain(added) {
         match DIFFERENCES.iter().find(|(start, _)| name.starts_with(start)) {
-            Some((start, _)) => {
+            // With more debug information, frames are kept.
+            Some((start, _)) if !(start.ends_with(".debug_frame") && has_information) => {
                 used.insert(start);
             }
-            None => found.push(format!("{what}: {name}: {:.200}", value)),
+            _ => found.push(format!("{what}: {name}: {:.200}", value)),
         }
     }
     found

@@ -172,7 +172,11 @@ fn there_is_no_cubin_for_it() {
             address_bytes: 0,
             addresses: Vec::new(),
             files: Vec::new(),
-            kept: Default::default(),
+            debug: Default::default(),
+            relocatable: false,
+            attributes: Vec::new(),
+            symbols: Vec::new(),
+            compatibility: Vec::new(),
         };
         let error = cubin::write(&empty).expect_err("the contents of its cubins are not known");
         assert_eq!(error, CubinError::NoFormat(Arch::Invented));
