@@ -24,7 +24,7 @@ use rustc_hash::FxHashSet;
 use crate::db::Db;
 use crate::header::ABI;
 use crate::input::SourceFile;
-use crate::input::items::{Func, items};
+use crate::input::items::{Func, items, places};
 use crate::old_kernels;
 
 /// The header of a file.
@@ -74,16 +74,29 @@ pub fn header(db: &dyn Db, file: SourceFile) -> Header {
 }
 
 /// The variables that a file declares outside its functions, with their places in the module.
+pub(crate) fn module_variables(db: &dyn Db, file: SourceFile) -> &IndexMap<Name, Variable> {
+    &declared_variables(db, file).0
+}
+
+/// The variables that a file declares outside its functions, and for each, the first item that
+/// declares it, as an index into the items other than functions.
 #[salsa::tracked(returns(ref))]
-pub(crate) fn module_variables(db: &dyn Db, file: SourceFile) -> IndexMap<Name, Variable> {
+fn declared_variables(db: &dyn Db, file: SourceFile) -> (IndexMap<Name, Variable>, Vec<u32>) {
     let mut found: IndexMap<Name, Variable> = IndexMap::new();
+    let mut first = Vec::new();
     let mut room = env::MOST_IN_RANGES;
-    for item in items(db, file).others.iter().filter(|item| item.kind == ItemKind::Variable) {
+    for (item, index) in items(db, file).others.iter().zip(0..) {
+        if item.kind != ItemKind::Variable {
+            continue;
+        }
         let Some(Item::Declaration(declaration)) = parse_item(&item.text, item.kind).value else { continue };
         for Declared { name, variable, .. } in env::variables(&declaration, &mut room) {
             let variable = variable.unwrap_or_else(|| env::stand_in(&declaration));
             // A definition may follow a declaration, so the entry is completed.
-            let entry = found.entry(name).or_insert_with(|| variable.clone());
+            let entry = found.entry(name).or_insert_with(|| {
+                first.push(index);
+                variable.clone()
+            });
             if entry.linkage == Some(Linkage::Extern) {
                 *entry = variable;
             }
@@ -96,7 +109,34 @@ pub(crate) fn module_variables(db: &dyn Db, file: SourceFile) -> IndexMap<Name, 
         let used = used_names(db, file, &found);
         env::place(found.iter_mut(), &|name| used.contains(name));
     }
-    found
+    (found, first)
+}
+
+/// The number of functions before each item other than a function.
+#[salsa::tracked(returns(ref))]
+fn functions_before(db: &dyn Db, file: SourceFile) -> Vec<u32> {
+    let places = places(db, file);
+    let mut functions = places.functions.iter().peekable();
+    let mut count = 0;
+    let before = places.others.iter().map(|item| {
+        while functions.next_if(|function| *function < item).is_some() {
+            count += 1;
+        }
+        count
+    });
+    before.collect()
+}
+
+/// The number of functions before the first declaration of a variable, a function or an alias. As
+/// in C, a function sees only what is declared before it, and itself.
+#[salsa::tracked(returns(copy))]
+fn declared_after<'db>(db: &'db dyn Db, file: SourceFile, name: ModuleName<'db>) -> Option<u32> {
+    let name = name.name(db);
+    let (variables, first) = declared_variables(db, file);
+    let item = variables.get_index_of(name).and_then(|index| first.get(index).copied());
+    let variable = item.and_then(|item| functions_before(db, file).get(item as usize).copied());
+    let function = function_index(db, file).get(name).map(|&index| index as u32);
+    variable.into_iter().chain(function).min()
 }
 
 /// The names that functions mention, and those whose addresses variables hold.
@@ -421,6 +461,7 @@ pub fn environment(db: &dyn Db, func: Func) -> Arc<ModuleEnv> {
         address_bits: header.address_bits,
         maps_double: header.maps_double,
         has_samplers: header.has_samplers,
+        later: FxHashSet::default(),
         variables: IndexMap::new(),
         signatures: IndexMap::new(),
         shared_start: 0,
@@ -432,6 +473,10 @@ pub fn environment(db: &dyn Db, func: Func) -> Arc<ModuleEnv> {
     };
     for name in mentioned(db, func) {
         let key = ModuleName::new(db, name.clone());
+        if declared_after(db, file, key).is_some_and(|functions| functions > func.index(db)) {
+            env.later.insert(name.clone());
+            continue;
+        }
         if let Some(mut variable) = symbol(db, file, key) {
             if variable.space == Space::Shared {
                 variable.place = shared.variables.get(name).copied();

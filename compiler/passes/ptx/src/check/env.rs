@@ -9,6 +9,7 @@ use indexmap::IndexMap;
 use ptxc_ir::symbol::{self, Initial};
 use ptxc_syntax::Name;
 use ptxc_syntax::ast::{Declaration, Declarator, Function, Linkage, Parameter, Space, Type};
+use rustc_hash::FxHashSet;
 
 use super::initial::{self, Misfit};
 pub use super::needs::{PtxTarget, PtxVersion, TargetKind};
@@ -93,6 +94,9 @@ pub struct ModuleEnv {
     pub has_samplers: bool,
     /// Variables that the function mentions.
     pub variables: IndexMap<Name, Variable>,
+    /// The names that the function mentions and that are declared only after it, so that it can't
+    /// use them.
+    pub later: FxHashSet<Name>,
     /// Functions that the function mentions.
     pub signatures: IndexMap<Name, Signature>,
     /// The start, in bytes, of the shared variables that a device function, or a kernel that calls
@@ -110,6 +114,7 @@ impl ModuleEnv {
             address_bits: 64,
             maps_double: false,
             has_samplers: false,
+            later: FxHashSet::default(),
             variables: IndexMap::new(),
             signatures: IndexMap::new(),
             shared_start: 0,

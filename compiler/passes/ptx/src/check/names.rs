@@ -383,6 +383,10 @@ impl<'a> Names<'a> {
                 .label("no register, variable or function of this name")
         };
         finding.help = help;
+        if self.env.later.contains(name) {
+            finding = finding.label("declared only after this function");
+            finding.help = Some("declare it before this function".into());
+        }
         out.push(finding);
     }
 
