@@ -51,7 +51,8 @@ codes! {
     EXPECTED_TYPE = 20, "A declaration names a fundamental type: `.b8` to `.b128`, `.u8` to `.u64`, `.s8` to `.s64`, `.f16`, `.f16x2`, `.f32`, `.f64`, \
         `.pred`, `.texref`, `.samplerref` or `.surfref`.";
     EXPECTED_SPACE = 21, "A declaration names a state space.";
-    DUPLICATE_SPECIFIER = 22, "Linkage, state space, alignment, vector size and type occur at most once in a declaration.";
+    DUPLICATE_SPECIFIER = 22, "Linkage, state space, alignment, vector size, type, and each directive of a device function occur at most once in a \
+        declaration.";
     MALFORMED_PARAMETER = 23, "A parameter is `.param` or `.reg`, its type, and one name.";
     MALFORMED_INITIALISER = 24, "An initialiser is a constant, an address, or a list of initialisers in braces.";
     EXPECTED_STATEMENT = 30, "A body consists of labels, instructions, declarations, directives and blocks.";

@@ -279,6 +279,8 @@ fn functions_have_the_directives_of_their_kind() {
         (".func f() .maxntid 32 { ret; }", &["E0011"][..]),
         (".entry k() .noreturn { ret; }", &["E0011"]),
         (".func f() .noreturn .noreturn { exit; }", &["E0011"]),
+        (".func f() .abi_preserve 1 .abi_preserve 1 { exit; }", &["E0022"]),
+        (".entry k() .maxntid 1 .maxntid 2 { exit; }", &[]),
         (".func f() .abi_preserve 1 .noreturn { exit; }", &["E0011"]),
         (".func f() .noreturn .abi_preserve 1 .language 1 .local_maxnreg 8 { exit; }", &[]),
         (".entry k() .maxntid 32;", &["E0011"]),

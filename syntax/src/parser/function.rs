@@ -128,6 +128,7 @@ impl Parser<'_> {
     /// `.maxntid 256, 1, 1` and the like.
     pub(super) fn function_directives(&mut self, function: FunctionKind) -> Parse<Vec<Directive>> {
         let mut directives: Vec<Directive> = Vec::new();
+        let mut seen = 0u32;
         while self.token.kind == TokenKind::Dotted {
             let word = &self.text()[1..];
             let Some(kind) = DirectiveKind::ALL.into_iter().find(|kind| kind.spelling() == word) else {
@@ -141,6 +142,12 @@ impl Parser<'_> {
             } else if kind == DirectiveKind::NoReturn && !directives.is_empty() {
                 let message = "`.noreturn` must be the first directive of a function".to_owned();
                 self.report(codes::UNKNOWN_DIRECTIVE, self.token.span, message);
+            } else if function == FunctionKind::Func && seen & 1 << kind as u32 != 0 {
+                let message = format!("`.{word}` is written twice");
+                self.report(codes::DUPLICATE_SPECIFIER, self.token.span, message);
+            }
+            if kind != DirectiveKind::Pragma {
+                seen |= 1 << kind as u32;
             }
             let id = self.open();
             directives.push(self.function_directive(id, kind)?);
