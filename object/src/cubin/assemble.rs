@@ -241,8 +241,8 @@ impl<'a> Layout<'a> {
         for (content, offset, variable) in placed {
             let end = &mut ends[usize::from(content)];
             let align = u64::from(variable.align.max(1));
-            // A variable that has grown in the text, or is aligned otherwise, moves to the end. So does
-            // one after a gap that the file would have to hold.
+            // A variable that has grown in the text, or is aligned otherwise, moves to the end. So
+            // does one after a gap that the file would have to hold.
             let gap = offset.checked_sub(*end).filter(|_| offset.is_multiple_of(align));
             if gap.is_some_and(|gap| !content || gap <= align.max(MOST_GAP)) {
                 *end = offset.saturating_add(variable.size);

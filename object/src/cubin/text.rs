@@ -1,7 +1,7 @@
 //! The text of a whole cubin, and the cubin of a text.
 //!
-//! In: a [`Cubin`]. Out: SASS text with its kernels, its variables and the parts that are kept as they
-//! are. The other direction assembles a text that was read. Both are linear in the file.
+//! In: a [`Cubin`]. Out: SASS text with its kernels, its variables and the parts that are kept as
+//! they are. The other direction assembles a text that was read. Both are linear in the file.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ use super::program::{program, variables};
 use super::relocation::RelocationKind;
 use super::write::SHARED_ALIGN;
 
-/// The text of a cubin, and the programs in it: the functions named in `names`, or all functions if it
-/// is empty; then the variables and the debug sections of the file.
+/// The text of a cubin, and the programs in it: the functions named in `names`, or all functions if
+/// it is empty; then the variables and the debug sections of the file.
 ///
 /// # Errors
 /// A function that does not exist, and code that is no program.

@@ -18,10 +18,10 @@
 //!         .zero 8
 //! ```
 //!
-//! A variable of a file keeps its place there: `.nv.global.init:` begins the variables of global memory
-//! with content and `.nv.global:` those without, and an offset precedes the name. `.local NAME` and
-//! `.weak NAME` say how other files see it. Constant bank 4 may hold other addresses, such as that of a
-//! function of another file, and lack that of a variable which no code names.
+//! A variable of a file keeps its place there: `.nv.global.init:` begins the variables of global
+//! memory with content and `.nv.global:` those without, and an offset precedes the name. `.local
+//! NAME` and `.weak NAME` say how other files see it. Constant bank 4 may hold other addresses, such
+//! as that of a function of another file, and lack that of a variable which no code names.
 //!
 //! Content is written as little-endian words, or as bytes if there are fewer than four. Cost:
 //! linear in the text.

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A line `.reloc` has the offset of an address that a loader or debugger fills in, its kind, the
-//! symbol (`-` if there is none) and the number that is added. A line `.zero` has the number of zeros
-//! that are not in the file.
+//! symbol (`-` if there is none) and the number that is added. A line `.zero` has the number of
+//! zeros that are not in the file.
 
 use std::fmt;
 

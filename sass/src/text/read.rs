@@ -145,8 +145,8 @@ pub fn parse_programs(text: &str, options: &ReadOptions) -> Result<Vec<Kernel>, 
 /// Reads a text, which may have variables only.
 ///
 /// # Errors
-/// All errors, in the order of the text; at least one. A text that neither has a kernel nor names its
-/// architecture is an error.
+/// All errors, in the order of the text; at least one. A text that neither has a kernel nor names
+/// its architecture is an error.
 pub fn parse_module(text: &str, options: &ReadOptions) -> Result<Module, Vec<TextError>> {
     let source = Source::new(text);
     let mut reader = Reader {
