@@ -22,7 +22,7 @@ use crate::directives::{self, Directives};
 use crate::input::SourceFile;
 use crate::input::items::{items, places};
 use crate::locate::{MOST_FINDINGS, locate_in, syntax_error};
-use crate::module::{Header, header};
+use crate::module::{ABI, Header, header};
 use crate::redeclared::Variables;
 use crate::render::Located;
 
@@ -255,10 +255,6 @@ impl Contents {
         )
     }
 }
-
-/// The version with a calling convention. Before it, functions were parts of their kernels, and a
-/// thread's registers and local variables could be declared for all of them.
-pub(crate) const ABI: PtxVersion = PtxVersion(3, 0);
 
 /// The error in the place or the type of a declaration between functions.
 fn misplaced(

@@ -22,10 +22,13 @@ use ptxc_syntax::{Name, NodeId, Parsed, parse_function, parse_item, parse_signat
 use rustc_hash::FxHashSet;
 
 use crate::db::Db;
-use crate::header::ABI;
 use crate::input::SourceFile;
 use crate::input::items::{Func, items, places};
 use crate::old_kernels;
+
+/// The version with a calling convention. Before it, functions were parts of their kernels, and a
+/// thread's registers and local variables could be declared for all of them.
+pub(crate) const ABI: PtxVersion = PtxVersion(3, 0);
 
 /// The header of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
