@@ -30,29 +30,42 @@ pub(crate) fn finding(db: &dyn Db, func: Func) -> Option<Diagnostic> {
         return None;
     }
     let mut named: FxHashMap<&Name, u64> = FxHashMap::default();
-    for func in callees.iter().copied().chain([func]) {
-        let variables = environment(db, func).variables.iter();
-        let shared = variables.filter(|(_, variable)| variable.space == Space::Shared);
-        named.extend(shared.map(|(name, variable)| (name, variable.size)));
-    }
-    let most_of_callee = callees.iter().map(|&callee| own(db, callee)).max().unwrap_or(0);
-    let bytes = named.values().fold(own(db, func), |sum, size| sum.saturating_add(*size));
+    let own = of_function(db, func);
+    let callees = callees.iter().map(|&callee| of_function(db, callee));
+    named.extend(
+        callees.clone().chain([own]).flat_map(|function| &function.named).map(|(name, size)| (name, *size)),
+    );
+    let most_of_callee = callees.map(|callee| callee.own).max().unwrap_or(0);
+    let bytes = named.values().fold(own.own, |sum, size| sum.saturating_add(*size));
     let bytes = bytes.saturating_add(most_of_callee);
     let most = most(environment(db, func).target);
     (bytes > most).then(|| too_much(ast(db, func), bytes, most))
 }
 
-/// The bytes of the shared variables that a function declares.
-fn own(db: &dyn Db, func: Func) -> u64 {
-    let (mut bytes, mut room) = (0u64, MOST_IN_RANGES);
+/// The shared memory of a function without that of its callees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct OfFunction {
+    /// The bytes of the variables that it declares.
+    own: u64,
+    /// The variables of the module that it names, with their sizes in bytes.
+    named: Vec<(Name, u64)>,
+}
+
+/// Many kernels may call the function, so this is computed once.
+#[salsa::tracked(returns(ref))]
+fn of_function(db: &dyn Db, func: Func) -> OfFunction {
+    let variables = environment(db, func).variables.iter();
+    let shared = variables.filter(|(_, variable)| variable.space == Space::Shared);
+    let named = shared.map(|(name, variable)| (name.clone(), variable.size)).collect();
+    let (mut own, mut room) = (0u64, MOST_IN_RANGES);
     for statement in ast(db, func).body.iter().flatten() {
         let StatementKind::Declaration(declaration) = &statement.kind else { continue };
         if declaration.specifiers.space == Space::Shared {
             for variable in env::variables(declaration, &mut room).into_iter().filter_map(|one| one.variable)
             {
-                bytes = bytes.saturating_add(variable.size);
+                own = own.saturating_add(variable.size);
             }
         }
     }
-    bytes
+    OfFunction { own, named }
 }
