@@ -57,8 +57,9 @@ pub(super) static LDGSTS: Row = Row {
         POLICY,
     ],
     // There is one field for a uniform register: the descriptor, which bit 76 tells, or a part of
-    // one of the addresses. It can also be a pair, of which the lower word is the address in shared
-    // memory and the upper word the upper word of the descriptor: that of a cache policy says all.
+    // one of the addresses. The field can also name a pair of registers. Its lower word is then the
+    // address in shared memory, and its upper word is that of the descriptor, which holds all of a
+    // cache policy.
     forms: &[
         Form::same(&[("to", Shape::Address), ("addr", Shape::AddressDescribed)])
             .fixed(&[FROM_PAIR, Fixed::new(76, 1, 1)]),

@@ -392,8 +392,8 @@ impl Parser<'_> {
         Opcode::new(id, Name::new(text))
     }
 
-    /// Whether the words after an opcode, the first of which can start a statement, do so. A state
-    /// space and `.weak` are also modifiers, which may follow the opcode on the next line.
+    /// Whether the words after an opcode start a statement. Their first one can, but a state space
+    /// and `.weak` are also modifiers, which may follow the opcode on the next line.
     ///
     /// A declaration of one variable ends in its name, and no instruction with a state space has
     /// a name as its only operand. `cvta⏎.global.u64 %rd1, %rd2;` could declare two variables, but

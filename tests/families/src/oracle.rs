@@ -32,18 +32,21 @@ pub struct Oracle {
     version: String,
 }
 
+/// The folder that `ORACLE` names, else the usual one; `None` if the usual one is absent.
+pub fn folder() -> Option<PathBuf> {
+    if let Some(folder) = std::env::var_os("ORACLE") {
+        return Some(folder.into());
+    }
+    let python = Path::new(&std::env::var_os("HOME")?).join(".cache/ptxc-oracle/lib");
+    let version = std::fs::read_dir(python).ok()?.flatten().next()?.path();
+    Some(version.join("site-packages/nvidia/cu13/bin"))
+}
+
 impl Oracle {
     /// The programs in the folder that `ORACLE` names, else in the usual place; `None` if there are
     /// none.
     pub fn find() -> Option<Oracle> {
-        let folder = match std::env::var_os("ORACLE") {
-            Some(folder) => PathBuf::from(folder),
-            None => {
-                let python = Path::new(&std::env::var_os("HOME")?).join(".cache/ptxc-oracle/lib");
-                let version = std::fs::read_dir(python).ok()?.flatten().next()?.path();
-                version.join("site-packages/nvidia/cu13/bin")
-            }
-        };
+        let folder = folder()?;
         let output = Command::new(folder.join("ptxas")).arg("--version").output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text.lines().find(|line| line.contains("release"))?.trim().to_string();
