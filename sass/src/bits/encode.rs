@@ -42,7 +42,7 @@ pub fn encode(
     word |= u128::from(control.to_word().map_err(EncodeError::Control)?) << 64;
     word |= guard(pattern, inst.guard, row.guard).ok_or(EncodeError::Guard(name))?;
     for field in &pattern.mods {
-        let position = usize::from(field.positions[0]);
+        let position = usize::from(field.first);
         let text = || row.mods[position].values[usize::from(inst.mods.get(position))];
         word |= field.put(inst.mods).ok_or_else(|| EncodeError::Modifier(name, text()))?;
     }

@@ -1,8 +1,9 @@
 //! The fields of a pattern: those of modifiers and those of slots. Everything that decoding asks
-//! about a field is computed when the pattern is made.
+//! about the field of a slot is computed when the pattern is made.
+
+use std::sync::OnceLock;
 
 use ptxc_machine::Arch;
-use smallvec::SmallVec;
 
 use super::pattern::main_file;
 use crate::operand::{Operand, OperandKind};
@@ -15,49 +16,26 @@ pub(crate) struct ModField {
     bits: [Bits; 3],
     /// Whether the field consists of more than one part.
     is_split: bool,
-    /// Whether the field belongs to one modifier only, and the position of the field.
-    is_single: bool,
-    first: u8,
-    /// The positions of the modifiers in the row.
-    pub(crate) positions: SmallVec<[u8; 3]>,
-    /// For each combination of values, in the order of `positions`, its code.
-    codes: Vec<(SmallVec<[u8; 3]>, u16)>,
-    /// For each code its values, one a position; [`NO_VALUE`] if the code stands for no values.
-    values: Vec<u8>,
-    /// For each value of the first position its bits, if there is no other position.
-    word_of: Vec<Option<u128>>,
+    /// The position of its first modifier in the row.
+    pub(crate) first: u8,
+    /// Its modifiers: all bits of their values are set, and no others.
+    own: Mods,
+    /// For each combination of values its code. If a combination has several codes, the first one
+    /// wins.
+    codes: Vec<(Mods, u16)>,
+    /// For each code its values; `None` if the code stands for no values. Only decoding needs it.
+    by_code: OnceLock<Vec<Option<Mods>>>,
 }
 
-/// Marks a missing value: every modifier has fewer values than this.
-const NO_VALUE: u8 = u8::MAX;
-
 impl ModField {
-    pub(super) fn new(
-        bits: [Bits; 3],
-        positions: SmallVec<[u8; 3]>,
-        codes: Vec<(SmallVec<[u8; 3]>, u16)>,
-    ) -> ModField {
-        let count = positions.len();
-        let mut of_code = vec![NO_VALUE; count << bits.iter().map(|bits| bits.len).sum::<u8>()];
-        for (values, code) in &codes {
-            let place = usize::from(*code) * count;
-            of_code[place..place + count].copy_from_slice(values);
-        }
+    /// The field of the modifiers at these positions of the row; at least one.
+    pub(super) fn new(bits: [Bits; 3], positions: &[u8], codes: Vec<(Mods, u16)>) -> ModField {
         let is_split = !bits[1].is_none() || !bits[2].is_none();
-        let (is_single, first) = (count == 1, positions.first().copied().unwrap_or_default());
-        let word_of = Vec::new();
-        let mut field =
-            ModField { bits, is_split, is_single, first, positions, codes, values: of_code, word_of };
-        if is_single {
-            let values = field.codes.iter().map(|(values, _)| usize::from(values[0]));
-            let mut words = vec![None; values.max().map_or(0, |last| last + 1)];
-            // If a value has several codes, the first one wins.
-            for (values, code) in field.codes.iter().rev() {
-                words[usize::from(values[0])] = field.word(*code);
-            }
-            field.word_of = words;
+        let mut own = Mods::FIRST;
+        for &position in positions {
+            own.set(usize::from(position), u8::MAX);
         }
-        field
+        ModField { bits, is_split, first: positions[0], own, codes, by_code: OnceLock::new() }
     }
 
     /// Takes the values of its modifiers from a word; `None` if the bits stand for no values.
@@ -67,33 +45,33 @@ impl ModField {
             let [low, middle, high] = self.bits;
             code |= middle.get(word) << low.len | high.get(word) << (low.len + middle.len);
         }
-        if self.is_single {
-            let value = *self.values.get(code as usize)?;
-            mods.set(usize::from(self.first), value);
-            return (value != NO_VALUE).then_some(());
-        }
-        let values = self.values.get(code as usize * self.positions.len()..)?;
-        for (&position, &value) in self.positions.iter().zip(values) {
-            if value == NO_VALUE {
-                return None;
-            }
-            mods.set(usize::from(position), value);
-        }
+        let values = self.by_code.get_or_init(|| self.sorted()).get(code as usize)?;
+        mods.add((*values)?);
         Some(())
+    }
+
+    /// The values of each code.
+    fn sorted(&self) -> Vec<Option<Mods>> {
+        let mut all = vec![None; 1 << self.bits.iter().map(|bits| bits.len).sum::<u8>()];
+        for &(values, code) in &self.codes {
+            all[usize::from(code)] = Some(values);
+        }
+        all
     }
 
     /// The bits for the values of an instruction; `None` if no code stands for their combination.
     pub(crate) fn put(&self, mods: Mods) -> Option<u128> {
-        if self.is_single {
-            return *self.word_of.get(usize::from(mods.get(usize::from(self.first))))?;
-        }
-        let values = self.positions.iter().map(|&position| mods.get(usize::from(position)));
-        let (_, code) = self.codes.iter().find(|(known, _)| values.clone().eq(known.iter().copied()))?;
-        self.word(*code)
+        let values = mods.only(self.own);
+        let &(_, code) = self.codes.iter().find(|&&(known, _)| known == values)?;
+        self.word(code)
     }
 
     fn word(&self, code: u16) -> Option<u128> {
-        let (mut code, mut word) = (u64::from(code), 0);
+        let mut code = u64::from(code);
+        if !self.is_split {
+            return self.bits[0].put(code);
+        }
+        let mut word = 0;
         for bits in self.bits {
             word |= bits.put(code & ((1 << bits.len) - 1))?;
             code >>= bits.len;
@@ -113,8 +91,8 @@ impl ModField {
 
     /// The mask and the bits of the field, if it has only one combination of values.
     pub(super) fn settled(&self) -> Option<(u128, u128)> {
-        let [(_, code)] = &self.codes[..] else { return None };
-        Some((self.mask(), self.word(*code)?))
+        let [(_, code)] = self.codes[..] else { return None };
+        Some((self.mask(), self.word(code)?))
     }
 }
 

@@ -284,7 +284,7 @@ fn fixed_bits<'a>(row: &'a Row, form: Option<&'a Form>, arch: Arch) -> impl Iter
 
 /// The fields of a row's modifiers in a form; `None` if the place of one is not known.
 fn mod_fields(row: &Row, form: Option<&Form>, arch: Arch) -> Option<Vec<ModField>> {
-    let mut fields = Vec::new();
+    let mut fields = Vec::with_capacity(row.mods.len());
     let of_form = form.map_or(&[][..], |form| form.joint).iter().filter(|joint| joint.archs.contains(arch));
     let of_form: SmallVec<[&Joint; 4]> = of_form.collect();
     let is_elsewhere = |kind: &ModKind| of_form.iter().any(|joint: &&Joint| joint.kinds.contains(kind));
@@ -300,36 +300,41 @@ fn mod_fields(row: &Row, form: Option<&Form>, arch: Arch) -> Option<Vec<ModField
         let exists = |value: &&str| modifier.exists(value, arch) && allows(modifier.kind, value);
         let values = modifier.values.iter().enumerate().filter(|(_, value)| exists(value));
         let has_place = !modifier.bits.is_none();
-        let codes = values.map(|(index, _)| {
-            let code = if has_place { modifier.code(index, arch) } else { 0 };
-            (SmallVec::from_slice(&[index as u8]), code)
-        });
-        let codes: Vec<_> = codes.collect();
+        let mut codes = Vec::with_capacity(modifier.values.len());
+        for (index, _) in values {
+            let mut mods = Mods::FIRST;
+            mods.set(position, index as u8);
+            codes.push((mods, if has_place { modifier.code(index, arch) } else { 0 }));
+        }
         if !has_place && codes.len() > 1 {
             return None;
         }
-        let positions = SmallVec::from_slice(&[position as u8]);
-        fields.push(ModField::new([modifier.bits, modifier.high[0], modifier.high[1]], positions, codes));
+        fields.push(ModField::new(
+            [modifier.bits, modifier.high[0], modifier.high[1]],
+            &[position as u8],
+            codes,
+        ));
     }
     for joint in joints {
         let place = |kind| row.mods.iter().position(|modifier| modifier.kind == kind);
         let positions: Option<SmallVec<[u8; 3]>> =
             joint.kinds.iter().map(|&kind| place(kind).map(|position| position as u8)).collect();
         let positions = positions?;
-        let mut codes = Vec::new();
-        for &(texts, code) in joint.codes {
-            let values: Option<SmallVec<[u8; 3]>> = (positions.iter().zip(texts))
-                .map(|(&position, text)| {
-                    let modifier = &row.mods[usize::from(position)];
-                    let value = modifier.values.iter().position(|value| value == text);
-                    value
-                        .filter(|_| modifier.exists(text, arch) && allows(modifier.kind, text))
-                        .map(|value| value as u8)
-                })
-                .collect();
-            codes.extend(values.map(|values| (values, code)));
-        }
-        fields.push(ModField::new([joint.bits, Bits::NONE, Bits::NONE], positions, codes));
+        let combination = |texts: &[&'static str]| {
+            let mut mods = Mods::FIRST;
+            for (&position, text) in positions.iter().zip(texts) {
+                let modifier = &row.mods[usize::from(position)];
+                let value = modifier.values.iter().position(|value| value == text)?;
+                if !modifier.exists(text, arch) || !allows(modifier.kind, text) {
+                    return None;
+                }
+                mods.set(usize::from(position), value as u8);
+            }
+            Some(mods)
+        };
+        let codes = joint.codes.iter().filter_map(|&(texts, code)| Some((combination(texts)?, code)));
+        let codes = codes.collect();
+        fields.push(ModField::new([joint.bits, Bits::NONE, Bits::NONE], &positions, codes));
     }
     Some(fields)
 }
@@ -347,7 +352,9 @@ fn candidates(op: Op, arch: Arch) -> &'static [Candidate] {
             return Candidate::new(op, None, arch).into_iter().collect();
         }
         let forms = row.forms.iter().filter(|form| form.archs.contains(arch));
-        forms.filter_map(|form| Candidate::new(op, Some(form), arch)).collect()
+        let mut all = Vec::with_capacity(row.forms.len());
+        all.extend(forms.filter_map(|form| Candidate::new(op, Some(form), arch)));
+        all
     })
 }
 

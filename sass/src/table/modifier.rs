@@ -23,6 +23,17 @@ impl Mods {
         self.0
     }
 
+    /// The choices for these modifiers only, and zeros for the others. All bits of the modifiers
+    /// are set in `own`.
+    pub(crate) const fn only(self, own: Mods) -> Mods {
+        Mods((u64::from_ne_bytes(self.0) & u64::from_ne_bytes(own.0)).to_ne_bytes())
+    }
+
+    /// Makes these choices for modifiers that are at their first value so far.
+    pub(crate) const fn add(&mut self, others: Mods) {
+        self.0 = (u64::from_ne_bytes(self.0) | u64::from_ne_bytes(others.0)).to_ne_bytes();
+    }
+
     /// Makes the choice for the modifier at a position of the row.
     pub const fn set(&mut self, position: usize, value: u8) {
         self.0[position] = value;
