@@ -33,6 +33,7 @@
 pub mod bits;
 pub mod blocks;
 pub mod control;
+mod data_file;
 pub mod dependences;
 mod flow;
 pub mod inst;

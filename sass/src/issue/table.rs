@@ -1,18 +1,19 @@
-//! The data files: how often each pipe takes an instruction.
-
-use std::sync::LazyLock;
+//! The data files, read at compile time: how often each pipe takes an instruction.
 
 use ptxc_machine::{Arch, PerArch, per_arch};
 
+use super::UNITS;
+use crate::data_file::{Reader, packed};
 use crate::table::Pipe;
 
 /// A line of a data file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PipeTiming {
     /// The pipe.
     pub pipe: Pipe,
-    /// The units that an instruction may go to, by their numbers on this architecture.
-    pub units: Vec<u8>,
+    /// The units that an instruction may go to, by their numbers on this architecture; twice the
+    /// same if there is only one.
+    pub units: [u8; 2],
     /// Cycles for which the unit is busy.
     pub interval: u8,
     /// Instructions that can wait for the unit without holding up issue; 0 if the unit must be
@@ -23,11 +24,13 @@ pub struct PipeTiming {
     /// Whether all sub-cores send through one port of the SM.
     pub shared: bool,
     /// The source of the figures.
-    pub source: String,
+    pub source: &'static str,
 }
 
-static ALL: PerArch<LazyLock<Vec<PipeTiming>>> =
-    per_arch!(ARCH => LazyLock::new(|| read(ARCH.facts().data.issue)));
+const PIPES: usize = Pipe::ALL.len();
+
+static ALL: PerArch<[PipeTiming; PIPES]> =
+    per_arch!(ARCH => const { read(ARCH.facts().data.issue.as_bytes()) });
 
 /// Every pipe of an architecture, in the order of [`Pipe::ALL`].
 pub fn pipes(arch: Arch) -> &'static [PipeTiming] {
@@ -39,42 +42,46 @@ pub fn pipe_timing(arch: Arch, pipe: Pipe) -> &'static PipeTiming {
     &pipes(arch)[pipe as usize]
 }
 
-/// Reads a file.
-///
-/// # Panics
-/// If a line is malformed, or the pipes are not those of [`Pipe::ALL`] in their order. A test of
-/// the crate excludes both: the files are part of the crate.
-fn read(text: &str) -> Vec<PipeTiming> {
-    let mut units: Vec<&str> = Vec::new();
-    let lines = text.lines().filter(|line| !line.starts_with('#')).skip(1);
-    let pipes: Vec<PipeTiming> =
-        lines.map(|line| entry(line, &mut units).unwrap_or_else(|| panic!("issue data: {line}"))).collect();
-    assert!(
-        pipes.iter().map(|timing| timing.pipe).eq(Pipe::ALL.iter().copied()),
-        "issue data: order of pipes"
-    );
+/// Reads a file. A malformed line does not compile, and neither does a file whose pipes are not
+/// those of [`Pipe::ALL`] in their order.
+const fn read(text: &'static [u8]) -> [PipeTiming; PIPES] {
+    let mut reader = Reader::new(text);
+    let mut known = [0; UNITS];
+    let mut pipes = [entry(&mut reader, Pipe::ALL[0], &mut known); PIPES];
+    let mut index = 1;
+    while index < PIPES {
+        pipes[index] = entry(&mut reader, Pipe::ALL[index], &mut known);
+        index += 1;
+    }
+    assert!(reader.is_at_end(), "more lines than pipes");
     pipes
 }
 
-fn entry<'a>(line: &'a str, known: &mut Vec<&'a str>) -> Option<PipeTiming> {
-    let mut fields = line.splitn(7, ',');
-    let name = fields.next()?;
-    let pipe = Pipe::ALL.iter().copied().find(|pipe| pipe.name() == name)?;
-    let mut number = |unit: &'a str| {
-        let index = known.iter().position(|other| *other == unit).unwrap_or_else(|| {
-            known.push(unit);
-            known.len() - 1
-        });
-        index as u8
+/// Reads the next line, which must be that of the pipe. `known` has the names of the units so far.
+const fn entry(reader: &mut Reader, pipe: Pipe, known: &mut [u128; UNITS]) -> PipeTiming {
+    assert!(reader.word() == packed(pipe.name()), "another pipe expected");
+    let (first, has_second) = reader.part();
+    let second = if has_second { reader.word() } else { first };
+    let units = [number(first, known), number(second, known)];
+    let (interval, queue, delay) = (reader.byte(), reader.byte(), reader.byte());
+    let shared = match reader.word() {
+        NONE => false,
+        LSU => true,
+        _ => panic!("no port of the SM"),
     };
-    let units = fields.next()?.split('/').map(&mut number).collect();
-    let mut figure = || fields.next()?.parse().ok();
-    let (interval, queue, delay) = (figure()?, figure()?, figure()?);
-    let shared = match fields.next()? {
-        "-" => false,
-        "lsu" => true,
-        _ => return None,
-    };
-    let source = fields.next()?.to_string();
-    Some(PipeTiming { pipe, units, interval, queue, delay, shared, source })
+    PipeTiming { pipe, units, interval, queue, delay, shared, source: reader.rest_of_line() }
 }
+
+/// The number of a unit: units count in the order in which the file names them.
+const fn number(unit: u128, known: &mut [u128; UNITS]) -> u8 {
+    let mut index = 0;
+    while known[index] != unit && known[index] != 0 {
+        index += 1;
+    }
+    known[index] = unit;
+    index as u8
+}
+
+/// The words of the files.
+const NONE: u128 = packed("-");
+const LSU: u128 = packed("lsu");

@@ -3,29 +3,10 @@
 
 use super::Side;
 use super::timing::timing;
+use crate::data_file::packed;
 use crate::register::Register;
 use crate::slot_name;
 use crate::table::{LatencyClass, Op, SlotName};
-
-/// A word of a data file, packed into an integer, which constants compare in one step.
-///
-/// # Panics
-///
-/// A word of more than 16 bytes does not compile.
-pub(super) const fn packed(text: &str) -> u128 {
-    let (mut word, mut rest) = (0, text.as_bytes());
-    while let [byte, tail @ ..] = rest {
-        word = append(word, *byte);
-        rest = tail;
-    }
-    word
-}
-
-/// A packed word with one more byte.
-pub(super) const fn append(word: u128, byte: u8) -> u128 {
-    assert!(word >> 120 == 0, "a word of more than 16 bytes");
-    word << 8 | byte as u128
-}
 
 macro_rules! ports {
     ($($(#[$meta:meta])* $name:ident = $text:literal,)*) => {

@@ -2,8 +2,8 @@
 
 use ptxc_machine::{Arch, PerArch, per_arch};
 
-use super::port::{append, packed};
 use super::{Dependence, Latency, Port, Source};
+use crate::data_file::{Reader, packed};
 use crate::register::RegFile;
 
 /// A line of a data file.
@@ -67,7 +67,7 @@ impl Figures {
         let mut cells = [[[[Latency::UNKNOWN; PORTS]; PORTS]; FILES]; KINDS];
         let mut overwriting = Latency::UNKNOWN.legal;
         let mut reader = Reader::new(text);
-        while let Some(e) = reader.entry() {
+        while let Some(e) = entry(&mut reader) {
             let kind = kind(e.dependence, e.guard);
             let (producer, consumer) = match kind {
                 READS => (e.producer, e.consumer),
@@ -128,7 +128,7 @@ const fn greatest(cells: &Cells, kinds: &[(Dependence, bool)], file: RegFile, pr
 /// Every line of an architecture's file.
 pub fn entries(arch: Arch) -> Vec<Entry> {
     let mut reader = Reader::new(text(arch));
-    std::iter::from_fn(|| reader.entry()).collect()
+    std::iter::from_fn(|| entry(&mut reader)).collect()
 }
 
 #[inline]
@@ -190,94 +190,38 @@ const fn merge_halves(port: Port) -> Port {
     if matches!(port, Port::ImadWideHigh) { Port::ImadWide } else { port }
 }
 
-/// The unread rest of a file. A malformed line does not compile.
-///
-/// The compiler interprets this, so each step takes its time: slices are taken apart by patterns,
-/// because a call of `split_at` takes as long as hundreds of other steps.
-struct Reader {
-    text: &'static [u8],
-}
-
-impl Reader {
-    /// Starts after the comments and the heading.
-    const fn new(text: &'static [u8]) -> Reader {
-        let mut reader = Reader { text };
-        while let [b'#', ..] = reader.text {
-            reader.skip_line();
-        }
-        reader.skip_line();
-        reader
+/// The next line; `None` at the end.
+const fn entry(reader: &mut Reader) -> Option<Entry> {
+    if reader.is_at_end() {
+        return None;
     }
-
-    const fn skip_line(&mut self) {
-        while let [byte, rest @ ..] = self.text {
-            self.text = rest;
-            if *byte == b'\n' {
-                return;
-            }
-        }
-    }
-
-    /// The word before the next comma, packed; skips both.
-    const fn word(&mut self) -> u128 {
-        let mut word = 0;
-        while let [byte, rest @ ..] = self.text {
-            self.text = rest;
-            if *byte == b',' {
-                return word;
-            }
-            word = append(word, *byte);
-        }
-        panic!("the file ends within a line")
-    }
-
-    /// The number before the next `end`; skips both.
-    const fn number(&mut self, end: u8) -> u32 {
-        let mut value = 0;
-        while let [byte, rest @ ..] = self.text {
-            self.text = rest;
-            match *byte {
-                digit @ b'0'..=b'9' => value = value * 10 + (digit - b'0') as u32,
-                other if other == end => return value,
-                _ => panic!("no number"),
-            }
-        }
-        panic!("the file ends within a line")
-    }
-
-    /// The next line; `None` at the end.
-    const fn entry(&mut self) -> Option<Entry> {
-        if self.text.is_empty() {
-            return None;
-        }
-        let (dependence, guard) = match self.word() {
-            RAW => (Dependence::Raw, false),
-            RAW_GUARD => (Dependence::Raw, true),
-            WAR => (Dependence::War, false),
-            WAW => (Dependence::Waw, false),
-            _ => panic!("no dependence"),
-        };
-        let file = match self.word() {
-            R => RegFile::Gpr,
-            P => RegFile::Pred,
-            UR => RegFile::Ugpr,
-            UP => RegFile::Upred,
-            _ => panic!("no register file"),
-        };
-        let (producer, consumer) = (Port::of_name(self.word()), Port::of_name(self.word()));
-        let (Some(producer), Some(consumer)) = (producer, consumer) else { panic!("no port") };
-        let (safe, legal) = (self.number(b','), self.number(b','));
-        assert!(safe < 256 && legal <= safe);
-        let source = match self.word() {
-            MINED => Source::Mined,
-            TABLE => Source::Table,
-            BOUND => Source::Bound,
-            _ => panic!("no source"),
-        };
-        let latency = Latency { safe: safe as u8, legal: legal as u8, source };
-        let (observations, at_minimum) = (self.number(b','), self.number(b'\n'));
-        Some(Entry { dependence, guard, file, producer, consumer, latency, observations, at_minimum })
-    }
+    let (dependence, guard) = match reader.word() {
+        RAW => (Dependence::Raw, false),
+        RAW_GUARD => (Dependence::Raw, true),
+        WAR => (Dependence::War, false),
+        WAW => (Dependence::Waw, false),
+        _ => panic!("no dependence"),
+    };
+    let file = match reader.word() {
+        R => RegFile::Gpr,
+        P => RegFile::Pred,
+        UR => RegFile::Ugpr,
+        UP => RegFile::Upred,
+        _ => panic!("no register file"),
+    };
+    let (producer, consumer) = (Port::of_name(reader.word()), Port::of_name(reader.word()));
+    let (Some(producer), Some(consumer)) = (producer, consumer) else { panic!("no port") };
+    let (safe, legal) = (reader.byte(), reader.byte());
+    assert!(legal <= safe);
+    let source = match reader.word() {
+        MINED => Source::Mined,
+        TABLE => Source::Table,
+        BOUND => Source::Bound,
+        _ => panic!("no source"),
+    };
+    let latency = Latency { safe, legal, source };
+    let (observations, at_minimum) = (reader.number(b','), reader.number(b'\n'));
+    Some(Entry { dependence, guard, file, producer, consumer, latency, observations, at_minimum })
 }
 
 /// The words of the files.
