@@ -25,11 +25,8 @@ const HEAD: usize = 16;
 impl Text {
     pub(super) const fn new(text: &'static str) -> Text {
         let mut head = [0; HEAD];
-        let mut index = 0;
-        while index < HEAD && index < text.len() {
-            head[index] = text.as_bytes()[index];
-            index += 1;
-        }
+        let len = if text.len() < HEAD { text.len() } else { HEAD };
+        head.split_at_mut(len).0.copy_from_slice(text.as_bytes().split_at(len).0);
         Text { text, head }
     }
 

@@ -91,6 +91,9 @@ impl ModText {
 }
 
 impl Choices {
+    /// No values.
+    const NONE: Choices = Choices(Vec::new());
+
     /// The values of a row's modifiers that satisfy the predicate.
     fn of(row: &Row, is_so: impl Fn(&Modifier, &str) -> bool) -> Choices {
         let mut list = Vec::new();
@@ -117,12 +120,8 @@ impl SlotText {
         let rivals = (0u8..).zip(row.slots).skip(index + 1).filter(|(_, later)| {
             later.hidden && later.kinds.meets(slot.kinds) && later.prefix == slot.prefix
         });
-        let of_conversion = |modifier: &Modifier, value: &str| {
-            let kind = if row.mnemonic == "FRND" { ModKind::DataType } else { ModKind::SourceType };
-            row.pipe == Pipe::Xu
-                && modifier.kind == kind
-                && [".U8", ".S8", ".U16", ".S16", ".F16", ".BF16"].contains(&value)
-        };
+        let parts = if row.pipe == Pipe::Xu { parts(row) } else { Choices::NONE };
+        let hidden_with = |hidden: &str| Choices::of(row, |_, value| value == hidden);
         let after = ModText::list(row, arch, |stand| stand == Stand::Operand(slot.name));
         let addresses = Kinds::MEM.or(Kinds::MEM_AT_UR).or(Kinds::MEM_SCALED);
         let is_unsigned_alone = slot.kinds.meets(addresses) && !slot.signed_alone.contains(arch);
@@ -134,7 +133,7 @@ impl SlotText {
             is_plain: !is_marked && slot.halves == Halves::None && after.is_empty(),
             hides_default,
             default: slot.default_operand(),
-            hidden_with: Choices::of(row, |_, value| slot.hidden_with == Some(value)),
+            hidden_with: slot.hidden_with.map_or(Choices::NONE, hidden_with),
             has_substitute: slot.hidden_with.is_some(),
             rivals: rivals.map(|(later, _)| later).collect(),
             after,
@@ -142,7 +141,7 @@ impl SlotText {
             offset_len: OnceLock::new(),
             may_extend: !slot.narrow && row.mods.iter().any(|modifier| modifier.kind == ModKind::Extended),
             may_be_part: slot.halves != Halves::None || slot.suffix == SIGN,
-            parts: Choices::of(row, of_conversion),
+            parts,
         }
     }
 
@@ -183,6 +182,14 @@ impl SlotText {
     pub(super) fn selects_part(&self, mods: Mods) -> bool {
         self.may_be_part || self.parts.any(mods)
     }
+}
+
+/// The types of less than 32 bits that a conversion reads from a part of a register.
+fn parts(row: &Row) -> Choices {
+    let kind = if row.mnemonic == "FRND" { ModKind::DataType } else { ModKind::SourceType };
+    Choices::of(row, |modifier, value| {
+        modifier.kind == kind && [".U8", ".S8", ".U16", ".S16", ".F16", ".BF16"].contains(&value)
+    })
 }
 
 impl Plan {
