@@ -13,14 +13,16 @@ pub trait Db: salsa::Database {}
 ///
 /// A clone shares all of it; clones on several threads compile functions in parallel.
 #[salsa::db]
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Database {
     storage: salsa::Storage<Self>,
+    /// Stays empty unless the database is made [with a log](Self::with_log).
     log: Arc<Mutex<Option<Vec<String>>>>,
 }
 
-impl Default for Database {
-    fn default() -> Self {
+impl Database {
+    /// A database that can log the queries that run. A plain one does less for each query.
+    pub fn with_log() -> Self {
         let log: Arc<Mutex<Option<Vec<String>>>> = Arc::default();
         let sink = log.clone();
         let callback = move |event: Event| {
@@ -33,16 +35,8 @@ impl Default for Database {
         };
         Database { storage: salsa::Storage::new(Some(Box::new(callback))), log }
     }
-}
 
-impl fmt::Debug for Database {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Database").finish_non_exhaustive()
-    }
-}
-
-impl Database {
-    /// Starts a log of the queries that run.
+    /// Starts a log of the queries that run, if the database was made [with a log](Self::with_log).
     pub fn start_log(&self) {
         *self.log.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Vec::new());
     }
@@ -51,6 +45,12 @@ impl Database {
     pub fn take_log(&self) -> Vec<String> {
         let mut log = self.log.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         log.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database").finish_non_exhaustive()
     }
 }
 

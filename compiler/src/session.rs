@@ -91,7 +91,7 @@ impl Stop {
 impl Session {
     /// A session for a file that has not been compiled yet.
     pub fn new(path: impl Into<String>, text: impl Into<String>, settings: Settings) -> Session {
-        let db = Database::default();
+        let db = Database::with_log();
         let file = File::new(&db, path, text);
         let options = settings.options(&db);
         Session {

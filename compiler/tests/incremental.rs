@@ -47,7 +47,7 @@ impl Session {
     }
 
     fn uncompiled(text: &str) -> Session {
-        let db = Database::default();
+        let db = Database::with_log();
         let file = File::new(&db, "k.ptx", text);
         let options = Options::defaults(&db);
         Session { db, file, options }
