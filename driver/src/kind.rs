@@ -82,7 +82,10 @@ impl Kind {
         if start.contains(&0) {
             return Kind::Binary;
         }
-        of_text(&String::from_utf8_lossy(start))
+        match std::str::from_utf8(start) {
+            Ok(text) => of_text(text),
+            Err(_) => of_text(&String::from_utf8_lossy(start)),
+        }
     }
 
     /// The commands for files of this kind, or what else to do with one.
