@@ -1,15 +1,19 @@
-//! Launches kernels on a GPU. Each launch starts a Python program, so that a kernel that leaves the
-//! driver in an error state, or never ends, does not affect other launches.
+//! Launches kernels on a GPU through a Python program, which takes one launch after another. After a
+//! kernel that leaves the driver in an error state, or never ends, the next launch starts the program
+//! again.
 //!
 //! The program is `launch.py`, which documents its input and output.
 
 use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use ptxc_sim::Case;
 use ptxc_sim::case::Argument;
@@ -17,8 +21,11 @@ use ptxc_sim::case::Argument;
 /// The program.
 const LAUNCH: &str = include_str!("launch.py");
 
-/// The interval for checking whether a process has ended.
-const TICK: Duration = Duration::from_millis(5);
+/// The file of its messages.
+const ERRORS: &str = "errors";
+
+/// The time limit of the start of Python, which imports a library and initializes the driver.
+const START: Duration = Duration::from_secs(60);
 
 /// How to reach the GPU.
 pub(super) struct Gpu {
@@ -26,8 +33,10 @@ pub(super) struct Gpu {
     pub(super) python: PathBuf,
     /// Variables of its environment.
     pub(super) environment: Vec<(String, String)>,
-    /// The time limit of a launch, including the start of Python.
+    /// The time limit of a job: all launches of a kernel.
     pub(super) timeout: Duration,
+    /// The programs that wait for a job.
+    sessions: Mutex<Vec<Session>>,
 }
 
 /// The properties of the GPU.
@@ -77,6 +86,10 @@ pub(super) struct Extra {
 }
 
 impl Gpu {
+    pub(super) fn new(python: PathBuf, environment: Vec<(String, String)>, timeout: Duration) -> Gpu {
+        Gpu { python, environment, timeout, sessions: Mutex::new(Vec::new()) }
+    }
+
     /// Asks for the properties of the GPU.
     pub(super) fn device(&self) -> Result<Device, String> {
         read(self.ask(&json!({}))?)
@@ -99,48 +112,93 @@ impl Gpu {
 
     /// Gives the program a job; returns its answer.
     fn ask(&self, job: &Value) -> Result<Value, String> {
-        let named = |error: std::io::Error| format!("{}: {error}", self.python.display());
-        // Files instead of pipes, because pipes would have to be read and written at the same time.
+        let sessions = || self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = sessions().pop();
+        let mut session = waiting.map_or_else(|| Session::start(self), Ok)?;
+        let answer = session.ask(job, self.timeout)?;
+        match answer.get("error").and_then(Value::as_str) {
+            Some(error) => Err(error.to_string()),
+            None => {
+                sessions().push(session);
+                Ok(answer)
+            }
+        }
+    }
+}
+
+/// A running program, which takes one job after another.
+struct Session {
+    child: Child,
+    jobs: ChildStdin,
+    answers: mpsc::Receiver<String>,
+    /// The program's file and that of its messages.
+    folder: TempDir,
+}
+
+impl Session {
+    fn start(gpu: &Gpu) -> Result<Session, String> {
+        let named = |error: std::io::Error| format!("{}: {error}", gpu.python.display());
         let folder = tempfile::tempdir().map_err(named)?;
-        let [program, input, output, errors] =
-            ["launch.py", "in", "out", "err"].map(|name| folder.path().join(name));
+        let program = folder.path().join("launch.py");
         std::fs::write(&program, LAUNCH).map_err(named)?;
-        std::fs::write(&input, job.to_string()).map_err(named)?;
-        let mut python = Command::new(&self.python);
-        python.arg(&program).envs(self.environment.iter().map(|(name, value)| (name, value)));
-        python.stdin(Stdio::from(File::open(&input).map_err(named)?));
-        python.stdout(Stdio::from(File::create(&output).map_err(named)?));
-        python.stderr(Stdio::from(File::create(&errors).map_err(named)?));
-        let status = self.wait(python.spawn().map_err(named)?)?;
-        let output = std::fs::read(&output).map_err(named)?;
-        // Libraries may print lines before the answer.
-        let line = String::from_utf8_lossy(&output).lines().last().unwrap_or_default().to_string();
-        match serde_json::from_str::<Value>(&line) {
-            Ok(answer) => match answer.get("error").and_then(Value::as_str) {
-                Some(error) => Err(error.to_string()),
-                None => Ok(answer),
-            },
-            Err(_) => {
-                let errors = std::fs::read(&errors).map_err(named)?;
-                let errors = String::from_utf8_lossy(&errors);
-                Err(format!("Python ended with {status}: {}", errors.lines().last().unwrap_or("no message")))
+        let errors = File::create(folder.path().join(ERRORS)).map_err(named)?;
+        let mut python = Command::new(&gpu.python);
+        python.arg(&program).envs(gpu.environment.iter().map(|(name, value)| (name, value)));
+        python.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::from(errors));
+        let mut child = python.spawn().map_err(named)?;
+        let (Some(jobs), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            unreachable!("both are pipes");
+        };
+        let (sender, answers) = mpsc::channel();
+        // A thread, because a read has no time limit. It ends with the program.
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut session = Session { child, jobs, answers, folder };
+        let answer = session.ask(&json!({}), START)?;
+        match answer.get("error").and_then(Value::as_str) {
+            Some(error) => Err(error.to_string()),
+            None => Ok(session),
+        }
+    }
+
+    fn ask(&mut self, job: &Value, timeout: Duration) -> Result<Value, String> {
+        let end = Instant::now() + timeout;
+        // If the program has ended, the reason is in its answers or messages.
+        let _ = writeln!(self.jobs, "{job}").and_then(|()| self.jobs.flush());
+        loop {
+            match self.answers.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                // Libraries may print other lines.
+                Ok(line) => match serde_json::from_str::<Value>(&line) {
+                    Ok(answer) if answer.is_object() => return Ok(answer),
+                    _ => continue,
+                },
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    return Err(format!("no answer after {} s", timeout.as_secs_f64()));
+                }
+                Err(mpsc::RecvTimeoutError::Disconnected) => return Err(self.end()),
             }
         }
     }
 
-    fn wait(&self, mut child: std::process::Child) -> Result<ExitStatus, String> {
-        let start = Instant::now();
-        loop {
-            if let Some(status) = child.try_wait().map_err(|error| error.to_string())? {
-                return Ok(status);
-            }
-            if start.elapsed() > self.timeout {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(format!("no answer after {} s", self.timeout.as_secs_f64()));
-            }
-            std::thread::sleep(TICK);
-        }
+    /// The reason why the program ended.
+    fn end(&mut self) -> String {
+        let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+        let errors = std::fs::read(self.folder.path().join(ERRORS)).unwrap_or_default();
+        let errors = String::from_utf8_lossy(&errors);
+        format!("Python ended with {status}: {}", errors.lines().last().unwrap_or("no message"))
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // It may never end by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

@@ -28,6 +28,10 @@ class CUfunction_attribute(enum.IntEnum):
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 
 
+class CUlimit(enum.IntEnum):
+    CU_LIMIT_STACK_SIZE = 0
+
+
 class CUlaunchAttributeID(enum.IntEnum):
     CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2
     CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4
@@ -97,6 +101,11 @@ def cuCtxSetCurrent(context):
     return (OK,)
 
 
+def cuCtxSetLimit(limit, value):
+    assert limit is CUlimit.CU_LIMIT_STACK_SIZE
+    return (OK,)
+
+
 def cuCtxSynchronize():
     return (state["error"],)
 
@@ -110,6 +119,10 @@ def cuModuleGetFunction(module, name):
     return (OK, name) if b".text." + name + b"\0" in module else (CUresult.CUDA_ERROR_NOT_FOUND, None)
 
 
+def cuModuleUnload(module):
+    return (state["error"],)
+
+
 def cuFuncSetAttribute(function, attribute, value):
     assert attribute is CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
     state["smem"] = value
@@ -120,6 +133,11 @@ def cuMemAlloc(size):
     block = (ctypes.c_char * size)()
     memory[ctypes.addressof(block)] = block
     return OK, ctypes.addressof(block)
+
+
+def cuMemFree(address):
+    del memory[address]
+    return (state["error"],)
 
 
 def cuMemcpyHtoD(to, data, size):
@@ -144,6 +162,10 @@ def cuEventRecord(event, stream):
 
 def cuEventSynchronize(event):
     return (state["error"],)
+
+
+def cuEventDestroy(event):
+    return (OK,)
 
 
 def cuEventElapsedTime(start, end):

@@ -1,14 +1,15 @@
-"""Runs one launch on a GPU, or reports which GPU is present.
+"""Launches kernels on a GPU, one after another, and reports which GPU is present.
 
-In, on standard input: a JSON object. {} asks for the GPU. A launch is:
+In, on standard input: a JSON object per line. {} asks for the GPU. A launch is:
 
     {"cubin": FILE, "entry": NAME, "grid": [x, y, z], "block": [x, y, z], "cluster": null or [x, y, z],
      "cooperative": false, "smem": BYTES, "runs": N,
      "args": [{"kind": "scalar" or "buffer", "hex": BYTES}, ...]}
 
-Out, on standard output: a JSON line. {"device", "capability": [major, minor], "driver", "by"}, or
+Out, on standard output: a JSON line for each. {"device", "capability": [major, minor], "driver", "by"}, or
 {"buffers": [HEX, ...], "times": [MILLISECONDS, ...]}: the buffers after the first launch, and the time of each. Each
-launch begins with the same content of all buffers. {"error": TEXT} if something fails.
+launch begins with the same content of all buffers. {"error": TEXT} if something fails; the program then ends, because
+the driver refuses everything after a fault of a kernel.
 
 Everything goes through the CUDA driver: with cuda-bindings, or else with ctypes on libcuda in the context of PyTorch or CuPy.
 """
@@ -24,6 +25,9 @@ COMPUTE_CAPABILITY_MINOR = 76
 LAUNCH_ATTRIBUTE_COOPERATIVE = 2
 LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4
 STATIC_LIMIT = 48 * 1024
+LIMIT_STACK_SIZE = 0
+# The driver's default of 1 KiB is too little for functions that call themselves, and an overflow is no error.
+STACK_BYTES = 16 * 1024
 
 
 class Failure(Exception):
@@ -81,6 +85,9 @@ class LibCuda:
     def cuCtxSetCurrent(self, context):
         return (self.lib.cuCtxSetCurrent(ctypes.c_void_p(context)),)
 
+    def cuCtxSetLimit(self, limit, value):
+        return (self.lib.cuCtxSetLimit(int(limit), ctypes.c_size_t(value)),)
+
     def cuCtxSynchronize(self):
         return (self.lib.cuCtxSynchronize(),)
 
@@ -90,11 +97,17 @@ class LibCuda:
     def cuModuleGetFunction(self, module, name):
         return self._out(ctypes.c_void_p, "cuModuleGetFunction", ctypes.c_void_p(module), name)
 
+    def cuModuleUnload(self, module):
+        return (self.lib.cuModuleUnload(ctypes.c_void_p(module)),)
+
     def cuFuncSetAttribute(self, function, attribute, value):
         return (self.lib.cuFuncSetAttribute(ctypes.c_void_p(function), int(attribute), value),)
 
     def cuMemAlloc(self, size):
         return self._out(ctypes.c_uint64, "cuMemAlloc_v2", ctypes.c_size_t(size))
+
+    def cuMemFree(self, address):
+        return (self.lib.cuMemFree_v2(ctypes.c_uint64(address)),)
 
     def cuMemcpyHtoD(self, to, data, size):
         return (self.lib.cuMemcpyHtoD_v2(ctypes.c_uint64(to), data, ctypes.c_size_t(size)),)
@@ -111,6 +124,9 @@ class LibCuda:
 
     def cuEventSynchronize(self, event):
         return (self.lib.cuEventSynchronize(ctypes.c_void_p(event)),)
+
+    def cuEventDestroy(self, event):
+        return (self.lib.cuEventDestroy_v2(ctypes.c_void_p(event)),)
 
     def cuEventElapsedTime(self, start, end):
         return self._out(
@@ -186,8 +202,8 @@ class Bindings:
         return driver.cuLaunchKernelEx(config, function, params, 0)
 
     def attribute(self, name, number):
-        kind = self.driver.CUfunction_attribute if "FUNC" in name else self.driver.CUdevice_attribute
-        return getattr(kind, name)
+        kinds = {"FUNC": self.driver.CUfunction_attribute, "LIMIT": self.driver.CUlimit}
+        return getattr(kinds.get(name.split("_")[1], self.driver.CUdevice_attribute), name)
 
 
 def driver():
@@ -236,6 +252,8 @@ def device(cuda):
     device = check(cuda, cuda.cuDeviceGet(0))
     context = check(cuda, cuda.cuDevicePrimaryCtxRetain(device))
     check(cuda, cuda.cuCtxSetCurrent(context))
+    limit = cuda.attribute("CU_LIMIT_STACK_SIZE", LIMIT_STACK_SIZE)
+    check(cuda, cuda.cuCtxSetLimit(limit, STACK_BYTES))
     return device
 
 
@@ -305,19 +323,30 @@ def run(cuda, job):
                 if content:
                     check(cuda, cuda.cuMemcpyDtoH(data, address, len(content)))
                 first.append(bytes(data).hex())
+    for address, _ in buffers:
+        check(cuda, cuda.cuMemFree(address))
+    for event in (start, end):
+        check(cuda, cuda.cuEventDestroy(event))
+    check(cuda, cuda.cuModuleUnload(module))
     return {"buffers": first, "times": times}
 
 
-def main():
+def answers():
+    """The answers to the jobs of the standard input."""
     try:
-        job = json.load(sys.stdin)
         cuda, by = driver()
-        answer = run(cuda, job) if job else probe(cuda, by)
+        for line in sys.stdin:
+            job = json.loads(line)
+            yield run(cuda, job) if job else probe(cuda, by)
     except Failure as error:
-        answer = {"error": str(error)}
+        yield {"error": str(error)}
     except Exception as error:
-        answer = {"error": f"{type(error).__name__}: {error}"}
-    print(json.dumps(answer), flush=True)
+        yield {"error": f"{type(error).__name__}: {error}"}
+
+
+def main():
+    for answer in answers():
+        print(json.dumps(answer), flush=True)
 
 
 main()

@@ -4,11 +4,15 @@
 //! and its buffers are compared with the expected contents. The time of a launch is the median of
 //! several, each with the same inputs, measured by events of the driver. For such small kernels it
 //! is mostly the time of the launch itself, so only ratios far from 1 are significant.
+//!
+//! `--random` runs the fuzzer's kernels instead, whose expected results come from the SSA engine.
 
 mod device;
+mod random;
 #[cfg(test)]
 mod tests;
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,6 +31,7 @@ use crate::oracle::{Oracle, Refusal};
 use crate::table::{Align, Table};
 use crate::theirs::retargeted;
 use device::{Device, Extra, Gpu, Launched};
+use random::Way;
 
 /// The first version of CUDA whose driver loads cubins of layout 8.
 const CUDA_13: u32 = 13_000;
@@ -43,12 +48,21 @@ pub(crate) struct Cases {
     /// How often each kernel is launched; times are medians.
     #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
-    /// The time limit of a kernel in seconds, including all its launches and the start of Python.
+    /// The time limit of a kernel in seconds, for all its launches.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
     /// The optimization level, 0 to 3.
     #[arg(long, value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
     opt: u8,
+    /// Run this many of the fuzzer's kernels instead.
+    #[arg(long, value_name = "N", conflicts_with_all = ["only", "runs", "opt"])]
+    random: Option<u64>,
+    /// The first seed of these kernels.
+    #[arg(long, requires = "random", default_value_t = 0)]
+    seed: u64,
+    /// The number of these kernels at once.
+    #[arg(long, requires = "random", default_value = "1")]
+    jobs: NonZeroUsize,
     /// Only these cases: files, folders, or parts of their names.
     only: Vec<String>,
 }
@@ -90,17 +104,18 @@ impl Cases {
     /// # Errors
     /// If there is no GPU, or a case fails.
     pub(crate) fn run(&self) -> Result<(), String> {
-        let gpu = Gpu {
-            python: self.python.clone(),
-            environment: Vec::new(),
-            timeout: Duration::from_secs(self.timeout),
-        };
-        let paths = cases::find(&self.corpus, &self.only);
+        let gpu = Gpu::new(self.python.clone(), Vec::new(), Duration::from_secs(self.timeout));
         let oracle = Oracle::find(None);
         if oracle.is_none() {
             println!("SKIPPED: ptxas's code; ORACLE names the folder with ptxas");
         }
-        let report = check(&gpu, &paths, oracle.as_ref(), self.runs, self.opt)?;
+        let report = match self.random {
+            Some(count) => check_random(&gpu, oracle.as_ref(), self.seed, count, self.jobs)?,
+            None => {
+                let paths = cases::find(&self.corpus, &self.only);
+                check(&gpu, &paths, oracle.as_ref(), self.runs, self.opt)?
+            }
+        };
         print!("{}", report.text);
         match report.wrong {
             0 => Ok(()),
@@ -147,7 +162,7 @@ fn check(
             Ok(cubin) => launch(gpu, path, &cubin, runs),
             Err(outcome) => outcome,
         };
-        let ours = launch(our_cubin(path, arch, &device, opt));
+        let ours = launch(our_cubin(path, arch, abi(&device), opt));
         let theirs = oracle.map_or(Outcome::Absent, |oracle| launch(their_cubin(path, arch, oracle)));
         for (whose, outcome) in [("our", &ours), ("ptxas's", &theirs)] {
             if let Outcome::Wrong(why) = outcome {
@@ -184,6 +199,34 @@ fn check(
     Ok(Report { text, wrong })
 }
 
+/// Runs the fuzzer's kernels of `count` seeds on a GPU.
+///
+/// # Errors
+/// If there is no GPU, or if the compiler has no code for it.
+fn check_random(
+    gpu: &Gpu,
+    oracle: Option<&Oracle>,
+    first: u64,
+    count: u64,
+    jobs: NonZeroUsize,
+) -> Result<Report, String> {
+    let device = gpu.device().map_err(|why| format!("no GPU can be used: {why}"))?;
+    let way = Way { gpu, arch: arch_of(&device)?, abi: abi(&device), oracle, jobs };
+    let found = random::check(&way, first, count);
+    let wrong = found.wrong.len();
+    let mut text: String = found.wrong.iter().map(|what| format!("FAILED {what}\n")).collect();
+    text.push_str(&format!(
+        "gpu: {count} random kernels from seed {first}: {} hold, {} are left out, {wrong} are wrong\n",
+        found.right, found.left_out
+    ));
+    Ok(Report { text, wrong })
+}
+
+/// The layout of cubins that the GPU's driver loads.
+fn abi(device: &Device) -> Abi {
+    if device.driver >= CUDA_13 { Abi::V8 } else { Abi::V7 }
+}
+
 /// The newest architecture whose code the GPU runs: one of the GPU's generation that is not newer
 /// than the GPU.
 fn arch_of(device: &Device) -> Result<Arch, String> {
@@ -208,20 +251,24 @@ fn load(path: &Path) -> Result<(Case, String), Outcome> {
     Ok((case, text))
 }
 
-fn our_cubin(path: &Path, arch: Arch, device: &Device, opt: u8) -> Result<Vec<u8>, Outcome> {
+fn our_cubin(path: &Path, arch: Arch, abi: Abi, opt: u8) -> Result<Vec<u8>, Outcome> {
     let (case, text) = load(path)?;
     let db = Database::default();
     let file = SourceFile::new(&db, case.ptx.display().to_string(), text);
-    let abi = if device.driver >= CUDA_13 { Abi::V8 } else { Abi::V7 };
     let options =
         Options::builder(Some(arch), opt, true, "balanced".to_string(), 255, false).abi(abi).new(&db);
-    let found = diagnostics(&db, file, options).into_iter().find(|found| found.severity == Severity::Error);
+    kernel_cubin(&db, file, options)
+}
+
+/// Our cubin, if the file has no errors.
+fn kernel_cubin(db: &Database, file: SourceFile, options: Options) -> Result<Vec<u8>, Outcome> {
+    let found = diagnostics(db, file, options).into_iter().find(|found| found.severity == Severity::Error);
     match found {
         Some(found) if found.code == TOO_OLD => return Err(Outcome::LeftOut),
         Some(found) => return Err(wrong(format!("{}: {}", found.code, found.message))),
         None => {}
     }
-    cubin(&db, file, options).as_ref().as_ref().cloned().map_err(wrong)
+    cubin(db, file, options).as_ref().as_ref().cloned().map_err(wrong)
 }
 
 fn their_cubin(path: &Path, arch: Arch, oracle: &Oracle) -> Result<Vec<u8>, Outcome> {
@@ -234,20 +281,28 @@ fn their_cubin(path: &Path, arch: Arch, oracle: &Oracle) -> Result<Vec<u8>, Outc
 }
 
 fn launch(gpu: &Gpu, path: &Path, cubin: &[u8], runs: u32) -> Outcome {
-    match launched(gpu, path, cubin, runs) {
-        Ok((case, launched)) => judge(&case, &launched),
-        Err(why) => Outcome::Wrong(why),
+    let read = || {
+        let case = Case::load(path).map_err(wrong)?;
+        let text = std::fs::read_to_string(path).map_err(wrong)?;
+        let extra: Extra = serde_json::from_str(&text).map_err(wrong)?;
+        Ok((case, extra))
+    };
+    match read() {
+        Ok((case, extra)) => launch_case(gpu, &case, &extra, cubin, runs),
+        Err(outcome) => outcome,
     }
 }
 
-fn launched(gpu: &Gpu, path: &Path, cubin: &[u8], runs: u32) -> Result<(Case, Launched), String> {
-    let case = Case::load(path).map_err(|error| error.to_string())?;
-    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let extra: Extra = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-    let file = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
-    std::fs::write(file.path(), cubin).map_err(|error| error.to_string())?;
-    let launched = gpu.launch(&case, &extra, file.path(), runs)?;
-    Ok((case, launched))
+fn launch_case(gpu: &Gpu, case: &Case, extra: &Extra, cubin: &[u8], runs: u32) -> Outcome {
+    let launched = || -> Result<Launched, String> {
+        let file = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
+        std::fs::write(file.path(), cubin).map_err(|error| error.to_string())?;
+        gpu.launch(case, extra, file.path(), runs)
+    };
+    match launched() {
+        Ok(launched) => judge(case, &launched),
+        Err(why) => Outcome::Wrong(why),
+    }
 }
 
 /// Compares the buffers after a launch with those that the case expects.

@@ -39,7 +39,7 @@ fn fake(case: &Path, settings: &[(&str, &str)]) -> Option<Fake> {
         ("FAKE_CASES".to_string(), case.display().to_string()),
     ];
     environment.extend(settings.iter().map(|(name, value)| (name.to_string(), value.to_string())));
-    let gpu = Gpu { python, environment, timeout: Duration::from_secs(30) };
+    let gpu = Gpu::new(python, environment, Duration::from_secs(30));
     Some(Fake { _folder: folder, gpu })
 }
 
@@ -111,13 +111,12 @@ fn clusters_cooperation_and_much_shared_memory_are_asked_for() {
 #[test]
 fn without_a_gpu_nothing_passes() {
     let case = cases().join("saxpy.json");
-    let Some(mut fake) = fake(&case, &[("FAKE_CAPABILITY", "6.1")]) else { return };
+    let Some(fake) = fake(&case, &[("FAKE_CAPABILITY", "6.1")]) else { return };
     let why = check(&fake.gpu, std::slice::from_ref(&case), None, 1, 3).err().unwrap();
     assert!(why.contains("no code for compute capability 6.1"), "{why}");
     // None of the libraries.
-    fake.gpu.environment = Vec::new();
-    fake.gpu.python = "no such python".into();
-    let why = check(&fake.gpu, std::slice::from_ref(&case), None, 1, 3).err().unwrap();
+    let gpu = Gpu::new("no such python".into(), Vec::new(), Duration::from_secs(30));
+    let why = check(&gpu, std::slice::from_ref(&case), None, 1, 3).err().unwrap();
     assert!(why.contains("no GPU can be used"), "{why}");
 }
 
