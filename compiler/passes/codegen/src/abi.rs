@@ -107,6 +107,23 @@ pub fn places(types: &[Type]) -> Option<Vec<PReg>> {
     types.iter().map(place).collect()
 }
 
+/// The places of the parameters of a function of that name.
+///
+/// A routine in which lanes meet has its mask, the last parameter, in the first register. Hardware
+/// compares the masks of waiting lanes in the register that the last lane names to arrive: with
+/// different registers, lanes that wait for one mask take part in an operation for another (seen on
+/// an H100, `docs/facts/convergence.md`).
+pub fn parameter_places(name: &str, types: &[Type]) -> Option<Vec<PReg>> {
+    if !(runtime::warp::is_warp_routine(name) && runtime::warp::takes_mask(name)) {
+        return places(types);
+    }
+    let mut order = types.to_vec();
+    order.rotate_right(1);
+    let mut found = places(&order)?;
+    found.rotate_left(1);
+    Some(found)
+}
+
 /// The registers that an unknown callee may clobber: all except the stack pointer and the registers
 /// that exist once per warp, since part of a warp may call while the rest continues.
 pub fn unknown_clobbers() -> RegSet {
@@ -126,6 +143,17 @@ mod tests {
         assert_eq!(places(&[Type::B32; 60]).map(|places| places.len()), Some(60));
         assert_eq!(places(&[Type::B32; 61]), None);
         assert_eq!(places(&[Type::Pred; 8]), None);
+    }
+
+    #[test]
+    fn all_routines_in_which_lanes_meet_have_their_mask_in_one_register() {
+        for name in ["shfl.up", "vote.ballot", "match.any.b32", "match.all.b64", "redux.add", "elect", "sync"]
+        {
+            let (params, _) = runtime::warp::signature(&format!("warp.{name}")).expect("a routine");
+            let places = parameter_places(&format!("warp.{name}"), &params).expect("few parameters");
+            assert_eq!(places.last(), Some(&PReg::r(FIRST)), "{name}");
+        }
+        assert_eq!(parameter_places("f", &[Type::B32; 2]), Some([4, 5].map(PReg::r).to_vec()));
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! replaced.
 //!
 //! ```text
-//! MOV R2, `(.L_x_4)                          WARPSYNC.COLLECTIVE R7, `(.L_x_4)
-//! CALL.REL.NOINC `($warp.shfl.bfly)    =>    SHFL.BFLY P0, R4, R4, R5, R6
+//! MOV R2, `(.L_x_4)                          WARPSYNC.COLLECTIVE R4, `(.L_x_4)
+//! CALL.REL.NOINC `($warp.shfl.bfly)    =>    SHFL.BFLY P0, R4, R5, R6, R7
 //! .L_x_4:                                    ENDCOLLECTIVE
 //!                                            .L_x_4:
 //! ```
@@ -52,7 +52,8 @@ pub fn inline_collectives(
             return Err(symbol.clone());
         }
         let takes_mask = runtime::warp::takes_mask(name);
-        let mask = abi::places(&runtime::callee(name).params).and_then(|places| places.last().copied());
+        let places = abi::parameter_places(name, &runtime::callee(name).params);
+        let mask = places.and_then(|places| places.last().copied());
         copies.insert(index as u32, Copy { mask: mask.filter(|_| takes_mask), body });
     }
     if copies.is_empty() {

@@ -37,7 +37,8 @@ impl Lower<'_> {
             }
             _ => (data.args.to_vec(), callee.params.clone()),
         };
-        let (Some(params), Some(places)) = (abi::places(&types), abi::places(&callee.results)) else {
+        let params = abi::parameter_places(&callee.name, &types);
+        let (Some(params), Some(places)) = (params, abi::places(&callee.results)) else {
             return self.unsupported(&data.op, "its parameters or results do not fit into registers");
         };
         let args = self.fixed(&values, &params);
@@ -105,7 +106,7 @@ impl Lower<'_> {
     pub(super) fn parameters(&mut self) -> Option<MInst<VReg>> {
         let params = &self.func.blocks[self.func.entry()].params;
         let types: Vec<Type> = params.iter().map(|&param| self.func.ty(param)).collect();
-        let Some(places) = abi::places(&types) else {
+        let Some(places) = abi::parameter_places(&self.func.name, &types) else {
             self.loc = SourceLoc::NONE;
             self.unsupported(&IrOp::Return, "the parameters do not fit into registers");
             return None;
