@@ -1,7 +1,7 @@
 //! The lanes that an operation is for, and operations after which lanes may be apart.
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use ptxc_ir::{CalleeKind, Function, Inst, InstData, Op, Value, arithmetic};
+use ptxc_ir::{CalleeKind, ConvergenceBarrier, Function, Inst, InstData, Op, Value, arithmetic};
 
 use crate::runtime::warp;
 
@@ -120,6 +120,42 @@ pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(Value)
         Op::Trap => None,
     };
     mask.is_some_and(|mask| !is_uniform(mask))
+}
+
+/// Open regions that may lose lanes at an instruction.
+pub(crate) enum Lost {
+    /// None.
+    Nothing,
+    /// The innermost region with a barrier.
+    Of(ConvergenceBarrier),
+    /// All open regions.
+    All,
+}
+
+impl Lost {
+    /// Whether it concerns a region with this barrier.
+    pub(crate) fn concerns(&self, barrier: u8) -> bool {
+        match self {
+            Lost::Nothing => false,
+            Lost::Of(lost) => lost.0 == barrier,
+            Lost::All => true,
+        }
+    }
+}
+
+/// The open regions that may lose lanes at an instruction, so that their `bsync` no longer proves
+/// that lanes are together. Lanes leave a region by `break`. The other cases were seen on an H100
+/// (`docs/facts/convergence.md`): lanes that sleep are not waited for, and a barrier that has been
+/// in a register, in this function or in one that it calls, sometimes releases lanes too early.
+pub(crate) fn lost_regions(func: &Function, inst: Inst) -> Lost {
+    let op = func.insts[inst].op;
+    if let Op::Break(barrier) | Op::SaveBarrier(barrier) = op {
+        Lost::Of(barrier)
+    } else if op == Op::Nanosleep || is_parting_call(func, inst) {
+        Lost::All
+    } else {
+        Lost::Nothing
+    }
 }
 
 /// Whether lanes may have diverged after an instruction that is not a branch.

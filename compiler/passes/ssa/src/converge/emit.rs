@@ -79,6 +79,11 @@ impl Barriers {
         region: &Region,
         is_whole: bool,
     ) -> Option<(ConvergenceBarrier, bool)> {
+        // A `break` does not remove lanes from the barrier that a callee holds in a register. Later
+        // the `bsync` would release them wherever they wait.
+        if region.is_saved && !is_whole {
+            return None;
+        }
         let open = self.open_at_end(region.anchor);
         let ranges = convergence_barriers(func, region.calls);
         let is_open = |number: u8| open.iter().any(|&outer| self.regions[outer as usize].barrier.0 == number);

@@ -51,6 +51,8 @@ pub(super) struct Region {
     held: FxHashSet<Block>,
     /// Whether a device function is called in it.
     pub(super) calls: bool,
+    /// Whether one is called in it that may save the region's barrier.
+    pub(super) is_saved: bool,
 }
 
 impl Region {
@@ -257,7 +259,11 @@ impl Search<'_, '_> {
             stack.extend(ways);
         }
         let calls = around_call || blocks.iter().any(|&block| calls_device(flow.func, block));
-        let region = Region { anchor, around_call, join, blocks, held, calls };
+        let saves = |&block: &Block| {
+            flow.func.blocks[block].insts.iter().any(|&inst| is_parting_call(flow.func, inst))
+        };
+        let is_saved = around_call || calls && blocks.iter().any(saves);
+        let region = Region { anchor, around_call, join, blocks, held, calls, is_saved };
         let is_wanted = self.is_worth_it(&region) && !self.progress.may_wait_forever(flow, &region);
         is_wanted.then_some(region)
     }

@@ -8,8 +8,17 @@
 //! are all in the group: the lanes that entered the function together, the lanes that opened a
 //! region together, or neither. A group splits at a divergent branch, at a call from which lanes
 //! may return one by one, and at a wait for masks that differ. `bsync` restores the extent that the
-//! group had at its `bssy`, unless lanes may have left the region by `break`. In a kernel, a CTA
-//! barrier that PTX calls aligned restores the whole warp, as the programmer promises.
+//! group had at its `bssy`, unless the region may have lost lanes. In a kernel, a CTA barrier that
+//! PTX calls aligned restores the whole warp, as the programmer promises.
+//!
+//! A region loses lanes in three ways. The last two were seen on an H100
+//! (`docs/facts/convergence.md`):
+//! - Lanes leave it by `break`.
+//! - A lane in it sleeps (`nanosleep`): the lanes that wait at its `bsync` go on without that lane.
+//! - Its barrier is saved in a register, by a region in it or by a function that is called in it.
+//!   The barrier then names other lanes for a while, and later perhaps lanes that have left. So
+//!   lanes do not return together from a function that saves barriers of its callers, or that
+//!   sleeps.
 //!
 //! ```text
 //! block0: bssy b0, block4            all lanes
@@ -31,7 +40,7 @@ use ptxc_ir::{Block, Cfg, Function, FunctionKind, Inst, InstData, Op};
 use smallvec::SmallVec;
 
 use crate::analyses::Analyses;
-use crate::lanes::{Lanes, lanes_of, parts};
+use crate::lanes::{Lanes, Lost, lanes_of, lost_regions, parts};
 use crate::uniformity::{Uniformity, is_exit};
 
 /// The set whose live lanes are all in a group.
@@ -77,6 +86,7 @@ pub struct Together {
     at_start: SecondaryMap<Block, Option<State>>,
     /// Whether lanes that call the function together return together.
     all_return: bool,
+    /// The regions that may lose lanes.
     broken: BTreeSet<(u8, Block)>,
 }
 
@@ -84,7 +94,8 @@ impl Together {
     /// Analyses a converged function, with cached analyses of its graph.
     pub(crate) fn compute(func: &Function, uniformity: &Uniformity, known: &Analyses) -> Together {
         let cfg = known.cfg(func);
-        let together = Together { at_start: SecondaryMap::new(), all_return: true, broken: BTreeSet::new() };
+        let all_return = !disturbs_callers(func);
+        let together = Together { at_start: SecondaryMap::new(), all_return, broken: BTreeSet::new() };
         let mut solver = Solver { func, cfg, uniformity, together, queue: BinaryHeap::new() };
         solver.run();
         solver.together
@@ -164,6 +175,13 @@ impl State {
     }
 }
 
+/// Whether regions of a device function's callers may lose lanes in it.
+fn disturbs_callers(func: &Function) -> bool {
+    let disturbs = |&inst: &Inst| matches!(func.insts[inst].op, Op::SaveBarrier(_) | Op::Nanosleep);
+    func.kind == FunctionKind::Device
+        && func.layout.iter().any(|&block| func.blocks[block].insts.iter().any(disturbs))
+}
+
 /// Whether an operation waits for the lanes of a mask that may be elsewhere, in either form of the
 /// function.
 fn waits_for_mask(op: &Op) -> bool {
@@ -199,10 +217,12 @@ impl Solver<'_> {
         let Some(mut state) = self.together.at_start[block].clone() else { return };
         for &inst in ptxc_interrupt::parts(&func.blocks[block].insts).flatten() {
             let data = &func.insts[inst];
-            if let Op::Break(barrier) = data.op
-                && let Some(left) = state.open.iter().rfind(|region| region.barrier == barrier.0)
-            {
-                self.break_region(left.barrier, left.continuation);
+            let lost = lost_regions(func, inst);
+            let innermost = |region: &Open| state.open.iter().rfind(|open| open.barrier == region.barrier);
+            for region in state.open.iter().filter(|region| lost.concerns(region.barrier)) {
+                if matches!(lost, Lost::All) || innermost(region) == Some(region) {
+                    self.break_region(region.barrier, region.continuation);
+                }
             }
             state.step(data, func, uniformity, &self.together.broken);
             if data.op == Op::Return {
@@ -220,7 +240,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Records that lanes leave a region by `break`: the blocks with its `bsync` are visited again.
+    /// Records that a region may lose lanes: the blocks with its `bsync` are visited again.
     fn break_region(&mut self, barrier: u8, continuation: Block) {
         if self.together.broken.insert((barrier, continuation)) {
             let meets = self.cfg.preds(continuation).iter().filter_map(|&meet| self.cfg.rpo_index(meet));

@@ -21,6 +21,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::exits::{is_exit, live_graph};
+use crate::lanes::{Lost, lost_regions};
 
 /// The ends of all branches, and the remaining budget.
 pub(super) struct Influence {
@@ -194,8 +195,8 @@ fn postdominator_ends(cfg: &Cfg, postdominators: &PostDominators) -> SecondaryMa
     ends
 }
 
-/// For each block, the place where the innermost barrier that is open at its end, and that no lane
-/// leaves by `break`, lets threads continue.
+/// For each block, the place where the innermost barrier that is open at its end, and that [loses no
+/// lanes](lost_regions), lets threads continue.
 fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>> {
     let mut open: SecondaryMap<Block, SmallVec<[(u8, Block); 4]>> = SecondaryMap::new();
     let mut at_end: SecondaryMap<Block, SmallVec<[(u8, Block); 4]>> = SecondaryMap::new();
@@ -204,6 +205,11 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
         let mut stack = open[block].clone();
         for &inst in ptxc_interrupt::parts(&func.blocks[block].insts).flatten() {
             let place = |barrier: ConvergenceBarrier| stack.iter().rposition(|open| open.0 == barrier.0);
+            match lost_regions(func, inst) {
+                Lost::Nothing => {}
+                Lost::Of(barrier) => broken.extend(place(barrier).map(|place| stack[place])),
+                Lost::All => broken.extend(stack.iter().copied()),
+            }
             match func.insts[inst].op {
                 Op::Bssy { barrier, join: continuation } => stack.push((barrier.0, continuation)),
                 Op::Bsync(barrier) => {
@@ -212,7 +218,7 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
                 }
                 Op::Break(barrier) => {
                     if let Some(place) = place(barrier) {
-                        broken.insert(stack.remove(place));
+                        stack.remove(place);
                     }
                 }
                 arithmetic!() => {}
