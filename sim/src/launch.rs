@@ -52,6 +52,10 @@ pub struct Options {
     /// divergent branch use one uniform register. ptxc does not rely on it, and without the option
     /// the simulator reveals a program that does.
     pub holds_uniform: bool,
+    /// Whether a region whose convergence barrier has been in a register no longer brings lanes
+    /// together (SASS only). On an H100 it sometimes does not. ptxc does not rely on it, and with
+    /// the option the simulator reveals a program that does; NVIDIA's compiler relies on it.
+    pub loses_saved: bool,
 }
 
 impl Default for Options {
@@ -68,6 +72,7 @@ impl Default for Options {
             hazards: false,
             order: Order::Own,
             holds_uniform: false,
+            loses_saved: false,
         }
     }
 }

@@ -391,7 +391,8 @@ fn check_setting(
     }
     if seen.insert(text_of(&program)) {
         verdict.runs += 1;
-        passed("SASS", run_sass(bench.case, &program, &simulator()))?;
+        let strict = ptxc_sim::Options { loses_saved: true, ..simulator() };
+        passed("SASS", run_sass(bench.case, &program, &strict))?;
     }
     let is_exact = !bench.options.serial(&bench.db) && bench.options.max_regs(&bench.db) == 255;
     // The model of time covers one multiprocessor, and therefore no clusters.

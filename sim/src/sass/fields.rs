@@ -36,6 +36,8 @@ pub(super) struct Fields<'a> {
     pub constants: &'a BTreeMap<u8, Vec<u8>>,
     /// The largest error of results of `MUFU`, in units in the last place.
     pub mufu_error: u8,
+    /// Whether regions lose their lanes when they are restored from a register.
+    pub loses_saved: bool,
 }
 
 /// A memory address before registers are read.

@@ -6,7 +6,7 @@ use ptxc_sass::{Inst, ModKind, Op, PReg, Program, slot_name};
 use super::fields::{Decoded, Fields};
 use super::registers::{Registers, Source};
 use crate::error::Fault;
-use crate::warp::{Flow, LANES, Wait, lanes_of};
+use crate::warp::{Control, Flow, LANES, Wait, lanes_of};
 
 /// `BRA`. With `.U.ANY` all active lanes jump if one of them does, with `.U` if all of them do.
 pub(super) fn bra(i: &Fields<'_>) -> Decoded {
@@ -158,11 +158,15 @@ pub(super) fn bmov_clear(i: &Fields<'_>) -> Decoded {
 /// `BMOV.32`: restores regions that the lanes have saved.
 pub(super) fn bmov(i: &Fields<'_>) -> Decoded {
     let (barrier, a) = (i.convergence("barrier")?, i.word("a")?);
+    let loses = i.loses_saved;
     Ok(Box::new(move |registers, step| {
         let regions = registers.int(a);
         step.control.restore(step.lanes, barrier, &regions).map_err(|lane| {
             Fault::new(lane, "restores a convergence barrier from a value that no `BMOV` has saved")
         })?;
+        if loses {
+            step.control.leave(step.lanes, barrier);
+        }
         Ok(Flow::Next)
     }))
 }
@@ -213,24 +217,34 @@ pub(super) fn bsync(i: &Fields<'_>) -> Decoded {
 /// `BREAK`.
 pub(super) fn break_(i: &Fields<'_>) -> Decoded {
     let barrier = i.convergence("barrier")?;
-    Ok(Box::new(move |_, step| {
-        step.control.leave(step.lanes, barrier);
-        Ok(Flow::Next)
-    }))
+    Ok(Box::new(move |_, step| break_lanes(step.control, step.lanes, barrier)))
+}
+
+/// Removes lanes from their regions, if no other lane holds these in a register.
+fn break_lanes(control: &mut Control, lanes: u32, barrier: u8) -> Result<Flow, Fault> {
+    if control.regions.is_saved_by_others(lanes, barrier) {
+        let what = format!(
+            "leaves B{barrier}, which other lanes have saved in a register: `BREAK` does not reach them"
+        );
+        return Err(Fault::new(lanes.trailing_zeros(), what));
+    }
+    control.leave(lanes, barrier);
+    Ok(Flow::Next)
 }
 
 /// `BREAK` with a predicate in addition to its guard.
 pub(super) fn break_if(i: &Fields<'_>) -> Decoded {
     let (ps, barrier) = (i.pred("ps")?, i.convergence("barrier")?);
-    Ok(Box::new(move |registers, step| {
-        step.control.leave(step.lanes & registers.pred(ps), barrier);
-        Ok(Flow::Next)
-    }))
+    Ok(Box::new(move |registers, step| break_lanes(step.control, step.lanes & registers.pred(ps), barrier)))
 }
 
-/// `YIELD` and `NANOSLEEP`: other warps go first. The scheduler decides for how long.
+/// `YIELD` and `NANOSLEEP`: other warps go first. The scheduler decides for how long. Lanes that wait
+/// at a `BSYNC` for these lanes go on without them, as on an H100.
 pub(super) fn yield_(_: &Fields<'_>) -> Decoded {
-    Ok(Box::new(|_, _| Ok(Flow::Yield)))
+    Ok(Box::new(|_, step| {
+        step.control.end_regions(step.lanes);
+        Ok(Flow::Yield)
+    }))
 }
 
 /// `USETMAXREG.TRY_ALLOC`: there are always enough registers.

@@ -281,7 +281,8 @@ fn decode(
     let node = |inst: &Inst<PReg>| -> Result<Node, String> {
         inst.check_form()?;
         let (arch, constants) = (program.arch, &memory.constants);
-        let fields = Fields { inst, arch, program, constants, mufu_error };
+        let loses_saved = options.loses_saved;
+        let fields = Fields { inst, arch, program, constants, mufu_error, loses_saved };
         let function = function(inst.op).ok_or_else(|| format!("the instruction {}", inst.row().mnemonic))?;
         let guard = if flow::decides_for_all(inst) { PredSource::new(None, false) } else { fields.guard() };
         let writes_uniform = || inst.defs().any(|def| def.reg.file().is_uniform());

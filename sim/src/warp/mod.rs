@@ -204,6 +204,12 @@ impl Control {
         self.release();
     }
 
+    /// Ends all regions of lanes that sleep or yield. Lanes that wait for them are released.
+    pub fn end_regions(&mut self, lanes: u32) {
+        self.regions.end_all(lanes);
+        self.release();
+    }
+
     /// Restores saved regions of lanes to a barrier: see [`Regions::restore`].
     ///
     /// # Errors

@@ -8,7 +8,10 @@
 //!
 //! `BMOV` moves a region to a register and back, also into another barrier; meanwhile the lane
 //! stays in the region. The register gets the number of the region. The hardware stores a mask of
-//! lanes there, which nothing reads.
+//! lanes there, which nothing reads. `BREAK` does not change such a mask, so it is an error while
+//! other lanes have saved the region.
+//!
+//! A lane that sleeps or yields ends its regions: the lanes that wait at their `BSYNC` go on.
 
 use super::{LANES, lanes_of};
 
@@ -45,6 +48,8 @@ pub(crate) struct Regions {
     current: Box<[[Region; LANES]; BARRIERS as usize]>,
     /// The regions that lanes have saved, in the order in which they were saved.
     saved: Vec<Saved>,
+    /// The regions that have ended while lanes had saved them.
+    ended: Vec<u32>,
     /// The number of the last region.
     last: u32,
     /// Whether a lane has restored a region to a barrier other than the one that held it.
@@ -54,7 +59,7 @@ pub(crate) struct Regions {
 impl Default for Regions {
     fn default() -> Regions {
         let current = Box::new([[Region::default(); LANES]; BARRIERS as usize]);
-        Regions { current, saved: Vec::new(), last: 0, has_moved: false }
+        Regions { current, saved: Vec::new(), ended: Vec::new(), last: 0, has_moved: false }
     }
 }
 
@@ -83,6 +88,31 @@ impl Regions {
         numbers
     }
 
+    /// Whether other lanes have saved the region that a barrier holds for one of these lanes.
+    pub fn is_saved_by_others(&self, lanes: u32, barrier: u8) -> bool {
+        lanes_of(lanes).any(|lane| {
+            let number = self.of(barrier, lane).number;
+            number != 0 && self.saved.iter().any(|saved| saved.number == number && saved.lane != lane)
+        })
+    }
+
+    /// Ends all regions of these lanes, for every lane.
+    pub(super) fn end_all(&mut self, lanes: u32) {
+        let is_own = |lane: u32| lanes >> lane & 1 == 1;
+        let held = self.current.iter().flat_map(|all| lanes_of(lanes).map(|lane| all[lane as usize].number));
+        let saved = self.saved.iter().filter(|saved| is_own(saved.lane)).map(|saved| saved.number);
+        let mut numbers: Vec<u32> = held.chain(saved).filter(|&number| number != 0).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        for region in self.current.iter_mut().flatten() {
+            if numbers.binary_search(&region.number).is_ok() {
+                *region = Region::default();
+            }
+        }
+        numbers.retain(|number| self.saved.iter().any(|saved| saved.number == *number));
+        self.ended.extend(numbers);
+    }
+
     /// Restores the regions with these numbers to a barrier. The lanes continue after the `BSYNC`.
     ///
     /// # Errors
@@ -93,6 +123,7 @@ impl Regions {
             let is_wanted = |saved: &Saved| (saved.lane, saved.number) == (lane, number);
             let place = self.saved.iter().rposition(is_wanted).ok_or(lane)?;
             self.has_moved |= self.saved.remove(place).from != barrier;
+            let number = if self.ended.contains(&number) { 0 } else { number };
             self.current[barrier as usize][lane as usize] = Region { number, goes_on_at: None };
         }
         Ok(())

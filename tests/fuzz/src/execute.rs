@@ -280,6 +280,7 @@ fn compare(text: &str, case: &Case, settings: &Settings, other: Option<&Other<'_
         check_uninitialised: false,
         mufu_error,
         hazards: true,
+        loses_saved: true,
         ..ptxc_sim::Options::default()
     };
     let failed = |who: Who, error: &SimError| Failure { who, sort: sort_of(error), what: error.to_string() };
@@ -312,8 +313,13 @@ fn compare(text: &str, case: &Case, settings: &Settings, other: Option<&Other<'_
     let Some(other) = other else { return Ok(()) };
     // Its routines may require more accurate approximations than ours, and its waits rely on
     // results that return in order.
-    let simulator =
-        ptxc_sim::Options { mufu_error: 0, order: Order::InOrder, holds_uniform: true, ..simulator };
+    let simulator = ptxc_sim::Options {
+        mufu_error: 0,
+        order: Order::InOrder,
+        holds_uniform: true,
+        loses_saved: false,
+        ..simulator
+    };
     let theirs = other(text, settings)?;
     let not_run = |what: String| Err(Failure { who: Who::TheirSass, sort: NOT_RUN.to_string(), what });
     for simulator in ordered(&simulator) {

@@ -56,7 +56,8 @@ fn values_do_not_depend_on_how_calls_are_compiled() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lit/kernels/division64.ptx");
     let text = std::fs::read_to_string(path).expect("the kernel can be read");
     let case = case();
-    let settings = ptxc_sim::Options { check_uninitialised: true, ..ptxc_sim::Options::default() };
+    let settings =
+        ptxc_sim::Options { check_uninitialised: true, loses_saved: true, ..ptxc_sim::Options::default() };
     let heuristics: Vec<String> = HEURISTICS.iter().map(|name| name.replace("SEED", "7")).collect();
     let serial = heuristics.iter().map(|name| (name, 3, 255, true));
     let few = heuristics.iter().map(|name| (name, 3, 16, false));
