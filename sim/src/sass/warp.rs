@@ -225,11 +225,19 @@ pub(super) fn warpsync_all(_: &Fields<'_>) -> Decoded {
     Ok(Box::new(|_, step| Ok(Flow::Wait(step.lanes, Wait::Lanes(u32::MAX)))))
 }
 
-/// `WARPSYNC.COLLECTIVE`: lanes that name the same mask meet, even from different places.
+/// `WARPSYNC.COLLECTIVE`: lanes that name the same mask meet, even from different places. Hardware
+/// reads the masks of all waiting lanes in the register that the last lanes name, so a lane that has
+/// its mask elsewhere is a fault.
 pub(super) fn warpsync_collective(i: &Fields<'_>) -> Decoded {
     let (mask, target) = (i.word("mask")?, i.target("target")?);
+    let register = i.inst.get(slot_name!("mask")).and_then(|operand| operand.as_reg());
     Ok(Box::new(move |registers, step| {
         let masks = own_masks(registers, mask, step.lanes)?;
+        if let Some(other) = step.control.names_mask_register(register) {
+            let own = register.map_or("RZ".to_string(), |register| register.to_string());
+            let what = format!("has its mask in {own}, but lanes that wait have theirs in {other}");
+            return Err(Fault::new(step.lanes.trailing_zeros(), what));
+        }
         step.control.goes_on_at(step.lanes, target);
         Ok(Flow::Meet(Box::new(masks.map(Wait::Collective))))
     }))

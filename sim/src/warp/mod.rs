@@ -15,6 +15,7 @@
 
 mod regions;
 
+use ptxc_sass::PReg;
 use smallvec::SmallVec;
 
 use regions::Regions;
@@ -137,6 +138,8 @@ pub(crate) struct Control {
     /// Where each lane continues after the collective that it is in; [`NOWHERE`] outside a
     /// collective.
     collective: [u32; LANES],
+    /// The register in which the lanes that wait for a collective have their masks.
+    mask_register: Option<PReg>,
     /// The regions of convergence barriers.
     pub regions: Regions,
     /// The sets of lanes that have waited for each other since the grid last looked, although they
@@ -192,6 +195,7 @@ impl Control {
             kept: SmallVec::new(),
             joining,
             collective: [NOWHERE; LANES],
+            mask_register: None,
             regions: Regions::default(),
             met: SmallVec::new(),
         }
@@ -218,6 +222,15 @@ impl Control {
         self.regions.restore(lanes, barrier, numbers)?;
         self.release();
         Ok(())
+    }
+
+    /// Notes the register with the mask of lanes that begin a collective. Returns the register of
+    /// the lanes that already wait for one, if it is another.
+    pub fn names_mask_register(&mut self, register: Option<PReg>) -> Option<PReg> {
+        let waits = self.groups.iter().any(|group| matches!(group.wait, Wait::Collective(_)));
+        let known = self.mask_register.filter(|_| waits);
+        self.mask_register = known.or(register);
+        known.filter(|_| known != register)
     }
 
     /// Sets the target where lanes continue when they end the collective that they begin.

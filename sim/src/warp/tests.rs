@@ -169,3 +169,37 @@ fn warpsync_waits_for_the_mask() {
     warp.apply(index, Flow::Wait(0x3, Wait::Lanes(u32::MAX)));
     assert_eq!(&warp.groups[..], [Group { pc: 2, lanes: u32::MAX, wait: Wait::Ready }]);
 }
+
+#[test]
+fn lanes_that_sleep_end_their_regions() {
+    let mut warp = parted(6);
+    others_come(&mut warp, 6);
+    assert_eq!(warp.groups.len(), 2, "the others wait");
+    let saved = warp.regions.save(1, 6);
+    warp.end_regions(1);
+    assert!(warp.groups.iter().all(|group| group.wait == Wait::Ready), "the others go on");
+    warp.restore(1, 6, &saved).unwrap();
+    let index = warp.groups.iter().position(|group| group.lanes == 1).unwrap();
+    warp.apply(index, Flow::Wait(1, Wait::Converge(6)));
+    assert!(warp.groups.iter().all(|group| group.wait == Wait::Ready), "it waits for nobody");
+}
+
+#[test]
+fn saved_regions_have_other_lanes_that_hold_them() {
+    let mut warp = parted(6);
+    assert!(!warp.regions.is_saved_by_others(2, 6));
+    warp.regions.save(1, 6);
+    assert!(warp.regions.is_saved_by_others(2, 6));
+    assert!(!warp.regions.is_saved_by_others(1, 6), "it has none in the barrier");
+}
+
+#[test]
+fn lanes_that_wait_for_collectives_have_their_masks_in_one_register() {
+    let mut warp = control();
+    warp.apply(0, Flow::Branch { taken: 1, target: 20 });
+    assert_eq!(warp.names_mask_register(Some(PReg::r(4))), None);
+    let index = at(&warp, 20);
+    warp.apply(index, Flow::Meet(Box::new([Wait::Collective(u32::MAX); LANES])));
+    assert_eq!(warp.names_mask_register(Some(PReg::r(4))), None);
+    assert_eq!(warp.names_mask_register(Some(PReg::r(5))), Some(PReg::r(4)));
+}
