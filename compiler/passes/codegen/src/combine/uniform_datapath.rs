@@ -268,23 +268,22 @@ fn reading_uniform(inst: &MInst<VReg>, moved: impl Fn(VReg) -> Option<VReg>) -> 
     if holds(&made) {
         return Some(made);
     }
-    // Only the middle operand takes other kinds.
-    if !matches!(made.op, Op::IADD3 | Op::IMAD) {
-        return None;
-    }
-    let b = made.slot_index(slot_name!("b"))?;
-    for other in [slot_name!("a"), slot_name!("c")] {
-        if made.op == Op::IMAD && other == slot_name!("c") {
-            continue;
+    // Only the middle operand takes other kinds. Of two negated operands of a sum, one must be the last.
+    let orders: &[[usize; 3]] = match made.op {
+        Op::IADD3 => &[[1, 0, 2], [2, 0, 1], [0, 2, 1], [1, 2, 0]],
+        Op::IMAD => &[[1, 0, 2]],
+        _ => return None,
+    };
+    let sources = [slot_name!("a"), slot_name!("b"), slot_name!("c")].map(|name| made.slot_index(name));
+    let [Some(a), Some(b), Some(c)] = sources else { return None };
+    let operands = [a, b, c].map(|index| made.operands[index]);
+    orders.iter().find_map(|order| {
+        let mut turned = made.clone();
+        for (index, &from) in [a, b, c].into_iter().zip(order) {
+            turned.operands[index] = operands[from];
         }
-        let other = made.slot_index(other)?;
-        made.operands.swap(b, other);
-        if holds(&made) {
-            return Some(made);
-        }
-        made.operands.swap(b, other);
-    }
-    None
+        holds(&turned).then_some(turned)
+    })
 }
 
 /// Keeps candidates in place that read one which stays, and those whose reader stays and needs a

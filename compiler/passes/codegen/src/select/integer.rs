@@ -21,6 +21,8 @@ use crate::mir::VReg;
 
 /// The most terms that are collected: as many as one instruction adds.
 const MAX_PLAIN: usize = 3;
+/// The most terms that one instruction negates: one of the first two operands, and the third.
+const MAX_NEGATED: usize = 2;
 
 /// A sum, taken apart.
 #[derive(Default)]
@@ -162,13 +164,18 @@ impl Lower<'_> {
     /// `to` = the plain terms and the carry.
     fn emit_plain_sum(&mut self, to: Operand<VReg>, mut sum: Sum) {
         // `IADD3.X` complements an operand where `IADD3` would negate it.
-        while sum.plain.len() > MAX_PLAIN || (sum.carry.is_some() && sum.plain.iter().any(|&(_, neg)| neg)) {
-            sum.plain.sort_by_key(|&(_, neg)| !neg);
-            let rest = sum.plain.split_off(sum.plain.len().min(MAX_PLAIN));
+        let most_negated = if sum.carry.is_some() { 0 } else { MAX_NEGATED };
+        let negated = |terms: &[(Term, bool)]| terms.iter().filter(|&&(_, neg)| neg).count();
+        while sum.plain.len() > MAX_PLAIN || negated(&sum.plain) > most_negated {
+            let terms = std::mem::take(&mut sum.plain).into_iter();
+            let (mut taken, mut others): (Vec<_>, Vec<_>) = terms.partition(|&(_, neg)| neg);
+            sum.plain = taken.split_off(taken.len().min(MAX_NEGATED));
+            let rest = others.split_off(others.len().min(MAX_PLAIN - taken.len()));
+            taken.extend(others);
+            sum.plain.extend(rest);
             let partial = Operand::reg(self.temp());
-            let [a, b, c] = self.three(&sum.plain);
+            let [a, b, c] = self.three(&taken);
             self.emit(Inst::new(Op::IADD3).ops([partial, a, b, c]));
-            sum.plain = rest;
             sum.plain.push((Term::Done(partial), false));
         }
         let [a, b, c] = self.three(&sum.plain);
@@ -182,8 +189,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Up to three terms as the operands a, b, c of `IADD3`; b takes the one that is not a general
-    /// register.
+    /// Up to three terms as the operands a, b, c of `IADD3`, at most two of them negated; b takes the
+    /// one that is not a general register.
     fn three(&mut self, terms: &[(Term, bool)]) -> [Operand<VReg>; 3] {
         let mut special = None;
         for (index, &(term, _)) in terms.iter().enumerate() {
@@ -207,7 +214,7 @@ impl Lower<'_> {
         let mut general = general.into_iter();
         let a = general.next().unwrap_or(Operand::rz());
         let b = middle.or_else(|| general.next()).unwrap_or(Operand::rz());
-        [a, b, general.next().unwrap_or(Operand::rz())]
+        with_legal_signs([a, b, general.next().unwrap_or(Operand::rz())])
     }
 
     /// `to` = the product plus an addend that is in its final form.
@@ -474,6 +481,16 @@ fn split(op: &IrOp, args: &[Value], neg: bool, terms: &mut SmallVec<[(Value, boo
         IrOp::Iadd => terms.extend([(args[0], neg), (args[1], neg)]),
         IrOp::Isub => terms.extend([(args[0], neg), (args[1], !neg)]),
         _ => terms.push((args[0], !neg)),
+    }
+}
+
+/// The operands a, b, c of `IADD3` in an order in which a and b are not both negated, if c is not
+/// negated. A special operand stays in b.
+fn with_legal_signs([a, b, c]: [Operand<VReg>; 3]) -> [Operand<VReg>; 3] {
+    match a.flags.neg && b.flags.neg {
+        false => [a, b, c],
+        true if is_general(b) => [a, c, b],
+        true => [c, b, a],
     }
 }
 

@@ -118,6 +118,28 @@ cases! {
             "IADD3 r.a, r.b, r.c, -r.d",
             "STG.E desc[ur.e][r.f.64], r.a",
         ];
+    one_of_two_negated_terms_is_the_last_operand:
+        &with("    v10 = ineg.b32 v0\n    v11 = isub.b32 v10, v1\n    v20 = iadd.b32 v11, v8\n") => [
+            "IADD3 r.a, -r.b, r.c, -r.d",
+            "STG.E desc[ur.e][r.f.64], r.a",
+        ];
+    two_negated_terms_leave_the_middle_operand_to_rz:
+        &with("    v10 = ineg.b32 v0\n    v20 = isub.b32 v10, v1\n") => [
+            "IADD3 r.a, -r.b, RZ, -r.c",
+            "STG.E desc[ur.d][r.e.64], r.a",
+        ];
+    a_negated_uniform_term_stays_in_the_middle:
+        &with("    v10 = ineg.b32 v0\n    v20 = isub.b32 v10, v4\n") => [
+            "ULDC ur.a, c[0x0][0x210]",
+            "IADD3 r.b, RZ, -ur.a, -r.c",
+            "STG.E desc[ur.d][r.e.64], r.b",
+        ];
+    three_negated_terms_are_two_additions:
+        &with("    v10 = ineg.b32 v0\n    v11 = isub.b32 v10, v1\n    v20 = isub.b32 v11, v8\n") => [
+            "IADD3 r.a, -r.b, RZ, -r.c",
+            "IADD3 r.d, -r.e, r.a, RZ",
+            "STG.E desc[ur.f][r.g.64], r.d",
+        ];
     a_product_takes_an_addend:
         &with("    v10 = imul.b32 v0, v4\n    v20 = iadd.b32 v1, v10\n") => [
             "ULDC ur.a, c[0x0][0x210]",
