@@ -47,6 +47,9 @@ pub fn decode_into(word: u128, offset: u32, arch: Arch, coded: &mut Coded) -> Re
         if word & pattern.constant == pattern.value
             && read(pattern, word, offset, arch, &mut coded.inst).is_some()
         {
+            if pattern.has_clashing_signs(word) {
+                return Err(DecodeError::Signs(pattern.op));
+            }
             let mut control = Control::of_word((word >> 64) as u64).map_err(DecodeError::Control)?;
             match pattern.kept.is_none() {
                 true => {}

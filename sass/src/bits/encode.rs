@@ -81,7 +81,7 @@ pub fn encode(
             return Err(EncodeError::Operand(name, slot.name));
         }
     }
-    Ok(word)
+    if pattern.has_clashing_signs(word) { Err(EncodeError::Signs(inst.op)) } else { Ok(word) }
 }
 
 /// The pattern of an instruction. If no pattern for its operands fits its modifiers, the first

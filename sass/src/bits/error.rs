@@ -5,7 +5,9 @@ use std::fmt;
 use ptxc_machine::Arch;
 
 use crate::control::Illegal;
+use crate::inst::sign_rule;
 use crate::operand::Label;
+use crate::table::Op;
 
 /// Why a word is not an instruction of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub enum DecodeError {
     Fields(u16, Arch),
     /// The control field is not legal.
     Control(Illegal),
+    /// The hardware rejects the signs of the operands.
+    Signs(Op),
 }
 
 impl fmt::Display for DecodeError {
@@ -28,6 +32,7 @@ impl fmt::Display for DecodeError {
                 write!(f, "no form of opcode {opcode:#05x} of {arch} has these bits")
             }
             DecodeError::Control(illegal) => write!(f, "the control field is not legal: {illegal}"),
+            DecodeError::Signs(op) => write!(f, "illegal instruction: {}", sign_rule(*op)),
         }
     }
 }
@@ -51,6 +56,8 @@ pub enum EncodeError {
     Label(Label),
     /// The control field is not legal.
     Control(Illegal),
+    /// The hardware rejects the signs of the operands.
+    Signs(Op),
 }
 
 impl fmt::Display for EncodeError {
@@ -67,6 +74,7 @@ impl fmt::Display for EncodeError {
             EncodeError::Guard(name) => write!(f, "{name} does not take this guard"),
             EncodeError::Label(Label(number)) => write!(f, "label {number} is nowhere"),
             EncodeError::Control(illegal) => write!(f, "the control field is not legal: {illegal}"),
+            EncodeError::Signs(op) => f.write_str(&sign_rule(*op)),
         }
     }
 }

@@ -37,6 +37,8 @@ pub(crate) struct Pattern {
     pub(crate) kept: Bits,
     /// Whether the guard is a field, and not constant.
     pub(crate) has_guard: bool,
+    /// The bits of the signs that an instruction must [not have together](Slot::sole_sign).
+    clashing: u128,
 }
 
 /// The value of [`ModKind::Extended`] with which addresses are 64 bits.
@@ -185,9 +187,20 @@ impl Pattern {
             hidden_reuse,
             kept,
             has_guard: true,
+            clashing: 0,
         };
+        pattern.close_signs();
         pattern.close(row, form, arch);
         Some(pattern)
+    }
+
+    /// Computes which signs exclude each other. An immediate has none.
+    fn close_signs(&mut self) {
+        let marked = self.row.slots.iter().zip(&self.slots).filter(|(slot, _)| slot.sole_sign);
+        let signs = marked.map(|(_, field)| field.signs.neg.mask()).filter(|&mask| mask != 0);
+        let (count, mask) = signs.fold((0, 0), |(count, all), mask| (count + 1, all | mask));
+        debug_assert!(count <= 2, "of more than two slots a mask does not tell whether one has a sign");
+        self.clashing = if count == 2 { mask } else { 0 };
     }
 
     /// Computes which bits are constant, and their values.
@@ -250,6 +263,12 @@ impl Pattern {
             0 => Ok(()),
             others => Err(Illegal::ReuseFlags(others)),
         }
+    }
+
+    /// Whether a word of the pattern has signs that the hardware does not take together.
+    #[inline]
+    pub(crate) fn has_clashing_signs(&self, word: u128) -> bool {
+        self.clashing != 0 && word & self.clashing == self.clashing
     }
 
     /// Whether addresses are 64 bits with these modifiers.

@@ -6,9 +6,13 @@ use std::collections::BTreeMap;
 use ptxc_machine::Arch;
 
 use super::pattern::Pattern;
-use super::{decode, encode, pattern};
+use super::{DecodeError, EncodeError, decode, encode, pattern};
 use crate::control::Control;
-use crate::table::{FormCode, Op};
+use crate::inst::Inst;
+use crate::operand::{Operand, OperandKind};
+use crate::program::Coded;
+use crate::register::{PReg, RegFile};
+use crate::table::{FormCode, Kinds, Op};
 
 #[test]
 fn no_bit_is_claimed_twice() {
@@ -132,4 +136,76 @@ fn words_of_ptxas_survive() {
         assert_eq!(coded.inst.to_string(), text);
         assert_eq!(encode(&coded, 0, Arch::Sm90, |_| None), Ok(word), "{text}");
     }
+}
+
+/// The first two operands of a sum are not both negated, or both complemented: the hardware raises
+/// an illegal instruction, which nvdisasm does not know. Every other choice of signs is legal.
+#[test]
+fn sums_have_one_sign_on_their_first_two_operands() {
+    for arch in Arch::ALL {
+        let mut refused = 0;
+        for (op, file) in [
+            (Op::IADD3, RegFile::Gpr),
+            (Op::IADD3_X, RegFile::Gpr),
+            (Op::UIADD3, RegFile::Ugpr),
+            (Op::UIADD3_X, RegFile::Ugpr),
+        ] {
+            let register = |number| Operand::reg(PReg::new(file, number));
+            let carry = Operand::reg(PReg::new(op.row().guard, 0));
+            let kinds = [register(4), Operand::zero(file), Operand::constant(0, 0x210), Operand::imm(5)];
+            for b in kinds.into_iter().filter(|b| op.row().slots[4].accepts(Kinds::of(b), arch)) {
+                for signs in 0..8 {
+                    let is_extended = matches!(op, Op::IADD3_X | Op::UIADD3_X);
+                    let signed = |operand: Operand<PReg>, n: u32| match signs >> n & 1 != 0 {
+                        false => operand,
+                        true if is_extended => operand.not(),
+                        true => operand.neg(),
+                    };
+                    let is_immediate = matches!(b.kind, OperandKind::Imm(_));
+                    if is_immediate && signs >> 1 & 1 != 0 {
+                        continue;
+                    }
+                    let operands =
+                        [register(2), signed(register(6), 0), signed(b, 1), signed(register(8), 2)];
+                    let carry = is_extended.then_some(carry);
+                    let inst = Inst::new(op).ops(operands.into_iter().chain(carry));
+                    if inst.check_arch(arch).is_err() {
+                        continue;
+                    }
+                    let is_legal = signs & 3 != 3;
+                    assert_eq!(inst.has_clashing_signs(), !is_legal, "{inst}");
+                    assert_eq!(inst.check_form().is_ok(), is_legal, "{inst}");
+                    let text = inst.to_string();
+                    assert_eq!(crate::text::parse_inst(&text, arch).is_ok(), is_legal, "{text}");
+                    let coded = Coded { inst, control: Control::plain(), loc: u32::MAX };
+                    let word = encode(&coded, 0, arch, |_| None);
+                    if is_legal {
+                        let word = word.expect("it is legal");
+                        assert_eq!(decode(word, 0, arch).as_ref(), Ok(&coded));
+                        // The word of the illegal instruction differs only in the other sign.
+                        let both = word | 1 << 72 | 1 << 63;
+                        if signs & 3 != 0 && !is_immediate {
+                            assert_eq!(decode(both, 0, arch), Err(DecodeError::Signs(op)), "{text}");
+                        }
+                    } else {
+                        assert_eq!(word, Err(EncodeError::Signs(op)), "{text}");
+                        refused += 1;
+                    }
+                }
+            }
+        }
+        assert!(refused >= 12, "{arch}: {refused} forms are refused");
+    }
+}
+
+#[test]
+fn the_rule_about_signs_names_the_operands() {
+    assert_eq!(
+        EncodeError::Signs(Op::IADD3).to_string(),
+        "IADD3 cannot negate both a and b: write one of them as c"
+    );
+    assert_eq!(
+        DecodeError::Signs(Op::UIADD3_X).to_string(),
+        "illegal instruction: UIADD3.X cannot complement both a and b: write one of them as c"
+    );
 }

@@ -93,6 +93,8 @@ pub(crate) struct Facts {
     filled: u8,
     /// The slots among them that have no default, a bit each.
     pub(crate) demanded: u16,
+    /// The slots of which at most one may have a [sign](Slot::sole_sign), a bit each.
+    pub(crate) sole_sign: u16,
     /// The number of registers that each slot covers; [`BY_SIZE`] or [`BY_MODIFIERS`] if the row
     /// alone does not tell.
     widths: [u8; SLOTS],
@@ -131,6 +133,7 @@ impl Facts {
             fillers: [Filler { kind: FillerKind::Imm, flags: OperandFlags::NONE }; SLOTS],
             filled: 0,
             demanded: 0,
+            sole_sign: 0,
             widths: [BY_MODIFIERS; SLOTS],
             positions: [NONE; KINDS],
             of_size: [0; VALUES],
@@ -187,6 +190,7 @@ impl Facts {
                     self.demanded |= 1 << index;
                 }
             }
+            self.sole_sign |= (slot.sole_sign as u16) << index;
             self.widths[index] = match slot.width {
                 Width::Fixed(width) => {
                     assert!(width != BY_MODIFIERS && width != BY_SIZE, "that many registers");

@@ -360,6 +360,18 @@ impl<R: Register> Inst<R> {
         inst
     }
 
+    /// Whether more than one of the operands have a sign of which at most one [may have
+    /// one](crate::Slot::sole_sign). The hardware rejects such an instruction, although
+    /// disassemblers print it.
+    #[inline]
+    pub fn has_clashing_signs(&self) -> bool {
+        let sole = self.op.facts().sole_sign;
+        let signed = |(index, operand): (usize, &Operand<R>)| {
+            sole >> index & 1 != 0 && (operand.flags.neg || operand.flags.not)
+        };
+        sole != 0 && self.operands.iter().enumerate().filter(|&one| signed(one)).count() > 1
+    }
+
     /// Checks every operand against its slot: file and kind fit, flags are allowed. The message
     /// names the slot.
     pub fn check_form(&self) -> Result<(), String> {
@@ -383,6 +395,9 @@ impl<R: Register> Inst<R> {
             {
                 return Err(format!("{} {}: {modifier} takes its place", row.mnemonic, slot.name));
             }
+        }
+        if self.has_clashing_signs() {
+            return Err(sign_rule(self.op));
         }
         match self.guard {
             Some(_) if self.op.row().never => Err(format!("{}: it has a guard already", row.mnemonic)),
@@ -447,6 +462,18 @@ impl<R: Register> Inst<R> {
         }
         Ok(())
     }
+}
+
+/// The [rule about signs](crate::Slot::sole_sign) of a row, as an error message.
+pub(crate) fn sign_rule(op: Op) -> String {
+    let row = op.row();
+    let named = |sole: bool| {
+        let slots = row.slots.iter().filter(move |slot| slot.sole_sign == sole);
+        let slots = slots.filter(|slot| slot.neg || slot.not && !slot.kinds.meets(Kinds::P.or(Kinds::UP)));
+        slots.map(|slot| slot.name).collect::<Vec<_>>().join(" and ")
+    };
+    let verb = if row.slots.iter().any(|slot| slot.sole_sign && slot.neg) { "negate" } else { "complement" };
+    format!("{} cannot {verb} both {}: write one of them as {}", row.mnemonic, named(true), named(false))
 }
 
 #[cfg(test)]

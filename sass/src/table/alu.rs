@@ -35,10 +35,19 @@ pub(super) const PAND: Modifier = Modifier::new(ModKind::Combine, &["", ".PAND"]
 pub(super) const MODULO: Modifier = Modifier::new(ModKind::Variant, &["", ".W"]).at(75, 1);
 pub(super) const UNSIGNED: Modifier = Modifier::new(ModKind::Sign, &[".U32", ""]).default_to(1).at(73, 1);
 
+/// At most one of a and b may be negated: the hardware raises an illegal instruction for `-a + -b`,
+/// while `-a + c + -b` is legal. See `docs/facts/encoding.md`.
 pub(super) static IADD3: Row = Row {
     mnemonic: "IADD3",
     summary: "d = a + b + c; pd and pe are the carries",
-    slots: &[D, P_OUT.hidden(), P_OUT_2.hidden(), A.neg(), B.neg().imm(ImmFormat::Signed), CR.neg()],
+    slots: &[
+        D,
+        P_OUT.hidden(),
+        P_OUT_2.hidden(),
+        A.neg().sole_sign(),
+        B.neg().sole_sign().imm(ImmFormat::Signed),
+        CR.neg(),
+    ],
     forms: Form::B,
     fixed: NO_CARRIES,
     opcode: 0x210,
@@ -46,6 +55,7 @@ pub(super) static IADD3: Row = Row {
     ..ALU
 };
 
+/// At most one of a and b may be complemented, as in [`IADD3`].
 pub(super) static IADD3_X: Row = Row {
     mnemonic: "IADD3.X",
     summary: "d = a + b + c + ps + pt: the upper part of a long addition; `~` complements an operand",
@@ -53,8 +63,8 @@ pub(super) static IADD3_X: Row = Row {
         D,
         P_OUT.hidden(),
         P_OUT_2.hidden(),
-        A.not(),
-        B.not().imm(ImmFormat::Signed),
+        A.not().sole_sign(),
+        B.not().sole_sign().imm(ImmFormat::Signed),
         CR.not(),
         Slot::read("ps", Kinds::P).not().at(87, 3),
         Slot::read("pt", Kinds::P).default_not().at(77, 3),

@@ -34,6 +34,9 @@ pub struct Slot {
     pub abs: bool,
     /// Whether `~` or `!` may precede the operand.
     pub not: bool,
+    /// Whether the operand may have a `-` or `~` only if those of the row's other such slots have
+    /// none.
+    pub sole_sign: bool,
     /// The reuse flag of the operand: 0 for a, 1 for b, 2 for c, 3 for the places in a sparse
     /// matrix.
     pub reuse: Option<u8>,
@@ -93,6 +96,7 @@ impl Slot {
             neg: false,
             abs: false,
             not: false,
+            sole_sign: false,
             reuse: None,
             reuse_on: Archs::TURING_TO_HOPPER,
             optional: false,
@@ -155,6 +159,12 @@ impl Slot {
     /// The same with `~` or `!` allowed.
     pub const fn not(mut self) -> Slot {
         self.not = true;
+        self
+    }
+
+    /// The same as one of the slots of which at most one may have a sign.
+    pub const fn sole_sign(mut self) -> Slot {
+        self.sole_sign = true;
         self
     }
 

@@ -49,10 +49,18 @@ pub(super) static UMOV: Row = Row {
     ..UDP
 };
 
+/// The signs follow the rule of `IADD3`, although only that row was run on hardware.
 pub(super) static UIADD3: Row = Row {
     mnemonic: "UIADD3",
     summary: "d = a + b + c; pd and pe are the carries",
-    slots: &[UD, P_OUT.hidden(), P_OUT_2.hidden(), UA.neg(), UB.neg().imm(SIGNED), UCR.neg()],
+    slots: &[
+        UD,
+        P_OUT.hidden(),
+        P_OUT_2.hidden(),
+        UA.neg().sole_sign(),
+        UB.neg().sole_sign().imm(SIGNED),
+        UCR.neg(),
+    ],
     forms: Form::B,
     fixed: &[NO_CARRIES[0], NO_CARRIES[1], UNIFORM],
     opcode: 0x290,
@@ -66,8 +74,8 @@ pub(super) static UIADD3_X: Row = Row {
         UD,
         P_OUT.hidden(),
         P_OUT_2.hidden(),
-        UA.not(),
-        UB.not().imm(SIGNED),
+        UA.not().sole_sign(),
+        UB.not().sole_sign().imm(SIGNED),
         UCR.not(),
         P_IN,
         Slot::read("pt", Kinds::UP).default_not().at(77, 3),

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::operand::{half_constant, hexadecimal, immediate, operand, register, unlinked};
 use super::{alias, inst, symbol};
-use crate::inst::Inst;
+use crate::inst::{Inst, sign_rule};
 use crate::operand::{FunctionIndex, Label, Operand, OperandFlags, OperandKind};
 use crate::register::{PReg, RegFile, Register};
 use crate::symbol::Symbol;
@@ -45,6 +45,8 @@ pub enum ParseError {
     Guard(String),
     /// The architecture lacks the instruction.
     Arch(String),
+    /// The hardware rejects the signs of the operands.
+    Signs(Op),
 }
 
 impl fmt::Display for ParseError {
@@ -58,6 +60,7 @@ impl fmt::Display for ParseError {
             ParseError::Count(mnemonic) => write!(f, "wrong number of operands for {mnemonic}"),
             ParseError::Guard(text) => write!(f, "`{text}` is no guard"),
             ParseError::Arch(why) => f.write_str(why),
+            ParseError::Signs(op) => f.write_str(&sign_rule(*op)),
         }
     }
 }
@@ -251,6 +254,10 @@ pub(super) fn parse_named<R: Register>(
             Ok((reuse, loaded)) => {
                 if let Err(why) = inst.check_arch(arch) {
                     error = ParseError::Arch(why);
+                    continue;
+                }
+                if inst.has_clashing_signs() {
+                    error = ParseError::Signs(op);
                     continue;
                 }
                 inst.guard = guard;

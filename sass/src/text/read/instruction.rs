@@ -59,6 +59,8 @@ pub(super) fn unknown_inst(why: &ParseError, arch: Arch, inst: &str, span: Range
                 None => error,
             }
         }
+        ParseError::Signs(_) => TextError::new(ErrorCode::Form, span, why.to_string())
+            .label("the hardware raises an illegal instruction"),
         ParseError::Guard(_) => TextError::new(ErrorCode::Form, span, why.to_string())
             .note("a guard is `@P0` to `@P6` or `@UP0` to `@UP6`, negated `@!P0`"),
         _ => {
