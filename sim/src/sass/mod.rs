@@ -50,6 +50,8 @@ mod xu;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use ptxc_machine::Arch;
+use ptxc_sass::bits::{self, DecodeError};
 use ptxc_sass::{
     Access, AccessRole, Addend, CodeRelocation, Inst, JUMP_TABLE_BANK, Label, ModKind, Operand, PReg,
     Program, Register, SymbolValue,
@@ -300,8 +302,9 @@ fn decode(
         program.kept_relocations.binary_search_by_key(&at, |one| one.at).is_ok()
     };
     let nodes = (0..).zip(insts).map(|(index, inst)| match program.unknown_word(index) {
-        Some(word) => Ok(Node::failing(unknown(word))),
+        Some(word) => Ok(Node::failing(unknown(word, 16 * index, program.arch))),
         None if is_kept(index) => Ok(Node::failing(unrelocated())),
+        None if inst.has_clashing_signs() => Ok(Node::failing(illegal(inst.check_form()))),
         None => node(inst).map_err(|what| unsupported(inst, what)),
     });
     let mut nodes: Vec<Node> = nodes.collect::<Result<_, _>>()?;
@@ -327,11 +330,18 @@ fn unrelocated() -> Action {
 }
 
 /// The action of a word that is not a known instruction: the launch fails where it is executed.
-fn unknown(word: u128) -> Action {
-    Box::new(move |_, step| {
-        let lane = step.lanes.trailing_zeros();
-        Err(Fault::new(lane, format!("executes the word {word:#034x}, which is not a known instruction")))
-    })
+fn unknown(word: u128, offset: u32, arch: Arch) -> Action {
+    let what = match bits::decode(word, offset, arch) {
+        Err(signs @ DecodeError::Signs(_)) => format!("executes the word {word:#034x}: {signs}"),
+        _ => format!("executes the word {word:#034x}, which is not a known instruction"),
+    };
+    Box::new(move |_, step| Err(Fault::new(step.lanes.trailing_zeros(), what.clone())))
+}
+
+/// The action of an instruction that the hardware rejects, for the reason in the error.
+fn illegal(form: Result<(), String>) -> Action {
+    let what = format!("illegal instruction: {}", form.err().unwrap_or_default());
+    Box::new(move |_, step| Err(Fault::new(step.lanes.trailing_zeros(), what.clone())))
 }
 
 struct Sass<'a> {

@@ -10,6 +10,7 @@ use super::fields::{Decoded, Fields};
 use super::registers::{Origin, Registers, Source};
 use crate::barrier::{ARRIVES_WITHOUT_COUNT, Reduction};
 use crate::collective::{matching, reduce};
+use crate::engine::CTA_BARRIERS;
 use crate::error::Fault;
 use crate::shuffle::source_lane;
 use crate::warp::{Flow, LANES, Wait, lanes_of};
@@ -140,7 +141,8 @@ const PACKED: u32 = 0x0fff_000f;
 /// `BAR`. If name and count are in one register (both operands are registers), they are packed: the
 /// name in bits 3:0, the count in bits 27:16. No experiment has shown that the hardware ignores the
 /// other bits, so they must be zero here. A count of 0 means all threads. The warp's previous
-/// barrier result is lost.
+/// barrier result is lost. The hardware raises an illegal instruction if the launch did not allocate
+/// the barrier, that is, if its number is not below the number of barriers that the kernel states.
 pub(super) fn bar(i: &Fields<'_>) -> Decoded {
     let reduction = match i.modifier(ModKind::Reduction) {
         "" => None,
@@ -153,6 +155,7 @@ pub(super) fn bar(i: &Fields<'_>) -> Decoded {
     let ps = if reduction.is_some() { Some(i.pred("ps")?) } else { None };
     let packed = i.is_register(slot_name!("name")) && i.is_register(slot_name!("count"));
     let arrive_only = i.inst.op == Op::BAR_ARV;
+    let allocated = i.program.resources.barriers;
     Ok(Box::new(move |registers, step| {
         let lanes = step.lanes;
         let name = agreed(registers, name, lanes, "barrier")?;
@@ -165,6 +168,12 @@ pub(super) fn bar(i: &Fields<'_>) -> Decoded {
             return Err(Fault::new(lanes.trailing_zeros(), what));
         }
         let (name, count) = if packed { (name & 0xf, count >> 16) } else { (name, count) };
+        if (allocated..CTA_BARRIERS as u32).contains(&name) {
+            let plural = if allocated == 1 { "" } else { "s" };
+            let what =
+                format!("illegal instruction: barrier {name} of a kernel with {allocated} barrier{plural}");
+            return Err(Fault::new(lanes.trailing_zeros(), what));
+        }
         if arrive_only && count == 0 {
             return Err(Fault::new(lanes.trailing_zeros(), ARRIVES_WITHOUT_COUNT));
         }

@@ -52,8 +52,8 @@ pub fn try_program(text: &str) -> Result<Insts, String> {
     Ok((insts, labels))
 }
 
-/// A program of sm_90 with the parameters of a case, and enough shared and local memory for any
-/// test.
+/// A program of sm_90 with the parameters of a case, all barriers, and enough shared and local
+/// memory for any test.
 pub fn case_program((insts, labels): Insts, case: &Case) -> Program {
     let mut offset = 0u32;
     let params = case.args.iter().map(|arg| {
@@ -88,7 +88,12 @@ pub fn case_program((insts, labels): Insts, case: &Case) -> Program {
         files: Vec::new(),
         kept: Default::default(),
         functions: Vec::new(),
-        resources: Resources { shared_bytes: 0xc000, local_bytes: 0x400, ..Resources::default() },
+        resources: Resources {
+            shared_bytes: 0xc000,
+            local_bytes: 0x400,
+            barriers: 16,
+            ..Resources::default()
+        },
         variables: Vec::new(),
     }
 }

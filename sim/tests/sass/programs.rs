@@ -1,6 +1,8 @@
 //! Small programs, one for each behaviour of the engine.
 
 use crate::assemble::{buffer, case, program};
+use ptxc_sass::{Operand, PReg, slot_name};
+use ptxc_sim::timing::{TimingOptions, run_timed};
 use ptxc_sim::{Case, Options, Report, SimError, run_sass};
 
 /// Runs a program under several seeds.
@@ -444,6 +446,63 @@ fn faults_name_thread_and_instruction() {
     assert!(reserved.to_string().contains("the system reserves"), "{reserved}");
     let end = run("NOP", &case(1, 1, vec![])).unwrap_err();
     assert!(end.to_string().contains("past the end"), "{end}");
+}
+
+#[test]
+fn barriers_that_the_kernel_does_not_count_are_illegal() {
+    let launched = |text: &str, barriers: u32| {
+        let case = case(1, 64, vec![]);
+        let mut program = program(text, &case);
+        program.resources.barriers = barriers;
+        let untimed = run_sass(&case, &program, &Options::default()).map(|_| ());
+        let timed = run_timed(&case, &program, &Options::default(), &TimingOptions::default()).map(|_| ());
+        let text = |outcome: Result<(), SimError>| outcome.err().map(|error| error.to_string());
+        let (untimed, timed) = (text(untimed), text(timed));
+        assert_eq!(untimed.is_some(), timed.is_some(), "{untimed:?}, {timed:?}");
+        if let (Some(untimed), Some(timed)) = (&untimed, &timed) {
+            let what = |text: &str| text.split_once("illegal").map(|(_, what)| what.to_string());
+            assert_eq!(what(untimed), what(timed));
+        }
+        untimed
+    };
+    let sync = "BAR.SYNC.DEFER_BLOCKING 0xe\nEXIT\n";
+    let named = "MOV R0, 0xe\nBAR.SYNC.DEFER_BLOCKING R0\nEXIT\n";
+    let packed = "MOV R0, 0x40000e\nBAR.ARV R0, R0\nEXIT\n";
+    let skipped = "ISETP.NE.AND P0, PT, RZ, RZ, PT\n@P0 BAR.SYNC.DEFER_BLOCKING 0xe\nEXIT\n";
+    for text in [sync, named, packed] {
+        assert_eq!(launched(text, 15), None, "{text}");
+        let error = launched(text, 4).unwrap_or_default();
+        assert!(error.contains("illegal instruction: barrier 14 of a kernel with 4 barriers"), "{error}");
+    }
+    let error = launched(sync, 1).unwrap_or_default();
+    assert!(
+        error.contains("barrier 14 of a kernel with 1 barrier") && !error.contains("1 barriers"),
+        "{error}"
+    );
+    assert_eq!(launched(skipped, 0), None);
+}
+
+#[test]
+fn sums_that_the_hardware_rejects_are_illegal() {
+    let case = case(1, 32, vec![]);
+    let sum = |text: &str, turn: fn(Operand<PReg>) -> Operand<PReg>| {
+        let mut program = program(text, &case);
+        let inst = &mut program.insts[0].inst;
+        let index = inst.slot_index(slot_name!("b")).unwrap();
+        inst.operands[index] = turn(inst.operands[index]);
+        let untimed = run_sass(&case, &program, &Options::default()).unwrap_err().to_string();
+        let timed = run_timed(&case, &program, &Options::default(), &TimingOptions::default()).unwrap_err();
+        for error in [untimed, timed.to_string()] {
+            assert!(
+                error.contains("illegal instruction: ") && error.contains("write one of them as c"),
+                "{error}"
+            );
+        }
+    };
+    sum("IADD3 R0, -R1, R2, R3\nEXIT\n", Operand::neg);
+    sum("IADD3 R0, -R1, RZ, -R3\nEXIT\n", Operand::neg);
+    sum("UIADD3 UR4, -UR5, UR6, UR7\nEXIT\n", Operand::neg);
+    sum("IADD3.X R0, ~R1, R2, ~R3, P0, !PT\nEXIT\n", Operand::not);
 }
 
 #[test]
