@@ -20,7 +20,7 @@ use crate::output::{
 };
 use crate::render::Located;
 use crate::settings::Settings;
-use crate::stages::callees::callees;
+use crate::stages::callees::{add_barriers_by_address, callees};
 use crate::stages::{code_settings, mir};
 
 /// The result of compiling a PTX text. It prints as SASS.
@@ -149,5 +149,7 @@ fn scheduled(
     let callees = callees(db, func, mir, options, &settings)?;
     let mut context = Context::new(&settings).with_callees(&callees).with_heuristic(heuristic);
     let code = run(mir.clone().into(), Span::CODE, &mut context, &mut Silent)?;
-    Ok(Some(code.into_program()))
+    let mut code = code.into_program();
+    add_barriers_by_address(db, func, options, &settings, &mut code);
+    Ok(Some(code))
 }

@@ -277,6 +277,43 @@ fn an_edit_in_a_callee_that_leaves_its_summary_compiles_no_caller() {
 }
 
 #[test]
+fn another_barrier_in_a_callee_compiles_no_caller() {
+    let barrier = |number: u32| callers_of(&format!("\tbarrier.sync {number};\n"));
+    let mut session = Session::new(&barrier(3));
+    let count = |text: &str, barriers: u32| text.matches(&format!(", {barriers} barriers,")).count();
+    assert_eq!(count(&session.compile(), 4), 10);
+    let after = session.edit(&barrier(11));
+    // Only the callee is compiled again. Its callers are linked again, and count its barriers.
+    assert_eq!((of(&after, "mir"), of(&after, "device_code")), (1, 1), "{after:?}");
+    assert_eq!((of(&after, "own_code"), of(&after, "code")), (0, 10), "{after:?}");
+    assert_eq!(count(&session.compile(), 12), 10);
+}
+
+#[test]
+fn kernels_with_indirect_calls_depend_only_on_the_number_of_barriers() {
+    let file = |number: u32, addend: u32| {
+        let function = format!(
+            ".func f()\n{{\n\t.reg .b32 %r<2>;\n\tmov.u32 %r1, %clock;\n\tadd.u32 %r1, %r1, {addend};\n\
+             \tst.volatile.shared.u32 [word], %r1;\n\tbarrier.sync {number};\n\tret;\n}}\n"
+        );
+        let stores = ".visible .entry stores(.param .u64 p)\n{\n\t.reg .b64 %rd<3>;\n\tld.param.u64 %rd1, [p];\n\
+                      \tmov.u64 %rd2, f;\n\tst.global.u64 [%rd1], %rd2;\n\tret;\n}\n";
+        let calls = ".visible .entry calls(.param .u64 p)\n{\n\t.reg .b64 %rd<2>;\n\tld.param.u64 %rd1, [p];\n\
+                     \tP: .callprototype _ ();\n\tcall %rd1, (), P;\n\tret;\n}\n";
+        format!("{HEADER}\n.shared .b32 word;\n{function}{stores}{calls}")
+    };
+    let mut session = Session::new(&file(3, 1));
+    assert_eq!(session.compile().matches(", 4 barriers,").count(), 2);
+    // The kernel that stores the address is linked again, the one with the call is not.
+    let after = session.edit(&file(3, 2));
+    assert_eq!((of(&after, "device_code"), of(&after, "device_barriers"), of(&after, "code")), (1, 1, 1));
+    // Another number changes both.
+    let after = session.edit(&file(11, 2));
+    assert_eq!((of(&after, "own_code"), of(&after, "code")), (0, 2), "{after:?}");
+    assert_eq!(session.compile().matches(", 12 barriers,").count(), 2);
+}
+
+#[test]
 fn where_lanes_meet_is_compiled_again_only_if_they_may_meet_elsewhere() {
     let vote = |mode: &str| {
         format!(

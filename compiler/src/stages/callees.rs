@@ -14,6 +14,7 @@ use ptxc_ir::{self as ir, CalleeKind};
 use ptxc_machine::Arch;
 use ptxc_passes::{CodeSettings, Context, Form, Silent, Span, name_unsupported, routine_machine, run};
 use ptxc_ptx::diagnostic::Diagnostic;
+use ptxc_sass::Op;
 use ptxc_sass::variable::Variable;
 use ptxc_ssa::converge::has_waits;
 use ptxc_ssa::runtime;
@@ -25,7 +26,7 @@ use crate::input::items::{Func, items};
 use crate::input::{Options, SourceFile};
 use crate::module::{ModuleName, ast, definition, module_variables};
 use crate::stages::meetings::elsewhere;
-use crate::stages::{Stage, built, mir, settings, ssa};
+use crate::stages::{Stage, arch, built, mir, settings, ssa};
 
 /// The functions that a driver provides and that a module declares without a body.
 pub const SYSTEM_FUNCTIONS: &[&str] = &["vprintf", "__assertfail"];
@@ -230,7 +231,7 @@ pub fn routine_code<'db>(db: &'db dyn Db, routine: Routine<'db>) -> Arc<Stage<Ar
     }
     let name = runtime::name_of_symbol(symbol).unwrap_or(symbol);
     let code = routine_machine(name, &settings).and_then(|mir| {
-        let callees = routines(db, &mir, &settings)?;
+        let callees = routines(db, mir.header.functions.iter().skip(1).cloned().collect(), &settings)?;
         run(mir.into(), Span::CODE, &mut Context::new(&settings).with_callees(&callees), &mut Silent)
     });
     Stage::of(code.map(|code| finished::keep(symbol, settings, Arc::new(code.into_program()))))
@@ -271,10 +272,13 @@ mod finished {
     }
 }
 
-/// The code of the routines that a routine calls, and of those that they call.
-fn routines(db: &dyn Db, mir: &Mir<VReg>, settings: &CodeSettings) -> Result<Callees, Vec<Diagnostic>> {
+/// The code of these routines, and of those that they call.
+fn routines(
+    db: &dyn Db,
+    mut wanted: Vec<String>,
+    settings: &CodeSettings,
+) -> Result<Callees, Vec<Diagnostic>> {
     let mut found = Callees::new();
-    let mut wanted: Vec<String> = mir.header.functions.iter().skip(1).cloned().collect();
     while let Some(symbol) = wanted.pop() {
         if found.contains_key(&symbol) {
             continue;
@@ -302,6 +306,49 @@ pub fn device_code(db: &dyn Db, func: Func, options: Options, max_regs: u32) -> 
 #[salsa::tracked(returns(copy))]
 fn device_summary(db: &dyn Db, func: Func, options: Options, max_regs: u32) -> Option<Summary> {
     device_code(db, func, options, max_regs).value.as_ref().and_then(|code| code.summary)
+}
+
+/// The number of CTA barriers in a device function's code and in the routines that it calls, without
+/// the device functions.
+#[salsa::tracked(returns(copy))]
+fn device_barriers(db: &dyn Db, func: Func, options: Options, max_regs: u32) -> u32 {
+    let Some(code) = &device_code(db, func, options, max_regs).value else { return 0 };
+    let settings = settings(db, func, options, max_regs);
+    let named = code.program.functions.iter().skip(1).map(|function| function.name.clone());
+    let named = named.filter(|symbol| runtime::name_of_symbol(symbol).is_some()).collect();
+    let routines = routines(db, named, &settings).unwrap_or_default();
+    let programs = routines.values().chain([code]).map(|code| &code.program);
+    programs.map(|program| program.resources.barriers).max().unwrap_or(0)
+}
+
+/// The number of CTA barriers that an indirect call may need: that of every function whose address
+/// the module takes, and of their callees.
+#[salsa::tracked(returns(copy))]
+fn barriers_by_address(db: &dyn Db, file: SourceFile, options: Options, max_regs: u32) -> u32 {
+    let mut called: IndexSet<Func> = pointed_to(db, file).clone();
+    for &func in pointed_to(db, file) {
+        called.extend(device_callees(db, func));
+    }
+    if called.len() > MOST_CALLEES {
+        return arch(db, file, options).facts().limits.cta_barriers;
+    }
+    called.into_iter().map(|func| device_barriers(db, func, options, max_regs)).max().unwrap_or(0)
+}
+
+/// Adds to a linked kernel the CTA barriers of the functions that its indirect calls may reach. The
+/// address may come from another kernel, so these functions need not be part of the program.
+pub fn add_barriers_by_address(
+    db: &dyn Db,
+    owner: Func,
+    options: Options,
+    settings: &CodeSettings,
+    code: &mut FuncCode,
+) {
+    if code.program.insts.iter().any(|coded| coded.inst.op == Op::CALL_INDIRECT) {
+        let barriers = barriers_by_address(db, owner.file(db), options, settings.max_regs);
+        let needs = &mut code.program.resources;
+        needs.barriers = needs.barriers.max(barriers);
+    }
 }
 
 /// The code of a function by itself. It depends only on the summaries of the device functions that

@@ -27,7 +27,7 @@ use ptxc_syntax::ast::Space;
 use ptxc_syntax::items::ItemKind;
 use rustc_hash::FxHashSet;
 
-use callees::{SYSTEM_FUNCTIONS, callees, fill_lanes, named_callee};
+use callees::{SYSTEM_FUNCTIONS, add_barriers_by_address, callees, fill_lanes, named_callee};
 
 use crate::db::Db;
 use crate::input::items::Func;
@@ -268,7 +268,12 @@ pub fn code(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<FuncCode>> {
                 let mut context = Context::new(&settings).with_callees(&callees);
                 run(own.clone().into(), Span::LINK, &mut context, &mut Silent)
             });
-            Stage::of(code.map(Form::into_program).map_err(|halt| name_unsupported(ast(db, func), halt)))
+            let code = code.map(|code| {
+                let mut code = code.into_program();
+                add_barriers_by_address(db, func, options, &settings, &mut code);
+                code
+            });
+            Stage::of(code.map_err(|halt| name_unsupported(ast(db, func), halt)))
         }
         _ => {
             let diagnostics = own_code(db, func, options).diagnostics.clone();

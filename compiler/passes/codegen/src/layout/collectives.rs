@@ -39,12 +39,14 @@ pub fn inline_collectives(
         return Ok(());
     }
     let mut copies: BTreeMap<u32, Copy> = BTreeMap::new();
+    let mut barriers = code.header.barriers;
     for (index, symbol) in code.header.functions.iter().enumerate().skip(1) {
         let Some(name) = runtime::name_of_symbol(symbol).filter(|name| runtime::warp::is_warp_routine(name))
         else {
             continue;
         };
         let compiled = callees.get(symbol).ok_or_else(|| symbol.clone())?;
+        barriers = barriers.max(compiled.program.resources.barriers);
         let insts = compiled.program.insts.iter().map(|coded| coded.inst.clone());
         let body: Vec<Inst<PReg>> = insts.take_while(|inst| inst.op != Op::ENDCOLLECTIVE).collect();
         // The labels of branches would be those of another function.
@@ -59,6 +61,8 @@ pub fn inline_collectives(
     if copies.is_empty() {
         return Ok(());
     }
+    // The copies are part of the function, and no link adds the barriers of the routines.
+    code.header.barriers = barriers;
     for block in &mut code.blocks {
         let Some(last) = block.insts.last() else { continue };
         let target = match last.inst.get(slot_name!("target")).map(|target| target.kind) {
