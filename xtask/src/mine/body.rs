@@ -78,6 +78,10 @@ impl Body {
                 line = line.replace(place, &name);
             }
         }
+        while line.contains("$_") {
+            let unread = self.fresh("%w");
+            line = line.replacen("$_", &unread, 1);
+        }
         self.lines.push_str(&line);
         self.lines.push('\n');
         result

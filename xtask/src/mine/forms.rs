@@ -45,7 +45,7 @@ pub(super) struct Form {
     pub(super) makes: Kind,
     /// PTX with `$y` for the value that it takes (`$x` for a copy of it that the step overwrites),
     /// `$z` for the value that it makes, and `$t $s` (32 bits), `$l $m` (64 bits), `$p $q`
-    /// (predicates), `$h` (16 bits) for its own registers. `%a %b %c` hold loaded words, `%la %lb`
+    /// (predicates), `$h` (16 bits) for its own registers, and `$_` for 32 bits that nothing reads. `%a %b %c` hold loaded words, `%la %lb`
     /// loaded 64-bit values, `%pa %pb` predicates of them, `%ua %ub %uc`, `%ul` parameters, `%A` a
     /// global address; `%k` is a shared array.
     pub(super) text: &'static str,
@@ -112,6 +112,8 @@ forms! {
     75 W W "bmsk.clamp.b32 $z,$y,%b;"
     75 W W "szext.wrap.s32 $z,$y,%b;"
     75 W W "sad.s32 $z,$y,%b,%c;"
+    75 W W "max.s32 $t,$y,%b; max.s32 $z,$t,%c;"
+    75 W W "add.s32 $t,$y,%b; max.s32 $z,$t,%c;"
     75 W W "add.cc.u32 $t,$y,%b; addc.u32 $s,%a,%c; xor.b32 $z,$t,$s;"
     75 W W "add.cc.u32 $t,$y,%b; addc.u32 $z,%a,%c;"
     75 W W "popc.b32 $z,$y;"
@@ -126,6 +128,7 @@ forms! {
     75 W W "mad.hi.s32 $z,%b,%c,$y;"
     75 W W "dp4a.s32.s32 $z,$y,%b,%c;"
     75 W W "dp2a.lo.s32.s32 $z,%b,%c,$y;"
+    75 W W "dp2a.hi.s32.s32 $z,$y,%b,%c;"
     75 W W "add.f32 $z,$y,%b;"
     75 W W "mul.f32 $z,$y,%b;"
     75 W W "fma.rn.f32 $z,$y,%b,%c;"
@@ -147,6 +150,11 @@ forms! {
     80 W W "cvt.rn.f16x2.f32 $z,$y,%b;"
     75 W W "cvt.rn.f16.f32 $h,$y; mov.b32 $z,{$h,$h};"
     75 W W "mov.b32 {$h,_},$y; cvt.f32.f16 $z,$h;"
+    75 W W "mov.b32 {_,$h},$y; cvt.f32.f16 $z,$h;"
+    90 W W "add.rn.bf16x2 $z,$y,%b;"
+    90 W W "mul.rn.bf16x2 $z,$y,%b;"
+    90 W P "setp.lt.bf16x2 $z|$q,$y,%b;"
+    80 W W "cvt.rn.bf16x2.f32 $z,$y,%b;"
     75 W W "mov.b32 {$h,_},$y; mov.b32 $t,{$h,$h}; add.rn.f16x2 $z,%a,$t;"
     75 W W "mov.b32 {$h,_},$y; mov.b32 $t,{$h,$h}; mul.rn.f16x2 $z,%a,$t;"
     75 W W "mov.b32 {$h,_},$y; mov.b32 $t,{$h,$h}; fma.rn.f16x2 $z,%a,$t,%b;"
@@ -160,6 +168,7 @@ forms! {
     // Conversions and approximations.
     75 W W "cvt.rn.f32.s32 $z,$y;"
     75 W W "cvt.rn.f32.u8 $z,$y;"
+    75 W W "cvt.rn.f32.u32 $z,$y;"
     75 W W "cvt.rzi.s32.f32 $z,$y;"
     75 W W "cvt.rni.f32.f32 $z,$y;"
     75 W W "ex2.approx.ftz.f32 $z,$y;"
@@ -182,6 +191,7 @@ forms! {
     75 W D "mov.b64 $z,{%b,$y};"
     75 D D "add.u64 $z,$y,%la;"
     75 D D "shl.b64 $z,$y,7;"
+    75 D D "shr.s64 $z,$y,5;"
     75 D D "xor.b64 $z,$y,%lb;"
     75 D D "mul.lo.u64 $z,$y,%la;"
     // Double precision.
@@ -189,6 +199,7 @@ forms! {
     75 D D "mul.f64 $z,$y,%lb;"
     75 D D "fma.rn.f64 $z,$y,%la,%lb;"
     75 D D "fma.rn.f64 $z,%la,%lb,$y;"
+    75 D D "min.f64 $z,$y,%lb;"
     75 D P "setp.lt.f64 $z,$y,%lb;"
     // Predicates.
     75 W P "setp.lt.s32 $z,$y,%b;"
@@ -251,9 +262,9 @@ forms! {
     75 W W "match.all.sync.b32 $z|$p,$y,-1;"
     75 D W "isspacep.shared $p,$y; selp.b32 $z,%a,%b,$p;"
     75 D W "isspacep.local $p,$y; selp.b32 $z,%a,%b,$p;"
-    75 W W "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {$z,_,_,_,_,_,_,_},{$y,%b},{%b,%c},{%a,%b,%c,%a,%b,%c,%a,%b};"
-    75 W W "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {$z,_,_,_,_,_,_,_},{%a,%b},{$y,%c},{%a,%b,%c,%a,%b,%c,%a,%b};"
-    75 W W "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {$z,_,_,_},{%a,%b},{%b,%c},{$y,%b,%c,%a};"
+    75 W W "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {$z,$_,$_,$_,$_,$_,$_,$_},{$y,%b},{%b,%c},{%a,%b,%c,%a,%b,%c,%a,%b};"
+    75 W W "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {$z,$_,$_,$_,$_,$_,$_,$_},{%a,%b},{$y,%c},{%a,%b,%c,%a,%b,%c,%a,%b};"
+    75 W W "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {$z,$_,$_,$_},{%a,%b},{%b,%c},{$y,%b,%c,%a};"
     80 W W "redux.sync.add.u32 $z,$y,-1;"
     75 W W "mov.u32 $t,cc; add.u32 $s,$t,$y; ld.const.u32 $z,[$s];"
     75 W W "bar.sync $y,64; mov.b32 $z,$y;"
