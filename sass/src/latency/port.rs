@@ -46,6 +46,8 @@ ports! {
     ImadWideHigh = "imad-wide-hi",
     /// [`LatencyClass::Half`].
     Half = "half",
+    /// [`LatencyClass::HalfSingle`].
+    HalfSingle = "half-single",
     /// [`LatencyClass::HalfAlu`].
     HalfAlu = "half-alu",
     /// [`LatencyClass::HalfMma`].
@@ -87,6 +89,7 @@ impl Port {
             LatencyClass::Fma => Port::Fma,
             LatencyClass::ImadWide => Port::ImadWide,
             LatencyClass::Half => Port::Half,
+            LatencyClass::HalfSingle => Port::HalfSingle,
             LatencyClass::HalfAlu => Port::HalfAlu,
             LatencyClass::HalfMma => Port::HalfMma,
             LatencyClass::Fp64 => Port::Fp64,

@@ -131,6 +131,30 @@ fn older_architectures_have_figures_of_their_own() {
     assert_eq!(found, [12, 13, 13, 13, 13]);
 }
 
+/// `HADD2.F32` is not a member of the class of packed sums: sm_90 reads the old value 4 cycles after a packed sum.
+#[test]
+fn sums_in_single_precision_are_apart_from_packed_ones() {
+    let packed = Inst::new(Op::HADD2).ops([r(1), r(0), r(2)]);
+    let single = Inst::new(Op::HADD2_F32).ops([r(1), Operand::rz().neg(), r(1)]);
+    let least = Inst::new(Op::HMNMX2).ops([r(1), r(1), r(2)]);
+    let on = |arch, producer: &Inst<PReg>, consumer: &Inst<PReg>, slot: &str| {
+        let slot = consumer.row().slot(slot).unwrap() as u8;
+        let to = Side { inst: consumer, slot, component: 0 };
+        latency(arch, Dependence::Raw, Side { inst: producer, slot: 0, component: 0 }, to)
+    };
+    let safe = |producer, slot| Arch::ALL.map(|arch| on(arch, producer, &single, slot).safe);
+    assert_eq!(safe(&packed, "b"), [6, 5, 5, 5, 5]);
+    assert_eq!(safe(&single, "b"), [6, 5, 5, 5, 5]);
+    assert_eq!(safe(&least, "b")[1..], [5, 5, 5, 5]);
+    for (producer, consumer, slot) in
+        [(&packed, &single, "b"), (&single, &packed, "a"), (&single, &single, "b"), (&least, &single, "b")]
+    {
+        let found = on(Arch::Sm90, producer, consumer, slot);
+        assert_eq!((found.safe, found.legal), (5, 5), "{producer} -> {consumer}");
+    }
+    assert_eq!(on(Arch::Sm90, &packed, &packed, "a").safe, 4);
+}
+
 #[test]
 fn scoreboards_announce_more_before_sm_90() {
     let first = Inst::<PReg>::new(Op::R2UR);

@@ -14,6 +14,10 @@ use super::row::{Completion, Halves, ImmFormat, Kinds, LatencyClass, ModKind, Mo
 const HALF: Row =
     Row { pipe: Pipe::Half, latency: LatencyClass::Half, completion: Completion::Fixed, ..Row::BASE };
 
+/// The common part of sums in single precision. They neither read a result of packed arithmetic nor pass one to it as early
+/// as packed arithmetic does.
+const HALF_SINGLE: Row = Row { latency: LatencyClass::HalfSingle, ..HALF };
+
 /// The common part of comparisons and minima.
 const HALF_ALU: Row = Row { pipe: Pipe::Alu, latency: LatencyClass::HalfAlu, ..HALF };
 
@@ -125,7 +129,7 @@ pub(super) static HADD2_F32: Row = Row {
     forms: Form::B_AS_C,
     fixed: SINGLE,
     opcode: 0x230,
-    ..HALF
+    ..HALF_SINGLE
 };
 
 pub(super) static HADD2_F32_HALVES: Row = Row {
@@ -137,7 +141,7 @@ pub(super) static HADD2_F32_HALVES: Row = Row {
     fixed: SINGLE,
     archs: Archs::TURING_AND_SM_80,
     opcode: 0x230,
-    ..HALF
+    ..HALF_SINGLE
 };
 
 pub(super) static HADD2_NARROW_A: Row = Row {

@@ -69,6 +69,8 @@ pub enum LatencyClass {
     ImadWide,
     /// Packed half arithmetic.
     Half,
+    /// Sums of halves in single precision, `HADD2.F32`.
+    HalfSingle,
     /// Packed half comparison and minimum.
     HalfAlu,
     /// Half arithmetic on the tensor pipe, `HFMA2.MMA`.
