@@ -93,7 +93,7 @@ pub(crate) struct Facts {
     filled: u8,
     /// The slots among them that have no default, a bit each.
     pub(crate) demanded: u16,
-    /// The slots of which at most one may have a [sign](Slot::sole_sign), a bit each.
+    /// The slots with [`Slot::sole_sign`], a bit each: only one of them may have a sign.
     pub(crate) sole_sign: u16,
     /// The number of registers that each slot covers; [`BY_SIZE`] or [`BY_MODIFIERS`] if the row
     /// alone does not tell.

@@ -360,7 +360,7 @@ impl<R: Register> Inst<R> {
         inst
     }
 
-    /// Whether more than one of the operands have a sign of which at most one [may have
+    /// Whether two operands have signs although only one of them [may have
     /// one](crate::Slot::sole_sign). The hardware rejects such an instruction, although
     /// disassemblers print it.
     #[inline]

@@ -162,7 +162,7 @@ impl Slot {
         self
     }
 
-    /// The same as one of the slots of which at most one may have a sign.
+    /// The same with [`sole_sign`](Slot::sole_sign): only one of such slots may have a sign.
     pub const fn sole_sign(mut self) -> Slot {
         self.sole_sign = true;
         self

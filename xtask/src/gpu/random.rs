@@ -1,6 +1,6 @@
 //! Random kernels on a GPU: the SSA engine's results are the expected ones ([`ptxc_fuzz`]).
 //!
-//! Kernels with functions of which only bounds are known are left out.
+//! The check leaves out kernels whose exact results are not known, because they use approximations.
 
 use std::num::NonZeroUsize;
 

@@ -110,7 +110,7 @@ pub fn places(types: &[Type]) -> Option<Vec<PReg>> {
 /// The places of the parameters of a function of that name.
 ///
 /// A routine in which lanes meet has its mask, the last parameter, in the first register. Hardware
-/// compares the masks of waiting lanes in the register that the last lane names to arrive: with
+/// compares the masks of all waiting lanes in the register that the lanes name which arrive last. With
 /// different registers, lanes that wait for one mask take part in an operation for another (seen on
 /// an H100, `docs/facts/convergence.md`).
 pub fn parameter_places(name: &str, types: &[Type]) -> Option<Vec<PReg>> {

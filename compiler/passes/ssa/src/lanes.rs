@@ -132,17 +132,6 @@ pub(crate) enum Lost {
     All,
 }
 
-impl Lost {
-    /// Whether it concerns a region with this barrier.
-    pub(crate) fn concerns(&self, barrier: u8) -> bool {
-        match self {
-            Lost::Nothing => false,
-            Lost::Of(lost) => lost.0 == barrier,
-            Lost::All => true,
-        }
-    }
-}
-
 /// The open regions that may lose lanes at an instruction, so that their `bsync` no longer proves
 /// that lanes are together. Lanes leave a region by `break`. The other cases were seen on an H100
 /// (`docs/facts/convergence.md`): lanes that sleep are not waited for, and a barrier that has been

@@ -217,12 +217,13 @@ impl Solver<'_> {
         let Some(mut state) = self.together.at_start[block].clone() else { return };
         for &inst in ptxc_interrupt::parts(&func.blocks[block].insts).flatten() {
             let data = &func.insts[inst];
-            let lost = lost_regions(func, inst);
-            let innermost = |region: &Open| state.open.iter().rfind(|open| open.barrier == region.barrier);
-            for region in state.open.iter().filter(|region| lost.concerns(region.barrier)) {
-                if matches!(lost, Lost::All) || innermost(region) == Some(region) {
-                    self.break_region(region.barrier, region.continuation);
+            match lost_regions(func, inst) {
+                Lost::Nothing => {}
+                Lost::Of(barrier) => {
+                    let innermost = state.open.iter().rfind(|region| region.barrier == barrier.0);
+                    innermost.into_iter().for_each(|region| self.break_region(region));
                 }
+                Lost::All => state.open.iter().for_each(|region| self.break_region(region)),
             }
             state.step(data, func, uniformity, &self.together.broken);
             if data.op == Op::Return {
@@ -241,7 +242,7 @@ impl Solver<'_> {
     }
 
     /// Records that a region may lose lanes: the blocks with its `bsync` are visited again.
-    fn break_region(&mut self, barrier: u8, continuation: Block) {
+    fn break_region(&mut self, &Open { barrier, continuation, .. }: &Open) {
         if self.together.broken.insert((barrier, continuation)) {
             let meets = self.cfg.preds(continuation).iter().filter_map(|&meet| self.cfg.rpo_index(meet));
             self.queue.extend(meets.map(Reverse));
