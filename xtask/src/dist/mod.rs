@@ -1,13 +1,15 @@
 //! Builds the distributed program: `cargo xtask dist`.
 //!
 //! The plain build does not know how often each part of the program runs. This command first builds
-//! a program that counts (`-C profile-generate`), lowers the kernels of `tests/lit` with it, merges
+//! a program that counts (`-C profile-generate`), lowers the kernels of `tests` with it, merges
 //! the counts, and builds the program with them (`-C profile-use`) in the cargo profile `dist`,
 //! which optimizes across packages. The result and its licence are in `target/dist`.
 //!
 //! The profile is made from the current sources, so it is never stale, and the repository holds
 //! none. The kernels of the corpus are not part of the training, because the benchmarks measure
 //! them.
+
+mod layout;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -53,13 +55,18 @@ impl Dist {
         if counts.exists() {
             std::fs::remove_dir_all(&counts).map_err(|error| format!("{}: {error}", counts.display()))?;
         }
-        let counting = host.build(&build, &flag("-Cprofile-generate=", &counts))?;
-        train(&counting, &root().join("tests/lit"))?;
+        let counting = host.build(&build, &[flag("-Cprofile-generate=", &counts)])?;
+        train(&counting, &root().join("tests"), &counts)?;
         let profile = build.join("ptxc.profdata");
         let mut merge = Command::new(&profdata);
-        // `--sparse` omits functions that never ran.
-        run(merge.args(["merge", "--sparse", "-o"]).arg(&profile).arg(&counts), INSTALLATION)?;
-        let built = host.build(&build, &flag("-Cprofile-use=", &profile))?;
+        // Functions that never ran are part of the profile (no `--sparse`), which makes them small and keeps them
+        // away from those that run.
+        run(merge.args(["merge", "-o"]).arg(&profile).arg(&counts), INSTALLATION)?;
+        let mut flags = vec![flag("-Cprofile-use=", &profile)];
+        if host.triple == "x86_64-unknown-linux-gnu" {
+            flags.extend(layout::flags(&profdata, &counts, &build.join("order.txt"))?);
+        }
+        let built = host.build(&build, &flags)?;
         let result = program(&package);
         let licences = ["LICENSE", "LICENSE-APACHE", "LICENSE-MIT"];
         let licences = licences.map(|name| (root().join(name), package.join(name)));
@@ -104,17 +111,14 @@ impl Host {
         Ok(Host { triple, tools })
     }
 
-    /// Builds the program, with all its features and an additional flag of rustc; returns its path.
-    fn build(&self, folder: &Path, flag: &str) -> Result<PathBuf, String> {
+    /// Builds the program, with all its features and additional flags of rustc; returns its path.
+    fn build(&self, folder: &Path, flags: &[String]) -> Result<PathBuf, String> {
         let mut command = cargo();
         command.args(["build", "--quiet", "--profile", "dist", "--package", "ptxc", "--all-features"]);
         // A named target keeps the flags away from build scripts and macros, which run while the program is built.
         command.args(["--target", &self.triple, "--target-dir"]).arg(folder);
-        let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
-        // LLD then places the functions that run often next to each other, so that fewer pages of
-        // the program are touched.
-        let hot = self.triple.contains("linux").then_some("-Clink-arg=-Wl,-z,keep-text-section-prefix");
-        let flags: Vec<&str> = flags.split_whitespace().chain([flag]).chain(hot).collect();
+        let given = std::env::var("RUSTFLAGS").unwrap_or_default();
+        let flags: Vec<&str> = given.split_whitespace().chain(flags.iter().map(String::as_str)).collect();
         command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
         let flags = std::env::var("CFLAGS").unwrap_or_default();
         command.env(format!("CFLAGS_{}", self.triple.replace('-', "_")), format!("{flags} {ALLOCATOR}"));
@@ -138,21 +142,29 @@ fn run(command: &mut Command, advice: &str) -> Result<(), String> {
     }
 }
 
-/// Lowers all kernels of a folder in one process, to text and to cubins, and some of them alone, as
-/// users do. Some kernels have errors; their diagnostics are part of the training.
-fn train(program: &Path, folder: &Path) -> Result<(), String> {
+/// Lowers all kernels of a folder in one process, to text and to cubins, and each alone, as users do.
+/// Some kernels have errors; their diagnostics are part of the training. The program adds its
+/// counts to a file in the folder `counts`. A kernel of [`layout::KERNELS`] has a file of its own there.
+fn train(program: &Path, folder: &Path, counts: &Path) -> Result<(), String> {
     let kernels = ptx_files(folder)?;
     let output = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let mut ways = vec![(vec!["--emit=sass"], kernels.clone()), (vec!["--emit=cubin"], kernels.clone())];
-    let alone =
-        kernels.into_iter().filter(|path| path.parent().is_some_and(|parent| parent.ends_with("kernels")));
-    ways.extend(alone.map(|kernel| (Vec::new(), vec![kernel])));
-    for (words, kernels) in ways {
+    let lower = |words: &[&str], own_counts: Option<PathBuf>, kernels: &[PathBuf]| {
         let mut ptxc = Command::new(program);
-        ptxc.arg("lower").args(words).args(["--jobs", "1", "--progress", "never", "-o"]);
-        ptxc.arg(output.path().join("")).args(kernels);
-        let status = ptxc.stdout(Stdio::null()).stderr(Stdio::null()).status();
-        status.map_err(|error| format!("{}: {error}", program.display()))?;
+        ptxc.arg("lower").args(words).args(kernels).stdout(Stdio::null()).stderr(Stdio::null());
+        if let Some(file) = own_counts {
+            ptxc.env("LLVM_PROFILE_FILE", file);
+        }
+        ptxc.status().map_err(|error| format!("{}: {error}", program.display()))
+    };
+    let folder = output.path().join("").into_os_string().into_string();
+    let folder = folder.map_err(|path| format!("{}: not UTF-8", path.display()))?;
+    for emit in ["--emit=sass", "--emit=cubin"] {
+        lower(&[emit, "--jobs", "1", "--progress", "never", "-o", &folder], None, &kernels)?;
+    }
+    for (number, kernel) in kernels.iter().enumerate() {
+        let is_laid_out = kernel.parent().is_some_and(|folder| folder.ends_with(layout::KERNELS));
+        let own_counts = is_laid_out.then(|| counts.join(format!("{}{number}.profraw", layout::PREFIX)));
+        lower(&[], own_counts, std::slice::from_ref(kernel))?;
     }
     Ok(())
 }
