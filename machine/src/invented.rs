@@ -6,7 +6,7 @@
 use crate::facts::{AfterBarrier, Banks, ClusterPlaces, Data, Distances, Facts, Limits, Registers};
 use crate::feature::Features;
 
-pub(crate) const FACTS: Facts = Facts {
+pub(crate) static FACTS: Facts = Facts {
     name: "invented",
     number: 1,
     families: &["invented_f"],

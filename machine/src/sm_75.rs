@@ -5,7 +5,7 @@ use crate::facts::{
 };
 use crate::feature::Features;
 
-pub(crate) const FACTS: Facts = Facts {
+pub(crate) static FACTS: Facts = Facts {
     name: "sm_75",
     number: 75,
     families: &[],

@@ -6,7 +6,7 @@ use crate::facts::{
 };
 use crate::feature::Features;
 
-pub(crate) const FACTS: Facts = Facts {
+pub(crate) static FACTS: Facts = Facts {
     name: "sm_90",
     number: 90,
     families: &[],
