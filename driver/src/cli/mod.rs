@@ -1,5 +1,6 @@
-//! The command line, as clap parses it.
+//! The command line.
 
+mod common;
 mod run;
 
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -29,31 +30,16 @@ impl Cli {
     /// The command line is not valid, or asks for help. The text of the error has colours, which
     /// the code that prints it may remove.
     pub fn read(args: &[OsString]) -> Result<Cli, clap::Error> {
-        if let Some(cli) = Cli::read_alone(args) {
-            return Ok(cli);
+        match args.get(1..).and_then(common::parse) {
+            Some((everywhere, command)) => Ok(Cli { everywhere, command }),
+            None => Cli::read_with_clap(args),
         }
-        let command = Cli::command().color(ColorChoice::Always);
-        command.try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches))
     }
 
-    /// Parses a command line that begins with one of the commands that often run thousands of times
-    /// in a row. Building the options of all other commands takes a tenth of the time of a small
-    /// kernel. Returns `None` for anything except the correct use of that command, so that wrong
-    /// usage is explained in one place.
-    fn read_alone(args: &[OsString]) -> Option<Cli> {
-        let words = args.get(1..)?;
-        let cli = |everywhere, command| Cli { everywhere, command };
-        match words.first()?.to_str()? {
-            "lower" => {
-                let one = Alone::<LowerArgs>::try_parse_from(words).ok()?;
-                Some(cli(one.everywhere, Command::Lower(one.args)))
-            }
-            "check" => {
-                let one = Alone::<CheckArgs>::try_parse_from(words).ok()?;
-                Some(cli(one.everywhere, Command::Check(one.args)))
-            }
-            _ => None,
-        }
+    /// Parses any command line.
+    fn read_with_clap(args: &[OsString]) -> Result<Cli, clap::Error> {
+        let command = Cli::command().color(ColorChoice::Always);
+        command.try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches))
     }
 }
 
@@ -66,16 +52,6 @@ pub struct Everywhere {
     /// When to show a progress bar for long runs.
     #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN", display_order = 901)]
     pub progress: WhenProgress,
-}
-
-/// A command parsed as if it were a program.
-#[derive(Debug, Parser)]
-#[command(disable_help_flag = true, color = ColorChoice::Never)]
-struct Alone<T: Args> {
-    #[command(flatten)]
-    everywhere: Everywhere,
-    #[command(flatten)]
-    args: T,
 }
 
 /// The commands.
