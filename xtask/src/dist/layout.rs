@@ -1,8 +1,9 @@
 //! Where the linker puts the functions of the distributed program.
 //!
-//! A small kernel takes two milliseconds, of which page faults are a noticeable part. Linux maps a
-//! program's code 64 KiB at a time, when it is first touched. Therefore the parts of functions that
-//! never ran in the training are split off, and the functions that run for every kernel come first.
+//! Page faults are a noticeable part of the two milliseconds that a small kernel takes. Linux maps
+//! the code of a program 64 KiB at a time, when it is first touched. Therefore the parts of
+//! functions that never ran in the training are split off, and the functions that run for every
+//! kernel come first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;

@@ -59,8 +59,8 @@ impl Dist {
         train(&counting, &root().join("tests"), &counts)?;
         let profile = build.join("ptxc.profdata");
         let mut merge = Command::new(&profdata);
-        // Functions that never ran are part of the profile (no `--sparse`), which makes them small and keeps them
-        // away from those that run.
+        // Functions that never ran are part of the profile (no `--sparse`), which makes them small
+        // and keeps them away from those that run.
         run(merge.args(["merge", "-o"]).arg(&profile).arg(&counts), INSTALLATION)?;
         let mut flags = vec![flag("-Cprofile-use=", &profile)];
         if host.triple == "x86_64-unknown-linux-gnu" {
@@ -142,9 +142,9 @@ fn run(command: &mut Command, advice: &str) -> Result<(), String> {
     }
 }
 
-/// Lowers all kernels of a folder in one process, to text and to cubins, and each alone, as users do.
-/// Some kernels have errors; their diagnostics are part of the training. The program adds its
-/// counts to a file in the folder `counts`. A kernel of [`layout::KERNELS`] has a file of its own there.
+/// Lowers all kernels of a folder in one process, to text and to cubins, and each alone, as users
+/// do. Some kernels have errors; their diagnostics are part of the training. The program adds its
+/// counts to a file in the folder `counts`. A kernel of [`layout::KERNELS`] has its own file there.
 fn train(program: &Path, folder: &Path, counts: &Path) -> Result<(), String> {
     let kernels = ptx_files(folder)?;
     let output = tempfile::tempdir().map_err(|error| error.to_string())?;
