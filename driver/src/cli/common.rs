@@ -7,8 +7,8 @@
 use std::ffi::{OsStr, OsString};
 
 use super::{
-    CheckArgs, CodeArgs, Color, Command, Control, CubinAbi, Everywhere, JobArgs, LowerArgs, MessageFormat,
-    Sync, WhenProgress,
+    CheckArgs, CodeArgs, Color, Command, Control, CubinAbi, Everywhere, HEURISTIC, JobArgs, LEVEL, LowerArgs,
+    MAX_REGS, MessageFormat, Sync, WhenProgress,
 };
 use crate::input::Input;
 
@@ -17,10 +17,9 @@ use crate::input::Input;
 pub(super) fn parse(words: &[OsString]) -> Option<(Everywhere, Command)> {
     let everywhere = Everywhere { color: Color::default(), progress: WhenProgress::default() };
     let (command, words) = words.split_first()?;
-    let found = Words::read(words)?;
     let command = match command.to_str()? {
-        "lower" => Command::Lower(found.lower()),
-        "check" => Command::Check(found.check()?),
+        "lower" => Command::Lower(Words::read(words)?.lower()),
+        "check" => Command::Check(Words::read(words)?.check()?),
         _ => return None,
     };
     Some((everywhere, command))
@@ -56,10 +55,9 @@ impl Words {
                     let value = words.next().filter(|value| is_value(value))?;
                     found.arch.replace(value.to_str()?.to_string()).is_none()
                 }
-                "-O0" => found.level.replace(0).is_none(),
-                "-O1" => found.level.replace(1).is_none(),
-                "-O2" => found.level.replace(2).is_none(),
-                "-O3" => found.level.replace(3).is_none(),
+                level @ ("-O0" | "-O1" | "-O2" | "-O3") => {
+                    found.level.replace(level[2..].parse().ok()?).is_none()
+                }
                 "--lineinfo" => !std::mem::replace(&mut found.lineinfo, true),
                 "--strict" => !std::mem::replace(&mut found.strict, true),
                 _ => return None,
@@ -71,7 +69,7 @@ impl Words {
         (!found.files.is_empty()).then_some(found)
     }
 
-    /// The arguments of `lower`, with the defaults that [`LowerArgs`] declares.
+    /// The arguments of `lower`.
     fn lower(self) -> LowerArgs {
         LowerArgs {
             files: self.files,
@@ -79,9 +77,9 @@ impl Words {
             jobs: JobArgs { jobs: None },
             code: CodeArgs {
                 arch: self.arch,
-                opt: self.level.unwrap_or(3),
-                heuristic: "balanced".to_string(),
-                max_regs: 255,
+                opt: self.level.unwrap_or(LEVEL),
+                heuristic: HEURISTIC.to_string(),
+                max_regs: MAX_REGS,
                 fmad: true,
                 aggregate_atomics: false,
                 sync: Sync::default(),

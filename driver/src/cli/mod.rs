@@ -11,6 +11,15 @@ use crate::input::{self, Input};
 
 pub use run::{Engine, Latencies, PRINTED, RunArgs, StatsFormat};
 
+/// The optimization level, unless a command line names one.
+const LEVEL: u8 = 3;
+
+/// The scheduling heuristic, unless a command line names one.
+const HEURISTIC: &str = "balanced";
+
+/// The maximum number of general registers, unless a command line names one.
+const MAX_REGS: u32 = 255;
+
 /// An open compiler from NVIDIA PTX to SASS.
 #[derive(Debug, Parser)]
 #[command(name = "ptxc", version = env!("PTXC_VERSION"), about, propagate_version = true)]
@@ -179,13 +188,13 @@ pub struct CodeArgs {
     #[arg(long)]
     pub arch: Option<String>,
     /// The optimization level, 0 to 3.
-    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t = LEVEL, value_parser = clap::value_parser!(u8).range(0..=3))]
     pub opt: u8,
     /// The scheduling heuristic: balanced, critical-path, pressure, source-order or random:SEED.
-    #[arg(long, value_name = "NAME", default_value = "balanced")]
+    #[arg(long, value_name = "NAME", default_value = HEURISTIC)]
     pub heuristic: String,
     /// The maximum number of general registers per thread.
-    #[arg(long, value_name = "N", default_value_t = 255, value_parser = clap::value_parser!(u32).range(16..=255))]
+    #[arg(long, value_name = "N", default_value_t = MAX_REGS, value_parser = clap::value_parser!(u32).range(16..=255))]
     pub max_regs: u32,
     /// Whether to fuse a product and a sum without rounding modifiers into one operation.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
@@ -313,10 +322,10 @@ pub struct OptArgs {
     #[arg(long, default_value = "sm_90")]
     pub arch: String,
     /// The optimization level, 0 to 3: a span omits the passes of higher levels.
-    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t = LEVEL, value_parser = clap::value_parser!(u8).range(0..=3))]
     pub opt: u8,
     /// The scheduling heuristic.
-    #[arg(long, default_value = "balanced")]
+    #[arg(long, default_value = HEURISTIC)]
     pub heuristic: String,
     /// Whether to fuse a product and a sum without rounding modifiers into one operation.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
@@ -328,7 +337,7 @@ pub struct OptArgs {
     #[arg(long, value_enum, default_value_t)]
     pub sync: Sync,
     /// The maximum number of general registers per thread.
-    #[arg(long, value_name = "N", default_value_t = 255, value_parser = clap::value_parser!(u32).range(16..=255))]
+    #[arg(long, value_name = "N", default_value_t = MAX_REGS, value_parser = clap::value_parser!(u32).range(16..=255))]
     pub max_regs: u32,
 }
 

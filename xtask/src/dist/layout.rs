@@ -15,22 +15,18 @@ use super::flag;
 /// The folder of the kernels whose functions come first.
 pub(super) const KERNELS: &str = "lit/kernels";
 
-/// How the names of the files with their counts begin.
-pub(super) const PREFIX: &str = "alone-";
-
 /// The flags of rustc, for LLVM's back end and LLD. The order of the functions is written into a
-/// file.
+/// file. Each file of `counts` has the counts of one kernel.
 ///
 /// # Errors
 /// No counts, or a program or file that fails.
-pub(super) fn flags(profdata: &OsStr, counts: &Path, order: &Path) -> Result<Vec<String>, String> {
-    let mut kernels = BTreeMap::new();
-    let files = counts_alone(counts)?;
-    if files.is_empty() {
-        return Err(format!("{}: no counts of single kernels", counts.display()));
+pub(super) fn flags(profdata: &OsStr, counts: &[PathBuf], order: &Path) -> Result<Vec<String>, String> {
+    if counts.is_empty() {
+        return Err(format!("no kernels in `{KERNELS}`"));
     }
-    for file in files {
-        let profile = as_text(profdata, &file)?;
+    let mut kernels = BTreeMap::new();
+    for file in counts {
+        let profile = as_text(profdata, file)?;
         for name in functions_that_ran(&profile) {
             *kernels.entry(name.to_string()).or_insert(0) += 1;
         }
@@ -43,19 +39,6 @@ pub(super) fn flags(profdata: &OsStr, counts: &Path, order: &Path) -> Result<Vec
         "-Cllvm-args=-mfs-psi-cutoff=0".to_string(),
         flag("-Clink-arg=-Wl,--no-warn-symbol-ordering,--symbol-ordering-file=", order),
     ])
-}
-
-/// The files with the counts of one kernel each.
-fn counts_alone(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let trouble = |error| format!("{}: {error}", folder.display());
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(trouble)? {
-        let entry = entry.map_err(trouble)?;
-        if entry.file_name().to_string_lossy().starts_with(PREFIX) {
-            files.push(entry.path());
-        }
-    }
-    Ok(files)
 }
 
 /// Counts in LLVM's text format.
