@@ -1,7 +1,5 @@
 //! The uniform datapath: one value per warp.
 
-use ptxc_machine::Archs;
-
 use super::alu::{
     COMBINE, COMPARE, EXTENDED, FIRST_TABLE, FUNNEL, HIGH, MODULO, NO_CARRIES, NO_CARRY, PAND, SECOND_TABLE,
     SHIFT, SIGN, SX32, UNSIGNED,
@@ -90,7 +88,6 @@ pub(super) static UIADD3_NEVER: Row = Row {
     mnemonic: "UIADD3",
     summary: "an addition whose guard is !UPT: it only occupies the uniform datapath",
     slots: &[UD, UA, Slot::read("b", Kinds::UR).place(Place::B), UCR],
-    archs: Archs::AMPERE_TO_HOPPER,
     fixed: &[NEVER, NO_CARRIES[0], NO_CARRIES[1], Fixed::new(81, 6, 0x3f), UNIFORM],
     opcode: 0x290,
     never: true,
