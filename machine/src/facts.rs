@@ -52,8 +52,31 @@ pub struct Banks {
     /// The generic address of constant bank 3, where the constant variables of a module lie:
     /// `cvta.const`.
     pub constant_window: u32,
+    /// The generic addresses of the kernel parameters: `cvta.param`, `isspacep.param`.
+    pub parameter_window: ParameterWindow,
     /// The cluster facts of a launch; `None` if there are no clusters.
     pub cluster: Option<ClusterPlaces>,
+}
+
+/// The places in constant bank 0 that have the generic addresses of the kernel parameters, in bytes
+/// from its start. Source: ptxas, by the code that it generates for `cvta.param` and
+/// `isspacep.param`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParameterWindow {
+    /// The 64-bit address of the bank, and the 32-bit distance of the parameters' end from it.
+    OfBank {
+        /// The place of the address.
+        start: u32,
+        /// The place of the distance.
+        end: u32,
+    },
+    /// The 64-bit addresses of the first parameter and of the parameters' end.
+    OfParameters {
+        /// The place of the first parameter's address.
+        start: u32,
+        /// The place of the end's address.
+        end: u32,
+    },
 }
 
 /// The places of the cluster facts in constant bank 0, in bytes from its start. Source: ptxas, by
@@ -213,6 +236,10 @@ mod tests {
         let mut places = vec![(banks.stack_top, 4), (banks.local_window, 8), (banks.constant_window, 8)];
         places.extend(banks.global_descriptor.map(|at| (at, 8)));
         places.extend(banks.shared_window.map(|at| (at, 8)));
+        places.extend(match banks.parameter_window {
+            ParameterWindow::OfBank { start, end } => [(start, 8), (end, 4)],
+            ParameterWindow::OfParameters { start, end } => [(start, 8), (end, 8)],
+        });
         if let Some(ClusterPlaces { is_explicit, size, clusters, ranks }) = banks.cluster {
             places.extend([(is_explicit, 4), (size, 12), (clusters, 12), (ranks, 4)]);
         }

@@ -3,7 +3,9 @@
 //! Each figure differs from the figures of all architectures that exist, so that a test detects a
 //! figure of the wrong architecture.
 
-use crate::facts::{AfterBarrier, Banks, ClusterPlaces, Data, Distances, Facts, Limits, Registers};
+use crate::facts::{
+    AfterBarrier, Banks, ClusterPlaces, Data, Distances, Facts, Limits, ParameterWindow, Registers,
+};
 use crate::feature::Features;
 
 pub(crate) static FACTS: Facts = Facts {
@@ -17,6 +19,7 @@ pub(crate) static FACTS: Facts = Facts {
         local_window: 0x3a8,
         shared_window: Some(0x3b0),
         constant_window: 0x3b8,
+        parameter_window: ParameterWindow::OfBank { start: 0x398, end: 0x3a4 },
         cluster: Some(ClusterPlaces { is_explicit: 0x3c0, size: 0x3c4, clusters: 0x3d0, ranks: 0x3dc }),
     },
     registers: Registers {

@@ -34,7 +34,7 @@ pub use arch::{Arch, ByNumber};
 pub use archs::Archs;
 pub use facts::{
     AfterBarrier, Banks, ClusterPlaces, Cubin, Data, Distances, Facts, Limits, MbarrierLayout, Mbarriers,
-    Registers,
+    ParameterWindow, Registers,
 };
 pub use feature::{Feature, Features};
 pub use per_arch::PerArch;

@@ -1,7 +1,8 @@
 //! sm_80, Ampere of data centres: A100.
 
 use crate::facts::{
-    AfterBarrier, Banks, Cubin, Data, Distances, Facts, Limits, MbarrierLayout, Mbarriers, Registers,
+    AfterBarrier, Banks, Cubin, Data, Distances, Facts, Limits, MbarrierLayout, Mbarriers, ParameterWindow,
+    Registers,
 };
 use crate::feature::Features;
 
@@ -16,6 +17,7 @@ pub(crate) static FACTS: Facts = Facts {
         local_window: 0x20,
         shared_window: Some(0x18),
         constant_window: 0x50,
+        parameter_window: ParameterWindow::OfBank { start: 0x40, end: 0x114 },
         cluster: None,
     },
     registers: Registers {

@@ -2,7 +2,7 @@
 
 use crate::facts::{
     AfterBarrier, Banks, ClusterPlaces, Cubin, Data, Distances, Facts, Limits, MbarrierLayout, Mbarriers,
-    Registers,
+    ParameterWindow, Registers,
 };
 use crate::feature::Features;
 
@@ -17,6 +17,7 @@ pub(crate) static FACTS: Facts = Facts {
         local_window: 0x20,
         shared_window: None,
         constant_window: 0xd0,
+        parameter_window: ParameterWindow::OfParameters { start: 0x198, end: 0x1a0 },
         cluster: Some(ClusterPlaces { is_explicit: 0x140, size: 0x144, clusters: 0x15c, ranks: 0x188 }),
     },
     registers: Registers {

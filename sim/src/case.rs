@@ -10,8 +10,9 @@
 //!      "expect": {"hex": "0000803f…"}, "tolerance": "exact"} ] }
 //! ```
 //!
-//! The arguments are in the order of the kernel's parameters. A scalar is passed by value, a buffer
-//! by its address in device memory. `expect` is null if nothing is expected. `ptx` is relative to
+//! The arguments are in the order of the kernel's parameters. A scalar is passed by value, and so is a
+//! structure, whose bytes are given (`{"kind": "bytes", "hex": "0100…"}`); a buffer is passed by its
+//! address in device memory. `expect` is null if nothing is expected. `ptx` is relative to
 //! the corpus, the parent of the folder that contains the case.
 
 use std::path::{Path, PathBuf};
@@ -127,8 +128,21 @@ pub enum Argument {
         /// Its bits.
         bits: u64,
     },
+    /// A structure, passed by value.
+    Bytes(Vec<u8>),
     /// Device memory, passed by address.
     Buffer(Buffer),
+}
+
+impl Argument {
+    /// The size of its parameter in bytes.
+    pub fn size(&self) -> u32 {
+        match self {
+            Argument::Scalar { elem, .. } => elem.bytes(),
+            Argument::Bytes(bytes) => bytes.len() as u32,
+            Argument::Buffer(_) => 8,
+        }
+    }
 }
 
 /// Device memory before and after the launch.
@@ -199,7 +213,7 @@ impl Case {
     pub fn buffers(&self) -> impl Iterator<Item = &Buffer> {
         self.args.iter().filter_map(|arg| match arg {
             Argument::Buffer(buffer) => Some(buffer),
-            Argument::Scalar { .. } => None,
+            Argument::Scalar { .. } | Argument::Bytes(_) => None,
         })
     }
 
@@ -216,19 +230,23 @@ impl Case {
             return Err(SimError::Case(what));
         }
         for (arg, (name, size, offset)) in self.args.iter().zip(params) {
-            let (bits, bytes) = match arg {
-                Argument::Scalar { elem, bits } => (*bits, elem.bytes()),
-                Argument::Buffer(buffer) => (memory.global.allocate(&buffer.name, buffer.init.clone()), 8),
-            };
-            if size != bytes {
-                let what = format!("parameter {name} has {size} bytes, but its argument has {bytes}");
+            if size != arg.size() {
+                let what = format!("parameter {name} has {size} bytes, but its argument has {}", arg.size());
                 return Err(SimError::Case(what));
             }
             let end = (offset + size) as usize;
             if memory.params.len() < end {
                 memory.params.resize(end, 0);
             }
-            write_le(&mut memory.params[offset as usize..end], bits);
+            let place = offset as usize..end;
+            match arg {
+                Argument::Scalar { bits, .. } => write_le(&mut memory.params[place], *bits),
+                Argument::Bytes(bytes) => memory.params[place].copy_from_slice(bytes),
+                Argument::Buffer(buffer) => {
+                    let address = memory.global.allocate(&buffer.name, buffer.init.clone());
+                    write_le(&mut memory.params[place], address);
+                }
+            }
         }
         Ok(memory)
     }
@@ -259,6 +277,7 @@ struct RawCase {
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum RawArg {
     Scalar { elem: Elem, value: serde_json::Number },
+    Bytes(Content),
     Buffer { name: String, elem: Elem, init: Content, expect: Option<Content>, tolerance: RawTolerance },
 }
 
@@ -278,6 +297,9 @@ enum RawTolerance {
 
 /// The most bytes that all buffers of a case may have.
 const MOST_BYTES: usize = 1 << 31;
+
+/// The most bytes that the parameters of a kernel may have.
+const MOST_PARAMETER_BYTES: usize = 32_764;
 
 fn checked(args: Vec<RawArg>) -> Result<Vec<Argument>, String> {
     let mut bytes = 0;
@@ -303,6 +325,13 @@ impl RawArg {
                     format!("{value} is not a valid {} argument", format!("{elem:?}").to_lowercase())
                 })?;
                 Ok(Argument::Scalar { elem, bits })
+            }
+            RawArg::Bytes(content) => {
+                let bytes = content.bytes().map_err(|what| format!("an argument: {what}"))?;
+                match bytes.len() {
+                    1..=MOST_PARAMETER_BYTES => Ok(Argument::Bytes(bytes)),
+                    count => Err(format!("a structure of {count} bytes cannot be an argument")),
+                }
             }
             RawArg::Buffer { name, elem, init, expect, tolerance } => {
                 let init = init.bytes().map_err(|what| format!("buffer {name}: {what}"))?;

@@ -59,6 +59,8 @@ pub(crate) fn lies_in(memory: &Memory<'_>, space: Space, address: u64) -> bool {
     match (memory::resolve(Space::Generic, address), space) {
         ((Space::Shared, offset), Space::Shared) => offset >> RANK_SHIFT == memory.rank as u64,
         ((Space::Shared, _), Space::Cluster) => true,
+        // ISA, `isspacep`: the window of kernel parameters is part of the global window.
+        ((Space::Param, _), Space::Global) => true,
         ((found, _), _) => found == space,
     }
 }

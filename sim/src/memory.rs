@@ -46,6 +46,10 @@ pub const SHARED_WINDOW: u64 = 0x7f00_0000_0000;
 pub const LOCAL_WINDOW: u64 = 0x7e00_0000_0000;
 /// Generic address of the first byte of the module's constant variables.
 pub const CONSTANT_WINDOW: u64 = 0x7d00_0000_0000;
+/// Generic address of the first kernel parameter.
+pub const PARAMETER_WINDOW: u64 = 0x7c00_0000_0000;
+/// Generic address at which the parameters end: PTX allows a kernel 32,764 bytes.
+pub const PARAMETER_END: u64 = PARAMETER_WINDOW + 32_764;
 /// Size in bytes of the windows of local and constant memory, and of the part of each CTA of a
 /// cluster in the shared window.
 pub const WINDOW_BYTES: u64 = 1 << 24;
@@ -491,6 +495,9 @@ pub(crate) fn resolve(space: Space, address: u64) -> (Space, u64) {
         Space::Generic if in_window(address, LOCAL_WINDOW) => (Space::Local, address - LOCAL_WINDOW),
         Space::Generic if in_window(address, CONSTANT_WINDOW) => {
             (Space::Constant(MODULE_BANK), address - CONSTANT_WINDOW)
+        }
+        Space::Generic if (PARAMETER_WINDOW..=PARAMETER_END).contains(&address) => {
+            (Space::Param, address - PARAMETER_WINDOW)
         }
         Space::Generic => (Space::Global, address),
         other => (other, address),

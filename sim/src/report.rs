@@ -161,7 +161,7 @@ impl Case {
         let mut case = self.clone();
         let buffers = case.args.iter_mut().filter_map(|arg| match arg {
             Argument::Buffer(buffer) => Some(buffer),
-            Argument::Scalar { .. } => None,
+            Argument::Scalar { .. } | Argument::Bytes(_) => None,
         });
         for (buffer, outcome) in buffers.zip(&report.outcomes) {
             buffer.expect = Some(outcome.content.clone());

@@ -101,7 +101,7 @@ pub struct RunArgs {
     /// Dynamic shared memory in bytes.
     #[arg(long, value_name = "BYTES", help_heading = "Launch of a kernel")]
     pub smem: Option<u32>,
-    /// An argument, in parameter order: TYPE:VALUE, or buf:TYPE:COUNT:INIT for a buffer.
+    /// An argument, in parameter order: TYPE:VALUE, bytes:HEX or buf:TYPE:COUNT:INIT.
     ///
     /// INIT is zero, iota, rand, rand:SEED, a number or @FILE.
     #[arg(long, value_name = "ARG", help_heading = "Launch of a kernel")]

@@ -1,7 +1,8 @@
 //! A launch from the command line: `--grid 4 --block 256 --arg buf:f32:1024:rand --arg u32:1024`.
 //!
 //! In: the options and the kernel's parameters. Out: a [`Case`] that expects nothing. An argument
-//! is a scalar `TYPE:VALUE`, or a buffer `buf:TYPE:COUNT:INIT` (see [`content`](super::content)).
+//! is a scalar `TYPE:VALUE`, a structure `bytes:HEX`, or a buffer `buf:TYPE:COUNT:INIT` (see
+//! [`content`](super::content)).
 //! The arguments must match the parameters in number and size. If SASS text does not declare the
 //! parameters, the arguments lie one after another, each aligned to its size.
 
@@ -70,7 +71,10 @@ fn size(option: &str, text: Option<&str>, most: u32) -> Result<[u32; 3], String>
 }
 
 fn argument(text: &str, name: String) -> Result<Argument, String> {
-    let (kind, rest) = text.split_once(':').ok_or("expected TYPE:VALUE or buf:TYPE:COUNT:INIT")?;
+    let (kind, rest) = text.split_once(':').ok_or("expected TYPE:VALUE, bytes:HEX or buf:TYPE:COUNT:INIT")?;
+    if kind == "bytes" {
+        return bytes(rest).map(Argument::Bytes);
+    }
     if kind != "buf" {
         let elem = elem(kind)?;
         return Ok(Argument::Scalar { elem, bits: scalar(elem, rest)? });
@@ -86,6 +90,15 @@ fn argument(text: &str, name: String) -> Result<Argument, String> {
     Ok(Argument::Buffer(Buffer { name, elem, init, expect: None, tolerance: Tolerance::Exact }))
 }
 
+/// The bytes of a structure, as pairs of hexadecimal digits.
+fn bytes(text: &str) -> Result<Vec<u8>, String> {
+    let pairs = text.as_bytes().chunks(2);
+    let digit = |&byte: &u8| char::from(byte).to_digit(16);
+    let pairs = pairs.map(|pair| Some((digit(pair.first()?)? << 4 | digit(pair.get(1)?)?) as u8));
+    let bytes: Option<Vec<u8>> = pairs.collect();
+    bytes.filter(|bytes| !bytes.is_empty()).ok_or_else(|| "expected pairs of hexadecimal digits".to_string())
+}
+
 fn elem(name: &str) -> Result<Elem, String> {
     let known = Elem::ALL.into_iter().find(|elem| elem.name() == name);
     known.ok_or_else(|| {
@@ -97,13 +110,10 @@ fn elem(name: &str) -> Result<Elem, String> {
 /// Checks that the arguments match the parameters.
 fn fit(params: &[ParamInfo], arguments: &[Argument], texts: &[String]) -> Result<(), String> {
     for ((param, argument), text) in params.iter().zip(arguments).zip(texts) {
-        let bytes = match argument {
-            Argument::Scalar { elem, .. } => elem.bytes(),
-            Argument::Buffer(_) => 8,
-        };
+        let bytes = argument.size();
         if bytes != param.size {
             let what = match argument {
-                Argument::Scalar { .. } => "",
+                Argument::Scalar { .. } | Argument::Bytes(_) => "",
                 Argument::Buffer(_) => ", the address of a buffer",
             };
             return Err(format!(
@@ -130,7 +140,7 @@ fn list(code: &Code, params: &[ParamInfo]) -> String {
             4 => "--arg u32:7, --arg f32:0.5",
             2 => "--arg u16:7, --arg f16:0.5",
             1 => "--arg u8:7",
-            _ => "an aggregate, which --arg cannot give",
+            _ => "--arg bytes:HEX",
         };
         text.push_str(&format!("\n  {:<24} {} bytes, such as {example}", param.name, param.size));
     }
@@ -145,11 +155,9 @@ fn list(code: &Code, params: &[ParamInfo]) -> String {
 pub(crate) fn assumed(arguments: &[Argument]) -> Vec<ParamInfo> {
     let mut offset: u32 = 0;
     let place = |(index, argument): (usize, &Argument)| {
-        let size = match argument {
-            Argument::Scalar { elem, .. } => elem.bytes(),
-            Argument::Buffer(_) => 8,
-        };
-        let start = offset.next_multiple_of(size);
+        // The alignment of a structure is not known; the greatest is the most likely.
+        let size = argument.size();
+        let start = offset.next_multiple_of(if matches!(argument, Argument::Bytes(_)) { 16 } else { size });
         offset = start + size;
         ParamInfo { name: format!("argument {}", index + 1), size, offset: start }
     };

@@ -97,6 +97,14 @@ spelled! {
         ConstWindow = "const_window",
         /// The high word of the generic address of the module's constant variables.
         ConstWindowHigh = "const_window_high",
+        /// The low word of the generic address of the first kernel parameter; made by legalization.
+        ParamWindow = "param_window",
+        /// The high word of the generic address of the first kernel parameter.
+        ParamWindowHigh = "param_window_high",
+        /// The low word of the generic address at which the kernel parameters end; made by legalization.
+        ParamEnd = "param_end",
+        /// The high word of the generic address at which the kernel parameters end.
+        ParamEndHigh = "param_end_high",
         /// The low word of the generic address of the shared window, which is zero from sm_90 on; made by
         /// legalization.
         SharedWindow = "shared_window",

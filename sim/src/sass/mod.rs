@@ -66,7 +66,9 @@ use crate::hazard::Hazards;
 use crate::interleave;
 use crate::launch::{Checks, Options, STACK, Shape};
 use crate::mbarrier::Layout;
-use crate::memory::{CONSTANT_WINDOW, GridMemory, LOCAL_WINDOW, write_le};
+use ptxc_machine::ParameterWindow;
+
+use crate::memory::{CONSTANT_WINDOW, GridMemory, LOCAL_WINDOW, PARAMETER_END, PARAMETER_WINDOW, write_le};
 use crate::module;
 use crate::random::Random;
 use crate::report::Report;
@@ -184,6 +186,17 @@ fn bank0(program: &Program, shape: &Shape, memory: &GridMemory) -> Vec<u8> {
     put(banks.stack_top as usize, 4, shape.local_bytes.into());
     put(banks.local_window as usize, 8, LOCAL_WINDOW);
     put(banks.constant_window as usize, 8, CONSTANT_WINDOW);
+    match banks.parameter_window {
+        ParameterWindow::OfBank { start, end } => {
+            let bank = PARAMETER_WINDOW - u64::from(banks.param_base);
+            put(start as usize, 8, bank);
+            put(end as usize, 4, PARAMETER_END - bank);
+        }
+        ParameterWindow::OfParameters { start, end } => {
+            put(start as usize, 8, PARAMETER_WINDOW);
+            put(end as usize, 8, PARAMETER_END);
+        }
+    }
     if let Some(offset) = banks.shared_window {
         put(offset as usize, 8, crate::memory::SHARED_WINDOW);
     }

@@ -22,7 +22,9 @@ use super::guesses::guessed_loads;
 use super::layout::Layout;
 use crate::error::SimError;
 use crate::generic_atomic::Update;
-use crate::memory::{self, CONSTANT_WINDOW, LOCAL_WINDOW, MODULE_BANK, SHARED_WINDOW, read_le};
+use crate::memory::{
+    self, CONSTANT_WINDOW, LOCAL_WINDOW, MODULE_BANK, PARAMETER_WINDOW, SHARED_WINDOW, read_le,
+};
 use crate::random::Random;
 
 /// The addresses of the functions. The first function is a kernel and has none.
@@ -247,9 +249,7 @@ impl Decoder<'_> {
                     Space::Shared | Space::SharedCluster => SHARED_WINDOW,
                     Space::Local => LOCAL_WINDOW,
                     Space::Const => CONSTANT_WINDOW,
-                    Space::Param => {
-                        return Err(format!("the {space} space has no generic addresses here"));
-                    }
+                    Space::Param => PARAMETER_WINDOW,
                 };
                 let f = if matches!(data.op, Op::ToGeneric(_)) {
                     lane(move |[a, ..]| [a + window, 0])

@@ -58,6 +58,10 @@ pub(super) fn special(register: SpecialReg, step: &Step<'_>, lane: u32) -> Resul
         SpecialReg::LocalWindowHigh => (memory::LOCAL_WINDOW >> 32) as u32,
         SpecialReg::ConstWindow => memory::CONSTANT_WINDOW as u32,
         SpecialReg::ConstWindowHigh => (memory::CONSTANT_WINDOW >> 32) as u32,
+        SpecialReg::ParamWindow => memory::PARAMETER_WINDOW as u32,
+        SpecialReg::ParamWindowHigh => (memory::PARAMETER_WINDOW >> 32) as u32,
+        SpecialReg::ParamEnd => memory::PARAMETER_END as u32,
+        SpecialReg::ParamEndHigh => (memory::PARAMETER_END >> 32) as u32,
         SpecialReg::SharedWindow => memory::SHARED_WINDOW as u32,
         SpecialReg::SharedWindowHigh => (memory::SHARED_WINDOW >> 32) as u32,
     })

@@ -57,10 +57,7 @@ pub fn try_program(text: &str) -> Result<Insts, String> {
 pub fn case_program((insts, labels): Insts, case: &Case) -> Program {
     let mut offset = 0u32;
     let params = case.args.iter().map(|arg| {
-        let size = match arg {
-            Argument::Scalar { elem, .. } => elem.bytes(),
-            Argument::Buffer(_) => 8,
-        };
+        let size = arg.size();
         offset = offset.next_multiple_of(size);
         let param = ParamInfo { name: format!("p{offset}"), size, offset };
         offset += size;

@@ -209,6 +209,7 @@ fn read<T: for<'a> Deserialize<'a>>(answer: Value) -> Result<T, String> {
 fn argument(argument: &Argument) -> Value {
     match argument {
         Argument::Buffer(buffer) => json!({"kind": "buffer", "hex": hex(&buffer.init)}),
+        Argument::Bytes(bytes) => json!({"kind": "scalar", "hex": hex(bytes)}),
         Argument::Scalar { elem, bits } => {
             let bytes = bits.to_le_bytes();
             json!({"kind": "scalar", "hex": hex(&bytes[..elem.bytes() as usize])})

@@ -102,7 +102,7 @@ fn compiled(way: &Way<'_>, trial: &Trial) -> Result<(Case, Vec<u8>), Failure> {
     let report = report.map_err(|error| failed(Who::AsBuilt)(error.to_string()))?;
     let buffers = case.args.iter_mut().filter_map(|arg| match arg {
         Argument::Buffer(buffer) => Some(buffer),
-        Argument::Scalar { .. } => None,
+        Argument::Scalar { .. } | Argument::Bytes(_) => None,
     });
     for (buffer, outcome) in buffers.zip(report.outcomes) {
         buffer.expect = Some(outcome.content);

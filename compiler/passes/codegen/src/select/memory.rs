@@ -15,6 +15,7 @@ use ptxc_machine::Feature;
 use ptxc_sass::{Address, Choices, Inst, Op, Operand, RegFile, choice};
 
 use super::lower::{CONST_BANK, Lower, Src, width_of};
+use super::pool::BankPlace;
 use crate::mir::VReg;
 
 /// Offsets that an address holds: 24 bits with sign.
@@ -59,32 +60,45 @@ impl Lower<'_> {
         self.emit_access(&data.op, load, access, data.args[0]);
     }
 
-    /// Loads a part of the parameter block whose place is known.
+    /// Loads a part of the parameter block, which no update can change.
     fn lower_param_load(&mut self, inst: IrInst, size: Choices) {
         let data = &self.func.insts[inst];
         let IrOp::Load(access) = data.op else { return };
-        let result = self.func.results(inst)[0];
-        let Src::Imm(place) = self.src(data.args[0]) else {
-            return self.unsupported(&data.op, "a parameter at an address that is computed");
+        let base = self.arch.facts().banks.param_base;
+        let known = match self.src(data.args[0]) {
+            Src::Imm(place) => {
+                let start = i64::from(place as i32) + i64::from(access.offset);
+                let end = self.func.params.iter().map(|param| param.offset + param.size).max().unwrap_or(0);
+                let is_inside = start >= 0 && start + i64::from(access.bytes()) <= i64::from(end);
+                if !is_inside || start % i64::from(access.elem.bytes()) != 0 {
+                    return self.unsupported(&data.op, "an address at which there is no parameter");
+                }
+                Some(BankPlace::launch(base + start as u32))
+            }
+            _ => None,
         };
-        if access.lanes > 1 {
-            return self.unsupported(&data.op, "a vector of parameters");
-        }
-        let bytes = i64::from(access.elem.bytes());
-        let start = i64::from(place) + i64::from(access.offset);
-        let end = self.func.params.iter().map(|param| param.offset + param.size).max().unwrap_or(0);
-        if start < 0 || start + bytes > i64::from(end) || start % bytes != 0 {
-            return self.unsupported(&data.op, "an address at which there is no parameter");
-        }
-        let offset = self.arch.facts().banks.param_base + start as u32;
-        let load = Inst::new(Op::LDC).with(size);
-        let to = Operand::reg(self.reg_of(result));
-        self.emit(load.ops([to, Operand::constant(0, offset)]));
+        self.lower_bank_load(inst, size, known, 0, base as i32);
     }
 
-    /// Loads from constant memory: from a known place if the word is not an operand of its users,
-    /// or from an address in a register. An instruction loads 8 bytes at most.
+    /// Loads from constant memory.
     fn lower_const_load(&mut self, inst: IrInst, size: Choices) {
+        let data = &self.func.insts[inst];
+        let IrOp::Load(access) = data.op else { return };
+        let known = self.const_place(access, data.args[0]);
+        self.lower_bank_load(inst, size, known, CONST_BANK, 0);
+    }
+
+    /// Loads from a constant bank: from a known place if the word is not an operand of its users, or
+    /// from an address in a register, to which the start of the space in the bank is added. An
+    /// instruction loads 8 bytes at most.
+    fn lower_bank_load(
+        &mut self,
+        inst: IrInst,
+        size: Choices,
+        known: Option<BankPlace>,
+        bank: u8,
+        start: i32,
+    ) {
         let data = &self.func.insts[inst];
         let IrOp::Load(access) = data.op else { return };
         let results = self.func.results(inst);
@@ -93,16 +107,16 @@ impl Lower<'_> {
         }
         let to = self.reg_of(results[0]);
         let (parts, size) = if access.bytes() == 16 { (2, choice!(LDC, Size = ".64")) } else { (1, size) };
-        let known = self.const_place(access, data.args[0]);
         let base = match known {
             Some(_) => None,
             None => {
-                let within = CONST_OFFSETS.contains(&access.offset.into());
-                let offset = if within { access.offset } else { 0 };
-                let mut base = self.narrow_address(access.space, data.args[0], offset.into());
+                let from_start = i64::from(access.offset) + i64::from(start);
+                let within = CONST_OFFSETS.contains(&from_start);
+                let offset = if within { from_start } else { 0 };
+                let mut base = self.narrow_address(access.space, data.args[0], offset);
                 if let (false, Some(index)) = (within, base.base) {
                     let sum = self.temp();
-                    let rest = Operand::imm(access.offset as u32);
+                    let rest = Operand::imm(from_start as u32);
                     let add = [Operand::reg(sum), Operand::reg(index), rest, Operand::rz()];
                     self.emit(Inst::new(Op::IADD3).ops(add));
                     base.base = Some(sum);
@@ -114,7 +128,7 @@ impl Lower<'_> {
             let source = match (known, base) {
                 (Some(at), _) => at.plus(8 * part).operand(),
                 (None, Some(Address { base: Some(index), offset, .. })) => {
-                    Operand::indexed_constant(CONST_BANK, index, offset + 8 * part as i32)
+                    Operand::indexed_constant(bank, index, offset + 8 * part as i32)
                 }
                 _ => {
                     let why = "an address that is misaligned or outside of the constant bank";
@@ -279,7 +293,8 @@ impl Lower<'_> {
     /// `[base+uniform+offset]`.
     pub(super) fn narrow_address(&mut self, space: Space, address: Value, offset: i64) -> Address<VReg> {
         let (mut at, mut offset) = (Some(self.resolve(address)), offset);
-        let limits = if space == Space::Const { CONST_OFFSETS } else { OFFSETS };
+        let in_bank = matches!(space, Space::Const | Space::Param);
+        let limits = if in_bank { CONST_OFFSETS } else { OFFSETS };
         let mut uniform = None;
         while let Some(value) = at {
             match self.src(value) {

@@ -5,12 +5,13 @@
 //! All other special registers are read with `S2R`.
 
 use ptxc_ir::{Inst as IrInst, InstData, Op as IrOp, SpecialReg as IrReg, Type, Value};
-use ptxc_machine::Arch;
-use ptxc_sass::{Inst, Op, Operand, SpecialReg, choice};
+use ptxc_machine::{Arch, ParameterWindow};
+use ptxc_sass::{Inst, Op, Operand, RegFile, SpecialReg, choice, slot};
 
 use super::integer::shift_right;
 use super::lower::Lower;
 use super::pool::Pooled;
+use crate::mir::VReg;
 
 /// The byte offset in constant bank 0 of a special register that is there.
 pub(super) fn bank_offset(reg: IrReg, arch: Arch) -> Option<u32> {
@@ -35,6 +36,15 @@ pub(super) fn bank_offset(reg: IrReg, arch: Arch) -> Option<u32> {
         IrReg::LocalWindowHigh => banks.local_window + 4,
         IrReg::ConstWindow => banks.constant_window,
         IrReg::ConstWindowHigh => banks.constant_window + 4,
+        IrReg::ParamWindow | IrReg::ParamWindowHigh | IrReg::ParamEnd | IrReg::ParamEndHigh => {
+            let ParameterWindow::OfParameters { start, end } = banks.parameter_window else { return None };
+            match reg {
+                IrReg::ParamWindow => start,
+                IrReg::ParamWindowHigh => start + 4,
+                IrReg::ParamEnd => end,
+                _ => end + 4,
+            }
+        }
         IrReg::SharedWindow => banks.shared_window?,
         IrReg::SharedWindowHigh => banks.shared_window? + 4,
         _ => return None,
@@ -96,6 +106,9 @@ impl Lower<'_> {
             let op = if data.ty == Type::B64 { Op::CS2R } else { Op::CS2R_32 };
             return self.emit(Inst::new(op).ops([to, Operand::special(clock)]));
         }
+        if let IrReg::ParamWindow | IrReg::ParamWindowHigh | IrReg::ParamEnd | IrReg::ParamEndHigh = reg {
+            return self.lower_parameter_window(reg, data, to);
+        }
         if let (IrReg::NumWarps, Some(slots)) = (reg, self.arch.facts().limits.warp_slots) {
             return self.emit(Inst::new(Op::MOV).ops([to, Operand::imm(slots)]));
         }
@@ -112,6 +125,32 @@ impl Lower<'_> {
         self.emit(Inst::new(Op::S2R).ops([whole, Operand::special(from)]));
         self.emit(shift_right(above, whole, Operand::imm(8), false));
         self.emit(Inst::new(Op::SGXT).with(choice!(SGXT, ".U32")).ops([to, above, Operand::imm(bits)]));
+    }
+}
+
+impl Lower<'_> {
+    /// A word of a generic address in the window of the parameters, if constant bank 0 has only its own
+    /// address: the address of the bank plus a distance.
+    fn lower_parameter_window(&mut self, reg: IrReg, data: &InstData, to: Operand<VReg>) {
+        let banks = &self.arch.facts().banks;
+        let ParameterWindow::OfBank { start, end } = banks.parameter_window else {
+            return self.unsupported(&data.op, format!("%{reg} is a word of the constant bank"));
+        };
+        let distance = match reg {
+            IrReg::ParamWindow | IrReg::ParamWindowHigh => Operand::imm(banks.param_base),
+            _ => Operand::constant(0, end),
+        };
+        let copy = Operand::reg(self.temp());
+        self.emit(Inst::new(Op::MOV).ops([copy, distance]));
+        let low = [copy, Operand::constant(0, start), Operand::rz()];
+        if let IrReg::ParamWindow | IrReg::ParamEnd = reg {
+            return self.emit(Inst::new(Op::IADD3).ops([to, low[0], low[1], low[2]]));
+        }
+        let carry = Operand::reg(self.mir.new_vreg(RegFile::Pred, 1));
+        let sum = Inst::new(Op::IADD3).ops([Operand::rz(), low[0], low[1], low[2]]);
+        self.emit(sum.slot(slot!(IADD3, "pd"), carry));
+        let high = [to, Operand::rz(), Operand::constant(0, start + 4), Operand::rz(), carry];
+        self.emit(Inst::new(Op::IADD3_X).ops(high));
     }
 }
 

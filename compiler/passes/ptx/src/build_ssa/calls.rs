@@ -13,6 +13,7 @@
 
 use ptxc_ir::{Op, Type, Value};
 use ptxc_syntax::ast::{self, Operand, OperandKind};
+use rustc_hash::FxHashSet;
 
 use super::form::{Form, Translated, Unsupported};
 use super::params::{self, Image, pieces};
@@ -139,8 +140,8 @@ impl Translator<'_> {
     fn load_register(&mut self, image: &Image, offset: u32, ty: ast::Type) -> Translated<Value> {
         let scalar = Scalar::of(ty);
         if scalar == Scalar::Pred {
-            let (variable, piece) = image.pieces().next().ok_or(Unsupported)?;
-            return Ok(self.read_variable(variable, piece.ty));
+            let piece = image.pieces().next().ok_or(Unsupported)?;
+            return self.read_piece(image, piece);
         }
         let value = self.load_image(image, offset, scalar.bits() / 8, scalar.is_signed())?;
         let to = scalar.in_register().ir().ok_or(Unsupported)?;
@@ -149,11 +150,12 @@ impl Translator<'_> {
 
     /// Gives a device function its parameters, and places for its results.
     pub fn enter_function(&mut self, ast: &ast::Function) -> Translated {
+        let addressed = addressed(ast);
         for (index, parameter) in ast.parameters.iter().enumerate() {
-            let image = self.new_image(Formal::of(parameter))?;
-            for (variable, piece) in image.pieces() {
+            let image = self.image_for(parameter, &addressed)?;
+            for piece in image.pieces() {
                 let value = self.function.add_block_param(self.function.entry(), piece.ty);
-                self.write_variable(variable, value);
+                self.write_piece(&image, piece, value)?;
             }
             self.parameters.push(image.clone());
             let registers = self.scopes.in_registers[0].iter();
@@ -165,11 +167,21 @@ impl Translator<'_> {
             }
         }
         for result in &ast.returns {
-            let image = self.new_image(Formal::of(result))?;
-            self.function.returns.extend(image.pieces().map(|(_, piece)| piece.ty));
+            let image = self.image_for(result, &addressed)?;
+            self.function.returns.extend(image.pieces().map(|piece| piece.ty));
             self.results.push(image);
         }
         Ok(())
+    }
+
+    /// A place for a parameter or result of a device function.
+    fn image_for(&mut self, declaration: &ast::Parameter, addressed: &FxHashSet<&str>) -> Translated<Image> {
+        let formal = Formal::of(declaration);
+        let name = declaration.name.as_str();
+        match addressed.contains(name) {
+            true => self.new_image_in_memory(name, formal),
+            false => self.new_image(formal),
+        }
     }
 
     /// The values that a device function returns here; the caller adds the return instruction.
@@ -183,15 +195,37 @@ impl Translator<'_> {
                 let own = scalar.in_register();
                 let value = self.read_variable(Register(register.0 + lane), own.ir().ok_or(Unsupported)?);
                 if scalar == Scalar::Pred {
-                    let (variable, _) = image.pieces().next().ok_or(Unsupported)?;
-                    self.write_variable(variable, value);
+                    let piece = image.pieces().next().ok_or(Unsupported)?;
+                    self.write_piece(&image, piece, value)?;
                 } else {
                     store_value(self, &image, lane * scalar.bits() / 8, scalar.bits() / 8, value)?;
                 }
             }
         }
         let results = self.results.clone();
-        let pieces = results.iter().flat_map(Image::pieces);
-        Ok(pieces.map(|(variable, piece)| self.read_variable(variable, piece.ty)).collect())
+        let pieces = results.iter().flat_map(|image| image.pieces().map(move |piece| (image, piece)));
+        pieces.map(|(image, piece)| self.read_piece(image, piece)).collect()
     }
+}
+
+/// The parameters and results of a device function whose address its code takes.
+fn addressed(ast: &ast::Function) -> FxHashSet<&str> {
+    let declared = ast.parameters.iter().chain(&ast.returns);
+    let declared = declared.filter(|one| one.specifiers.space == ast::Space::Param);
+    let declared: FxHashSet<&str> = declared.map(|one| one.name.as_str()).collect();
+    let mut found = FxHashSet::default();
+    for statement in ast.body.iter().flatten() {
+        ptxc_interrupt::poll();
+        let ast::StatementKind::Instruction(instruction) = &statement.kind else { continue };
+        // Other operands that name a parameter are addresses in brackets, or arguments of a call.
+        for operand in &instruction.operands {
+            let name = match &operand.kind {
+                OperandKind::Symbol(name) => Some(name),
+                OperandKind::SymbolOffset(place) => place.base.as_ref(),
+                _ => None,
+            };
+            found.extend(name.and_then(|name| declared.get(name.as_str())));
+        }
+    }
+    found
 }

@@ -1,6 +1,6 @@
 //! Conversions: `cvt` between numbers, `cvta` between address spaces.
 
-use ptxc_ir::{FloatMode, Op, Rounding, Space, Type, Value};
+use ptxc_ir::{FloatMode, Op, Rounding, Type, Value};
 
 use super::form::{Form, Translated, Unsupported};
 use super::translator::Translator;
@@ -221,11 +221,7 @@ pub(super) fn ask_space(t: &mut Translator, form: &mut Form) -> Translated {
     let space = form.choose::<modifiers::Space>().ok_or(Unsupported)?.into();
     let address = t.any(form.operand(1)?)?;
     let address = t.extend(address, Type::B64, false)?;
-    let holds = match space {
-        // Kernel parameters have no generic address, so no generic address is in their window.
-        Space::Param => t.constant(Type::Pred, 0),
-        _ => t.emit(Op::IsSpace(space), Type::B32, &[address]),
-    };
+    let holds = t.emit(Op::IsSpace(space), Type::B32, &[address]);
     t.write(form.operand(0)?, holds)
 }
 
@@ -233,8 +229,7 @@ pub(super) fn ask_space(t: &mut Translator, form: &mut Form) -> Translated {
 pub(super) fn convert_address(t: &mut Translator, form: &mut Form, to_space: bool) -> Translated {
     form.expect_operands(2)?;
     let space = form.choose::<modifiers::Space>().ok_or(Unsupported)?.into();
-    // Kernel parameters have no generic address without a copy in memory.
-    if space == Space::Param || !matches!(form.ty()?, Scalar::U32 | Scalar::U64) {
+    if !matches!(form.ty()?, Scalar::U32 | Scalar::U64) {
         return Err(Unsupported);
     }
     let value = t.any(form.operand(1)?)?;

@@ -1,7 +1,8 @@
 //! Loads, stores and atomics.
 //!
-//! `ld.param` in a kernel reads the parameter block at a constant offset and is not a memory
-//! access; the parameters of device functions and of calls are [values](super::params).
+//! `ld.param` in a kernel reads the parameter block. At a constant offset it is not a memory access.
+//! The parameters of device functions and of calls are [values](super::params), unless their address
+//! is taken.
 
 use ptxc_ir::{
     Access, AtomicOp, CacheOp, FunctionKind, MemType, Op, Order, Param, Scope, Space, Type, Value,
@@ -125,6 +126,10 @@ pub(super) fn load(t: &mut Translator, form: &mut Form) -> Translated {
     {
         return load_image(t, scalar, destinations, &image, offset);
     }
+    if access.space == Space::Param && t.function.kind == FunctionKind::Device {
+        // The address of a parameter of a device function is one in local memory.
+        access.space = Space::Local;
+    }
     let mut address = address(t, form.operand(1)?, &mut access)?;
     if policies > 0 {
         address = hinted(t, access.space, address, form.operand(2)?)?;
@@ -169,9 +174,8 @@ fn parameter(t: &Translator, address: &Address) -> Translated<Option<u32>> {
     place.map(Some).ok_or(Unsupported)
 }
 
-/// The parameter of a call or device function that an address in the `.param` space names, and the
-/// offset in it. These parameters have no place in memory, so an address in a register can't point
-/// to them.
+/// The parameter of a call or device function that an address in the `.param` space names, and /// The parameter of a call or device function that an address in the `.param` space names, and the
+/// offset in it; `None` for an address in a register.
 fn image_place(t: &Translator, operand: &Operand) -> Translated<Option<(Image, u32)>> {
     let OperandKind::Address(address) = &operand.kind else { return Err(Unsupported) };
     let image = address.place.base.as_ref().and_then(|name| t.image(name));
@@ -180,8 +184,8 @@ fn image_place(t: &Translator, operand: &Operand) -> Translated<Option<(Image, u
             let offset = u32::try_from(t.offset(&address.place)?).map_err(|_| Unsupported)?;
             Ok(Some((image, offset)))
         }
-        None if t.function.kind == FunctionKind::Entry => Ok(None),
-        _ => Err(Unsupported),
+        None => Ok(None),
+        Some(_) => Err(Unsupported),
     }
 }
 
@@ -236,10 +240,20 @@ pub(super) fn store(t: &mut Translator, form: &mut Form) -> Translated {
     // A stored value has no sign.
     access.elem = element(scalar.untyped()?)?;
     let sources = lanes(form.operand(1)?, access.lanes)?;
-    let target = if access.space == Space::Param {
-        Err(image_place(t, form.operand(0)?)?.ok_or(Unsupported)?)
-    } else {
-        Ok(address(t, form.operand(0)?, &mut access)?)
+    let image = match access.space {
+        Space::Param => image_place(t, form.operand(0)?)?,
+        _ => None,
+    };
+    let target = match image {
+        Some(place) => Err(place),
+        None => {
+            if access.space == Space::Param {
+                // The address of a result of a device function is one in local memory.
+                let is_device = t.function.kind == FunctionKind::Device;
+                access.space = is_device.then_some(Space::Local).ok_or(Unsupported)?;
+            }
+            Ok(address(t, form.operand(0)?, &mut access)?)
+        }
     };
     let target = match target {
         Ok(address) if policies > 0 => Ok(hinted(t, access.space, address, form.operand(2)?)?),

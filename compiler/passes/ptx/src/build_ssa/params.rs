@@ -1,8 +1,10 @@
 //! Memory in the `.param` space of a device function or of a call, represented as values.
 //!
-//! Such memory has no address, and PTX accesses it only at constant offsets. So a parameter is a
+//! Such memory usually has no address, and PTX accesses it at constant offsets. So a parameter is a
 //! sequence of *pieces*, and each piece is a variable for the construction of SSA, like a register.
-//! A piece has 8 bytes if the parameter's alignment has at least 8, otherwise 4. The pieces depend
+//! If a device function takes the address of its parameter or result (`mov.b64 %rd1, p`), the pieces
+//! are in the thread's own memory (`Place::Memory`); ISA, "Device Function Parameters", and ptxas. A
+//! piece has 8 bytes if the parameter's alignment has at least 8, otherwise 4. The pieces depend
 //! only on the size and alignment of the parameter, so a caller and every function with the same
 //! prototype agree.
 //!
@@ -13,7 +15,7 @@
 //! .param .b64 q;                             piece: b64 +0
 //! ```
 
-use ptxc_ir::{Op, Type, Value};
+use ptxc_ir::{Access, MemType, Op, Space, Symbol, Type, Value};
 use ptxc_syntax::ast;
 
 use super::form::{Translated, Unsupported};
@@ -60,21 +62,36 @@ pub(super) fn types(formals: &[Formal]) -> Translated<Vec<Type>> {
     Ok(types)
 }
 
-/// A parameter whose pieces are variables.
+/// Where the pieces of a parameter are.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// In variables of the construction; this is that of the first piece, and the others follow.
+    Variables(Register),
+    /// In local memory.
+    Memory(Symbol),
+}
+
+/// A parameter that is a sequence of pieces.
 #[derive(Clone, Debug)]
 pub(super) struct Image {
-    /// The variable of the first piece; the others follow.
-    first: Register,
+    place: Place,
     /// The size of the parameter in bytes.
     size: u32,
     pieces: Vec<Piece>,
 }
 
 impl Image {
-    /// The pieces, each with its variable.
-    pub fn pieces(&self) -> impl Iterator<Item = (Register, Piece)> + '_ {
-        let first = self.first.0;
-        self.pieces.iter().enumerate().map(move |(n, &piece)| (Register(first + n as u32), piece))
+    /// The pieces, in order.
+    pub fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
+        self.pieces.iter().copied()
+    }
+
+    /// Its variable in local memory, if its address is taken.
+    pub fn symbol(&self) -> Option<Symbol> {
+        match self.place {
+            Place::Memory(symbol) => Some(symbol),
+            Place::Variables(_) => None,
+        }
     }
 
     /// The size of the parameter in bytes.
@@ -82,13 +99,14 @@ impl Image {
         self.size
     }
 
-    /// The piece that holds a byte.
+    /// The piece that holds a byte, and its variable.
     fn piece_at(&self, offset: u32) -> Translated<(Register, Piece)> {
+        let Place::Variables(first) = self.place else { return Err(Unsupported) };
         if offset >= self.size {
             return Err(Unsupported);
         }
         let index = self.pieces.partition_point(|piece| piece.offset <= offset) - 1;
-        Ok((Register(self.first.0 + index as u32), self.pieces[index]))
+        Ok((Register(first.0 + index as u32), self.pieces[index]))
     }
 }
 
@@ -96,11 +114,28 @@ impl Translator<'_> {
     /// Variables for the pieces of a parameter.
     pub fn new_image(&mut self, formal: Formal) -> Translated<Image> {
         let pieces = pieces(formal)?;
-        Ok(Image { first: self.new_variables(pieces.len() as u32), size: formal.size, pieces })
+        let place = Place::Variables(self.new_variables(pieces.len() as u32));
+        Ok(Image { place, size: formal.size, pieces })
+    }
+
+    /// Local memory for the pieces of a parameter whose address is taken.
+    pub fn new_image_in_memory(&mut self, name: &str, formal: Formal) -> Translated<Image> {
+        let pieces = pieces(formal)?;
+        if pieces.iter().any(|piece| piece.ty == Type::Pred) {
+            return Err(Unsupported);
+        }
+        // Whole pieces are stored, so the last one may reach beyond the parameter.
+        let size = formal.size.next_multiple_of(4);
+        let align = formal.align.max(4);
+        let symbol = self.new_local_memory(name, size, align);
+        Ok(Image { place: Place::Memory(symbol), size: formal.size, pieces })
     }
 
     /// Reads a piece of a parameter.
     pub fn read_piece(&mut self, image: &Image, piece: Piece) -> Translated<Value> {
+        if image.symbol().is_some() {
+            return self.load_image(image, piece.offset, piece.ty.bits() / 8, false);
+        }
         match image.piece_at(piece.offset)? {
             (variable, own) if own == piece => Ok(self.read_variable(variable, own.ty)),
             _ => self.load_image(image, piece.offset, piece.ty.bits() / 8, false),
@@ -109,6 +144,9 @@ impl Translator<'_> {
 
     /// Writes a piece of a parameter.
     pub fn write_piece(&mut self, image: &Image, piece: Piece, value: Value) -> Translated {
+        if image.symbol().is_some() {
+            return self.store_image(image, piece.offset, piece.ty.bits() / 8, value);
+        }
         match image.piece_at(piece.offset)? {
             (variable, own) if own == piece => {
                 self.write_variable(variable, value);
@@ -124,6 +162,11 @@ impl Translator<'_> {
             || offset.checked_add(bytes).is_none_or(|end| end > image.size.next_multiple_of(4))
         {
             return Err(Unsupported);
+        }
+        if let Some(symbol) = image.symbol() {
+            let (access, ty) = local_access(offset, bytes, signed)?;
+            let address = self.emit(Op::SymbolAddr(symbol), Type::B32, &[]);
+            return Ok(self.emit(Op::Load(access), ty, &[address]));
         }
         match bytes {
             8 | 16 => {
@@ -155,6 +198,13 @@ impl Translator<'_> {
             || offset.checked_add(bytes).is_none_or(|end| end > image.size.next_multiple_of(4))
         {
             return Err(Unsupported);
+        }
+        if let Some(symbol) = image.symbol() {
+            let (access, ty) = local_access(offset, bytes, false)?;
+            let value = self.extend(value, ty, false)?;
+            let address = self.emit(Op::SymbolAddr(symbol), Type::B32, &[]);
+            self.inst(Op::Store(access), ty, &[address, value]);
+            return Ok(());
         }
         match bytes {
             8 | 16 => {
@@ -211,6 +261,23 @@ impl Translator<'_> {
         self.write_variable(variable, value);
         Ok(())
     }
+}
+
+/// The access to a parameter in local memory, and the type of the value.
+fn local_access(offset: u32, bytes: u32, signed: bool) -> Translated<(Access, Type)> {
+    let (elem, ty) = match (bytes, signed) {
+        (1, false) => (MemType::B8, Type::B32),
+        (1, true) => (MemType::S8, Type::B32),
+        (2, false) => (MemType::B16, Type::B32),
+        (2, true) => (MemType::S16, Type::B32),
+        (4, _) => (MemType::B32, Type::B32),
+        (8, _) => (MemType::B64, Type::B64),
+        (16, _) => (MemType::B128, Type::B128),
+        _ => return Err(Unsupported),
+    };
+    // An access is aligned to its size.
+    let offset = Some(offset).filter(|offset| offset.is_multiple_of(bytes)).ok_or(Unsupported)?;
+    Ok((Access { offset: offset as i32, ..Access::weak(Space::Local, elem) }, ty))
 }
 
 #[cfg(test)]

@@ -101,14 +101,7 @@ impl Symbols {
         if end.is_none_or(|end| end > BANK_BYTES.into()) {
             return Err(Some(NoRoom { name: name.clone(), space: variable.space }));
         }
-        // A variable of the function may share its name with a variable of the module or of another
-        // block.
-        let mut unique = name.to_string();
-        let mut number = 2;
-        while !self.names.insert(unique.clone()) {
-            unique = format!("{name}${number}");
-            number += 1;
-        }
+        let unique = self.unique(name);
         // For other spaces, the declaration's own error reports the initialiser.
         let has_content = matches!(variable.space, ast::Space::Const | ast::Space::Global);
         let content = variable.content.as_ref().map_err(|_| None)?.as_deref();
@@ -122,6 +115,25 @@ impl Symbols {
         });
         self.made.insert(owner, symbol);
         Ok(symbol)
+    }
+
+    /// A symbol in local memory that is no variable of the source.
+    pub fn local(&mut self, func: &mut Function, name: &str, size: u32, align: u32) -> Symbol {
+        let name = self.unique(name);
+        let space = Space::Local;
+        func.symbols.push(SymbolData { name, space, size: size.into(), align, offset: None, initial: None })
+    }
+
+    /// A name that no symbol has: a variable of the function may share its name with a variable of the
+    /// module or of another block.
+    fn unique(&mut self, name: &str) -> String {
+        let mut unique = name.to_string();
+        let mut number = 2;
+        while !self.names.insert(unique.clone()) {
+            unique = format!("{name}${number}");
+            number += 1;
+        }
+        unique
     }
 
     /// Makes symbols for the variables that other variables point to, and callees for the

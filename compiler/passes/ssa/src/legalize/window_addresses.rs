@@ -1,10 +1,10 @@
 //! Addresses in windows: those of local variables, and generic addresses of shared, local and
-//! constant memory.
+//! constant memory and of kernel parameters.
 //!
 //! | space | generic address |
 //! |---|---|
 //! | shared, of the CTA or the cluster, on sm_90 | low word: the address in the window; high word: that of the window |
-//! | shared before sm_90, local, constant | the window's generic address plus the address in the window |
+//! | shared before sm_90, local, constant, parameters | the window's generic address plus the address in the window |
 //!
 //! ```text
 //! v1 = symbol.b32 @array                   v4 = sreg.b32 local_top
@@ -31,6 +31,9 @@
 //! v2 = is_space.global v0            =>    v8 = is_space.global v0
 //!                                          v2 = and.pred v8, !(the same)
 //! ```
+//!
+//! Whether it is that of a kernel parameter is a comparison with the ends of the parameters. The window
+//! of the parameters is part of the global window (ISA, `isspacep`).
 //!
 //! The local variables of a kernel lie at the end of the thread's local memory, after spilled
 //! registers, so their addresses do not depend on the number of spills. Those of a device function
@@ -66,6 +69,13 @@ pub fn window_addresses(func: &mut Function, arch: Arch) -> bool {
                 let (distance, size) = from_constants(emitter, data.args[0]);
                 emitter.become_op(inst, Op::Icmp(IntCond::Ult), Type::B64, &[distance, size]);
             }
+            Op::IsSpace(Space::Param) => {
+                let start = address(emitter, [SpecialReg::ParamWindow, SpecialReg::ParamWindowHigh]);
+                let end = address(emitter, [SpecialReg::ParamEnd, SpecialReg::ParamEndHigh]);
+                let distance = emitter.value(Op::Isub, Type::B64, &[data.args[0], start]);
+                let size = emitter.value(Op::Isub, Type::B64, &[end, start]);
+                emitter.become_op(inst, Op::Icmp(IntCond::Ule), Type::B64, &[distance, size]);
+            }
             Op::IsSpace(Space::Global) => {
                 let (distance, size) = from_constants(emitter, data.args[0]);
                 let other = emitter.value(Op::Icmp(IntCond::Uge), Type::B64, &[distance, size]);
@@ -77,9 +87,8 @@ pub fn window_addresses(func: &mut Function, arch: Arch) -> bool {
                 emitter.become_op(inst, Op::Pack, Type::B64, &[data.args[0], high]);
             }
             Op::ToGeneric(space) => {
-                let Some([low, high]) = window(space) else { return false };
-                let (low, high) = (special(emitter, low), special(emitter, high));
-                let start = emitter.value(Op::Pack, Type::B64, &[low, high]);
+                let Some(window) = window(space) else { return false };
+                let start = address(emitter, window);
                 let offset = emitter.value(Op::Zext, Type::B64, &[data.args[0]]);
                 emitter.become_op(inst, Op::Iadd, Type::B64, &[start, offset]);
             }
@@ -111,10 +120,15 @@ pub fn window_addresses(func: &mut Function, arch: Arch) -> bool {
 /// The distance of a generic address from the start of constant memory, and the size of constant
 /// memory.
 fn from_constants(emitter: &mut Emitter, address: Value) -> (Value, Value) {
-    let [low, high] = [SpecialReg::ConstWindow, SpecialReg::ConstWindowHigh].map(|reg| special(emitter, reg));
-    let start = emitter.value(Op::Pack, Type::B64, &[low, high]);
+    let start = self::address(emitter, [SpecialReg::ConstWindow, SpecialReg::ConstWindowHigh]);
     let distance = emitter.value(Op::Isub, Type::B64, &[address, start]);
     (distance, emitter.constant(Type::B64, CONSTANT_BYTES))
+}
+
+/// A generic address in two special registers.
+fn address(emitter: &mut Emitter, words: [SpecialReg; 2]) -> Value {
+    let words = words.map(|word| special(emitter, word));
+    emitter.value(Op::Pack, Type::B64, &words)
 }
 
 fn special(emitter: &mut Emitter, register: SpecialReg) -> Value {
@@ -127,6 +141,7 @@ fn window(space: Space) -> Option<[SpecialReg; 2]> {
         Space::Shared => Some([SpecialReg::SharedWindow, SpecialReg::SharedWindowHigh]),
         Space::Local => Some([SpecialReg::LocalWindow, SpecialReg::LocalWindowHigh]),
         Space::Const => Some([SpecialReg::ConstWindow, SpecialReg::ConstWindowHigh]),
+        Space::Param => Some([SpecialReg::ParamWindow, SpecialReg::ParamWindowHigh]),
         _ => None,
     }
 }

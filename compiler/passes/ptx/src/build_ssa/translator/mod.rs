@@ -9,7 +9,7 @@ mod operands;
 mod whole_vectors;
 
 use ptxc_ir::signature::{self, Types};
-use ptxc_ir::{Block, BlockCall, Function, FunctionKind, Inst, InstData, Op, SourceLoc, Type, Value};
+use ptxc_ir::{Block, BlockCall, Function, FunctionKind, Inst, InstData, Op, SourceLoc, Symbol, Type, Value};
 use ptxc_syntax::NodeId;
 use ptxc_syntax::ast::{self, Instruction, StatementKind};
 use rustc_hash::FxHashMap;
@@ -357,6 +357,11 @@ impl<'a> Translator<'a> {
             }
             _ => Err(Unsupported),
         }
+    }
+
+    /// A symbol in the thread's own memory that is no variable of the source.
+    pub fn new_local_memory(&mut self, name: &str, size: u32, align: u32) -> Symbol {
+        self.symbols.local(&mut self.function, name, size, align)
     }
 
     /// Makes a number of variables that no name stands for; returns the first one.

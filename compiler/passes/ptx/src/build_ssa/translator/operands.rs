@@ -1,6 +1,6 @@
 //! Operands as values, and values to destinations.
 
-use ptxc_ir::{FunctionKind, IntCond, Op, SpecialReg, Symbol, Type, Value};
+use ptxc_ir::{FunctionKind, IntCond, Op, Space, SpecialReg, Symbol, Type, Value};
 use ptxc_syntax::NodeId;
 use ptxc_syntax::ast::{self, Expr, Guard, Operand, OperandKind, SymbolOffset};
 use ptxc_syntax::const_eval::Constant;
@@ -75,7 +75,7 @@ impl Translator<'_> {
         match self.scopes.lookup(name) {
             Some(Meaning::Register { register, ty, vector: None }) => self.register(register, ty),
             Some(Meaning::Variable(_)) => self.address_of(name),
-            Some(_) => Err(Unsupported),
+            Some(_) => self.parameter_address(name),
             // The fourth element of `%tid` and similar vectors is always zero.
             None if name.starts_with('%') && name.ends_with(".w") => Ok(self.constant(Type::B32, 0)),
             None => match special(name) {
@@ -129,6 +129,16 @@ impl Translator<'_> {
         let symbol = self.symbol(name)?;
         let ty = self.function.symbols[symbol].space.address_type();
         Ok(self.emit(Op::SymbolAddr(symbol), ty, &[]))
+    }
+
+    /// The address of a parameter: for a kernel, its offset in the parameter block; for a device
+    /// function, an address in local memory.
+    fn parameter_address(&mut self, name: &str) -> Translated<Value> {
+        if let Some(offset) = self.parameter(name) {
+            return Ok(self.constant(Space::Param.address_type(), offset.into()));
+        }
+        let symbol = self.image(name).and_then(|(image, _)| image.symbol()).ok_or(Unsupported)?;
+        Ok(self.emit(Op::SymbolAddr(symbol), Space::Local.address_type(), &[]))
     }
 
     /// `base + offset` in the type of the base.
