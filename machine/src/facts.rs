@@ -54,6 +54,9 @@ pub struct Banks {
     pub constant_window: u32,
     /// The generic addresses of the kernel parameters: `cvta.param`, `isspacep.param`.
     pub parameter_window: ParameterWindow,
+    /// The size of the shared memory that the system reserves in a CTA, in bytes; `None` if
+    /// `SR_SMEMSZ` does not count it.
+    pub reserved_shared_size: Option<u32>,
     /// The cluster facts of a launch; `None` if there are no clusters.
     pub cluster: Option<ClusterPlaces>,
 }
@@ -236,6 +239,7 @@ mod tests {
         let mut places = vec![(banks.stack_top, 4), (banks.local_window, 8), (banks.constant_window, 8)];
         places.extend(banks.global_descriptor.map(|at| (at, 8)));
         places.extend(banks.shared_window.map(|at| (at, 8)));
+        places.extend(banks.reserved_shared_size.map(|at| (at, 4)));
         places.extend(match banks.parameter_window {
             ParameterWindow::OfBank { start, end } => [(start, 8), (end, 4)],
             ParameterWindow::OfParameters { start, end } => [(start, 8), (end, 8)],

@@ -20,6 +20,7 @@ pub(crate) static FACTS: Facts = Facts {
         shared_window: Some(0x3b0),
         constant_window: 0x3b8,
         parameter_window: ParameterWindow::OfBank { start: 0x398, end: 0x3a4 },
+        reserved_shared_size: Some(0x394),
         cluster: Some(ClusterPlaces { is_explicit: 0x3c0, size: 0x3c4, clusters: 0x3d0, ranks: 0x3dc }),
     },
     registers: Registers {

@@ -18,6 +18,7 @@ pub(crate) static FACTS: Facts = Facts {
         shared_window: Some(0x18),
         constant_window: 0x50,
         parameter_window: ParameterWindow::OfBank { start: 0x40, end: 0x114 },
+        reserved_shared_size: None,
         cluster: None,
     },
     registers: Registers {

@@ -17,7 +17,8 @@ pub(crate) static FACTS: Facts = Facts {
         local_window: 0x20,
         shared_window: Some(0x18),
         constant_window: 0x50,
-        parameter_window: ParameterWindow::OfBank { start: 0x40, end: 0x114 },
+        parameter_window: ParameterWindow::OfBank { start: 0x40, end: 0x12c },
+        reserved_shared_size: Some(0x114),
         cluster: None,
     },
     registers: Registers {

@@ -18,6 +18,7 @@ pub(crate) static FACTS: Facts = Facts {
         shared_window: None,
         constant_window: 0xd0,
         parameter_window: ParameterWindow::OfParameters { start: 0x198, end: 0x1a0 },
+        reserved_shared_size: Some(0x114),
         cluster: Some(ClusterPlaces { is_explicit: 0x140, size: 0x144, clusters: 0x15c, ranks: 0x188 }),
     },
     registers: Registers {

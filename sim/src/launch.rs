@@ -88,6 +88,8 @@ pub(crate) struct Shape {
     pub block: [u32; 3],
     /// Bytes of shared memory per CTA.
     pub shared_bytes: u32,
+    /// The bytes of it that the launch asks for in addition to the variables.
+    pub dynamic_shared: u32,
     /// Bytes of local memory per thread.
     pub local_bytes: u32,
     /// The checks of memory accesses.
@@ -125,7 +127,15 @@ const MOST_SHARED: u32 = 228 << 10;
 /// The most bytes of local memory that a thread may have.
 const MOST_LOCAL: u32 = 512 << 10;
 
+/// The unit in which CTAs get shared memory, in bytes; ISA, `%total_smem_size`, from sm_80 on.
+const SHARED_UNIT: u32 = 128;
+
 impl Shape {
+    /// The shared memory that a CTA gets, in bytes, without the system's.
+    pub fn total_shared(&self) -> u32 {
+        self.shared_bytes.next_multiple_of(SHARED_UNIT)
+    }
+
     /// Bytes of shared and local memory of a CTA, with the records of race detection.
     pub fn memory(&self) -> u64 {
         let records = if self.checks.races { BYTES_PER_BYTE } else { 0 };

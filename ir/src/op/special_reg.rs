@@ -85,6 +85,16 @@ spelled! {
         SmId = "smid",
         /// How many warps the multiprocessor has room for.
         NumWarps = "nwarpid",
+        /// How many multiprocessors the GPU has.
+        SmCount = "nsmid",
+        /// The number of the launch, the low word.
+        GridId = "gridid",
+        /// The number of the launch, the high word.
+        GridIdHigh = "gridid_hi",
+        /// The bytes of shared memory that the launch gives a CTA in addition to its variables.
+        DynamicShared = "dynamic_smem_size",
+        /// The bytes of shared memory of a CTA, without those that the system reserves.
+        TotalShared = "total_smem_size",
         /// The end address of the local memory that belongs to a thread in this call: in a kernel,
         /// the end of all local memory; in a device function, the end of the part that its callers
         /// leave. Made by legalization.

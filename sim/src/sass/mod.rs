@@ -121,6 +121,7 @@ fn launch_observed<'a>(
         cluster: program.resources.cluster(),
         block: case.block,
         shared_bytes: padded(program.resources.shared_bytes).saturating_add(case.dynamic_smem),
+        dynamic_shared: case.dynamic_smem,
         local_bytes: padded(program.resources.local_bytes)
             .saturating_add(if program.resources.open_stack != 0 { STACK } else { 0 }),
         checks: Checks { guesses_releases: options.strong.is_none(), ..Checks::of(options) },
@@ -174,6 +175,12 @@ fn bank0(program: &Program, shape: &Shape, memory: &GridMemory) -> Vec<u8> {
     for (n, (&block, &grid)) in shape.block.iter().zip(&shape.grid).enumerate() {
         put(4 * n, 4, block.into());
         put(0xc + 4 * n, 4, grid.into());
+    }
+    put(0x2c, 4, shape.dynamic_shared.into());
+    put(0x30, 8, 0);
+    put(0x10c, 4, 1);
+    if let Some(offset) = banks.reserved_shared_size {
+        put(offset as usize, 4, 0);
     }
     if let Some(places) = banks.cluster {
         put(places.is_explicit as usize, 4, shape.cluster.is_some().into());

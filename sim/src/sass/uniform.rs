@@ -35,6 +35,8 @@ fn special(register: SpecialReg) -> Option<Read> {
         SpecialReg::CgaCtaId => |step, _| step.rank,
         SpecialReg::Zero | SpecialReg::VirtualSmId | SpecialReg::StackLimit => |_, _| 0,
         SpecialReg::ClockHi | SpecialReg::GlobalTimerHi => |_, _| 0,
+        // The system reserves nothing here; the word of the constant bank says so.
+        SpecialReg::SharedSize => |step, _| step.shape.total_shared(),
         SpecialReg::ClockLo | SpecialReg::GlobalTimerLo => |step, _| step.clock as u32,
         SpecialReg::SharedWindowHigh => |_, _| (SHARED_WINDOW >> 32) as u32,
         _ => return None,

@@ -78,6 +78,7 @@ pub fn run_ssa(
         cluster: func.bounds.cluster,
         block: case.block,
         shared_bytes,
+        dynamic_shared: case.dynamic_smem,
         local_bytes: layouts[0].local_bytes.saturating_add(stack),
         checks: Checks::of(options),
     };

@@ -83,6 +83,7 @@ mod tests {
                 grid: [grid, 1, 1],
                 block: [threads, 1, 1],
                 shared_bytes,
+                dynamic_shared: 0,
                 local_bytes: 0,
                 checks: Default::default(),
             };

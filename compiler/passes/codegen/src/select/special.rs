@@ -9,8 +9,8 @@ use ptxc_machine::{Arch, ParameterWindow};
 use ptxc_sass::{Inst, Op, Operand, RegFile, SpecialReg, choice, slot};
 
 use super::integer::shift_right;
-use super::lower::Lower;
-use super::pool::Pooled;
+use super::lower::{Lower, Src};
+use super::pool::{BankPlace, Pooled};
 use crate::mir::VReg;
 
 /// The byte offset in constant bank 0 of a special register that is there.
@@ -23,6 +23,10 @@ pub(super) fn bank_offset(reg: IrReg, arch: Arch) -> Option<u32> {
         IrReg::NctaidX => 0xc,
         IrReg::NctaidY => 0x10,
         IrReg::NctaidZ => 0x14,
+        IrReg::DynamicShared => 0x2c,
+        IrReg::GridId => 0x30,
+        IrReg::GridIdHigh => 0x34,
+        IrReg::SmCount => 0x10c,
         IrReg::ClusterNctaRank => banks.cluster?.ranks,
         IrReg::ClusterNctaidX => banks.cluster?.size,
         IrReg::ClusterNctaidY => banks.cluster?.size + 4,
@@ -109,6 +113,9 @@ impl Lower<'_> {
         if let IrReg::ParamWindow | IrReg::ParamWindowHigh | IrReg::ParamEnd | IrReg::ParamEndHigh = reg {
             return self.lower_parameter_window(reg, data, to);
         }
+        if reg == IrReg::TotalShared {
+            return self.lower_total_shared(to);
+        }
         if let (IrReg::NumWarps, Some(slots)) = (reg, self.arch.facts().limits.warp_slots) {
             return self.emit(Inst::new(Op::MOV).ops([to, Operand::imm(slots)]));
         }
@@ -129,6 +136,19 @@ impl Lower<'_> {
 }
 
 impl Lower<'_> {
+    /// The shared memory of the CTA without the system's.
+    fn lower_total_shared(&mut self, to: Operand<VReg>) {
+        let size = Operand::special(SpecialReg::SharedSize);
+        let Some(reserved) = self.arch.facts().banks.reserved_shared_size else {
+            return self.emit(Inst::new(Op::S2R).ops([to, size]));
+        };
+        let [all, system] = [self.temp(), self.temp()];
+        self.emit(Inst::new(Op::S2R).ops([Operand::reg(all), size]));
+        self.copy_to(system, Src::Bank(BankPlace::launch(reserved)));
+        let difference = [to, Operand::reg(all), Operand::reg(system).neg(), Operand::rz()];
+        self.emit(Inst::new(Op::IADD3).ops(difference));
+    }
+
     /// A word of a generic address in the window of the parameters, if constant bank 0 has only its own
     /// address: the address of the bank plus a distance.
     fn lower_parameter_window(&mut self, reg: IrReg, data: &InstData, to: Operand<VReg>) {

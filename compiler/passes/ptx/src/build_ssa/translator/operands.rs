@@ -78,6 +78,11 @@ impl Translator<'_> {
             Some(_) => self.parameter_address(name),
             // The fourth element of `%tid` and similar vectors is always zero.
             None if name.starts_with('%') && name.ends_with(".w") => Ok(self.constant(Type::B32, 0)),
+            None if name == "%gridid" => {
+                let words = [SpecialReg::GridId, SpecialReg::GridIdHigh];
+                let words = words.map(|word| self.emit(Op::SpecialReg(word), Type::B32, &[]));
+                Ok(self.emit(Op::Pack, Type::B64, &words))
+            }
             None => match special(name) {
                 Some((register, Type::Pred)) => {
                     let flag = self.emit(Op::SpecialReg(register), Type::B32, &[]);
