@@ -4,10 +4,10 @@
 use ptxc_semantics::bits::PrmtMode;
 use ptxc_semantics::float::FloatCmp;
 use ptxc_semantics::int::IntCmp;
-use ptxc_semantics::{Format, IntType, Mode};
+use ptxc_semantics::{Format, IntType, Mode, pairs};
 
 use crate::condition::{FloatCond, IntCond};
-use crate::op::{BytePick, FloatMode, Rounding};
+use crate::op::{BytePick, FloatMode, PairFunction, Rounding};
 use crate::types::Type;
 
 impl Type {
@@ -53,6 +53,19 @@ impl From<BytePick> for PrmtMode {
             BytePick::ClampLeft => PrmtMode::Ecl,
             BytePick::ClampRight => PrmtMode::Ecr,
             BytePick::Half => PrmtMode::Rc16,
+        }
+    }
+}
+
+impl PairFunction {
+    /// The result of the function for the halves of two words.
+    pub fn of(self, a: u32, b: u32) -> u32 {
+        match self {
+            PairFunction::Add => pairs::add(a, b),
+            PairFunction::Smin => pairs::min(true, a, b),
+            PairFunction::Smax => pairs::max(true, a, b),
+            PairFunction::Umin => pairs::min(false, a, b),
+            PairFunction::Umax => pairs::max(false, a, b),
         }
     }
 }

@@ -41,6 +41,7 @@
 //! | [`convert`] | between integers and floats, formats and widths |
 //! | [`int`] | add to remainder, carries, 24-bit products, comparison |
 //! | [`matrix`] | products of matrices that lie in the registers of a warp |
+//! | [`pairs`] | integers on two halves of a word |
 //! | [`bits`] | shifts, fields, counting, `lop3`, `prmt`, dot products |
 
 pub mod bits;
@@ -51,6 +52,7 @@ pub mod int;
 pub mod matrix;
 pub mod mufu;
 pub mod packed;
+pub mod pairs;
 mod round;
 
 pub use format::{BF16, F16, F32, F64, Format, Mode, Rounding};

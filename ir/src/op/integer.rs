@@ -1,5 +1,23 @@
 //! Integer arithmetic.
 
+use crate::memory::spelled;
+
+spelled! {
+    /// A function of two 16-bit integers, for the low halves and the high halves of words.
+    PairFunction {
+        /// The sum, wrapping.
+        Add = "add",
+        /// The lesser signed number.
+        Smin = "smin",
+        /// The greater signed number.
+        Smax = "smax",
+        /// The lesser unsigned number.
+        Umin = "umin",
+        /// The greater unsigned number.
+        Umax = "umax",
+    }
+}
+
 macro_rules! integer_operations {
     ($then:ident $($later:ident)* { $($before:tt)* }) => { $then! { $($later)* { $($before)*
         /// `(a: T, b: T) -> T`: sum.
@@ -42,6 +60,9 @@ macro_rules! integer_operations {
         Umin = "umin" [T] [] INT (T, T) -> (T) {};
         /// `(a: T, b: T) -> T`: unsigned maximum.
         Umax = "umax" [T] [] INT (T, T) -> (T) {};
+        /// `(a: b32, b: b32) -> b32`: a function of the low halves, and of the high halves. PTX
+        /// `add`, `min` and `max` of `.u16x2` and `.s16x2`.
+        Ipair(function: PairFunction) = "ipair" [function T] [] B32 (T, T) -> (T) {};
         /// `(a: T, b: T) -> T, pred`: sum and carry; made by legalization.
         IaddCarryOut = "iadd_cout" [T] [] INT (T, T) -> (T, Pred) {};
         /// `(a: T, b: T, c: pred) -> T`: sum with a carry; made by legalization.

@@ -80,6 +80,7 @@ pub use convergence::ConvergenceBarrier;
 pub use copies::Prefetch;
 pub use effects::Effects;
 pub use float::{Approx, FloatMode, Rounding};
+pub use integer::PairFunction;
 pub use mbarrier::{MbarrierArrive, MbarrierUpdate, MbarrierWait};
 pub use proxy::Proxy;
 pub use results::Results;

@@ -9,8 +9,8 @@ use crate::function::Function;
 use crate::memory::{Access, AtomicOp, CacheOp, MemType, Order, Scope, Space, Spelled};
 use crate::op::{
     Approx, BarrierKind, BytePick, ConvergenceBarrier, FloatMode, Funnel, GridDependency, MatchMode,
-    MbarrierArrive, MbarrierUpdate, MbarrierWait, Prefetch, Proxy, ReduxOp, Rounding, ShflMode, SpecialReg,
-    VoteMode,
+    MbarrierArrive, MbarrierUpdate, MbarrierWait, PairFunction, Prefetch, Proxy, ReduxOp, Rounding, ShflMode,
+    SpecialReg, VoteMode,
 };
 use crate::text::ParseError;
 use crate::text::parse::FunctionParser;
@@ -201,6 +201,7 @@ spelled_modifiers!(
     VoteMode,
     ShflMode,
     BytePick,
+    PairFunction,
     MatchMode,
     MbarrierArrive,
     MbarrierUpdate,

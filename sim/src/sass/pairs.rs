@@ -4,8 +4,9 @@ use ptxc_sass::{ModKind, value};
 use ptxc_semantics::IntType;
 use ptxc_semantics::int;
 use ptxc_semantics::packed::{join, split};
+use ptxc_semantics::pairs;
 
-use super::fields::{Decoded, Fields, map3};
+use super::fields::{Decoded, Fields, map2, map3};
 use super::registers::{Origin, Registers, Source};
 use crate::warp::{Flow, has};
 
@@ -55,6 +56,13 @@ fn extreme<const N: usize>(
         });
         Ok(Flow::Next)
     }))
+}
+
+/// `VIADD` of pairs.
+pub(super) fn viadd(i: &Fields<'_>) -> Decoded {
+    let (a, b) = (i.word("a")?, i.word("b")?);
+    let function = if b.neg { pairs::sub } else { pairs::add };
+    map2(i.dest("d")?, Registers::int, [a, Source { neg: false, ..b }], function)
 }
 
 /// `VIMNMX` of pairs.

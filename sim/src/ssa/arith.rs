@@ -96,6 +96,7 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
         Op::Smax => two(move |a, b| int::max(s, a, b)),
         Op::Umin => two(move |a, b| int::min(u, a, b)),
         Op::Umax => two(move |a, b| int::max(u, a, b)),
+        Op::Ipair(function) => two(move |a, b| function.of(a as u32, b as u32).into()),
         Op::IaddCarryOut => with_carry(move |a, b, _| int::add_carry(u, a, b, false)),
         Op::IaddCarryIn | Op::IaddCarryInOut => with_carry(move |a, b, c| int::add_carry(u, a, b, c)),
         Op::IsubCarryOut => with_carry(move |a, b, _| int::add_carry(u, a, !b, true)),

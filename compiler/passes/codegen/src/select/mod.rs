@@ -39,6 +39,7 @@ mod fence;
 mod float;
 mod half;
 mod integer;
+mod integer_pairs;
 mod lane_groups;
 mod logic;
 mod lower;
@@ -275,6 +276,7 @@ impl Lower<'_> {
             Op::Iabs | Op::Smin | Op::Smax | Op::Umin | Op::Umax if ty == Type::B32 => {
                 self.lower_minmax(inst);
             }
+            Op::Ipair(_) => self.lower_integer_pair(inst),
             Op::Shl | Op::Shr | Op::Sar if ty == Type::B32 => self.lower_shift(inst),
             Op::Popc | Op::Clz | Op::Brev | Op::Bfind { .. } if ty == Type::B32 => self.lower_bits(inst),
             Op::Prmt(_) | Op::Bmsk { .. } | Op::Szext { .. } => self.lower_bits(inst),

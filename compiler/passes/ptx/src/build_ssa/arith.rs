@@ -1,6 +1,6 @@
 //! Integer arithmetic: `add` to `max`, `popc`, `clz`, 24-bit products.
 
-use ptxc_ir::{Funnel, IntCond, Op, Type, Value};
+use ptxc_ir::{Funnel, IntCond, Op, PairFunction, Type, Value};
 
 use super::form::{Form, Translated, Unsupported};
 use super::translator::Translator;
@@ -24,6 +24,29 @@ pub(super) fn binary(t: &mut Translator, form: &mut Form, signed: Op, unsigned: 
     let a = t.read(form.operand(1)?, scalar)?;
     let b = t.read(form.operand(2)?, scalar)?;
     let value = t.emit(if scalar.is_signed() { signed } else { unsigned }, ty, &[a, b]);
+    t.write(form.operand(0)?, value)
+}
+
+/// A function of two 16-bit integers in each word; with `.relu`, negative results become zero.
+pub(super) fn pairs(
+    t: &mut Translator,
+    form: &mut Form,
+    signed: PairFunction,
+    unsigned: PairFunction,
+) -> Translated {
+    form.expect_operands(3)?;
+    let function = match form.ty()? {
+        Scalar::S16x2 => signed,
+        Scalar::U16x2 => unsigned,
+        _ => return Err(Unsupported),
+    };
+    let a = t.read(form.operand(1)?, Scalar::B32)?;
+    let b = t.read(form.operand(2)?, Scalar::B32)?;
+    let mut value = t.emit(Op::Ipair(function), Type::B32, &[a, b]);
+    if matches!(function, PairFunction::Smin | PairFunction::Smax) && form.take(Modifier::Relu) {
+        let zero = t.constant(Type::B32, 0);
+        value = t.emit(Op::Ipair(PairFunction::Smax), Type::B32, &[value, zero]);
+    }
     t.write(form.operand(0)?, value)
 }
 

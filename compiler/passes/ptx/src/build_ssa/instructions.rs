@@ -6,7 +6,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use ptxc_ir::op::{MbarrierUpdate, MbarrierWait};
-use ptxc_ir::{Approx, BarrierKind, Op};
+use ptxc_ir::{Approx, BarrierKind, Op, PairFunction};
 
 use super::carry::Term;
 use super::control::Target;
@@ -58,11 +58,13 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         return None;
     }
     let is_float = opcode.types.iter().all(|scalar| scalar.is_float());
+    let is_pair = opcode.types.iter().any(|scalar| scalar.is_integer_pair());
     let carries = opcode.has(Modifier::Cc);
     match opcode.instruction {
         // Integer and floating-point arithmetic.
         M::Add if carries => pure(|t, form| carry::sum(t, form, Term::Plus, false)),
         M::Add if is_float => pure(|t, form| float::arithmetic(t, form, Op::Fadd, 2)),
+        M::Add if is_pair => pure(|t, form| arith::pairs(t, form, PairFunction::Add, PairFunction::Add)),
         M::Add => pure(|t, form| arith::add_or_subtract(t, form, Op::Iadd)),
         M::Addc => pure(|t, form| carry::sum(t, form, Term::Plus, true)),
         M::Sub if carries => pure(|t, form| carry::sum(t, form, Term::Minus, false)),
@@ -84,10 +86,12 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         M::Min if is_float => {
             pure(|t, form| float::extreme(t, form, |ftz, nan, xorsign| Op::Fmin { ftz, nan, xorsign }))
         }
+        M::Min if is_pair => pure(|t, form| arith::pairs(t, form, PairFunction::Smin, PairFunction::Umin)),
         M::Min => pure(|t, form| arith::extreme(t, form, Op::Smin, Op::Umin)),
         M::Max if is_float => {
             pure(|t, form| float::extreme(t, form, |ftz, nan, xorsign| Op::Fmax { ftz, nan, xorsign }))
         }
+        M::Max if is_pair => pure(|t, form| arith::pairs(t, form, PairFunction::Smax, PairFunction::Umax)),
         M::Max => pure(|t, form| arith::extreme(t, form, Op::Smax, Op::Umax)),
         M::Sad => pure(arith::sum_of_difference),
         M::Abs if is_float => pure(|t, form| float::simple(t, form, |ftz| Op::Fabs { ftz }, 1)),

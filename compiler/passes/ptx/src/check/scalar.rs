@@ -172,6 +172,11 @@ impl Scalar {
         matches!(self.class(), Class::Float | Class::Half) || self.is_brain()
     }
 
+    /// Whether it is two 16-bit integers.
+    pub const fn is_integer_pair(self) -> bool {
+        matches!(self, Scalar::U16x2 | Scalar::S16x2)
+    }
+
     /// Whether it is a pair of halves.
     pub const fn is_pair(self) -> bool {
         matches!(self, Scalar::F16x2 | Scalar::Bf16x2)

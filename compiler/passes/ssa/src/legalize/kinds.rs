@@ -186,6 +186,7 @@ impl Kinds {
             // A pack of two words is what legalization makes of wider types, so it does not count.
             Op::Icmp(_) | Op::Pack => only_if(data.ty == Type::B16, Kinds::NARROW),
             Op::Isub | Op::Ineg | Op::Iabs | Op::UmadWide | Op::SmadWide | Op::Smin | Op::Smax => of_type,
+            Op::Ipair(_) => of_type,
             Op::Umin | Op::Umax | Op::IaddCarryOut | Op::IaddCarryIn | Op::IaddCarryInOut => of_type,
             Op::IsubCarryOut | Op::IsubCarryIn | Op::IsubCarryInOut => of_type,
             Op::And | Op::Or | Op::Xor | Op::Not | Op::Sar | Op::Popc | Op::Clz | Op::Brev => of_type,

@@ -246,7 +246,7 @@ impl Folder<'_> {
             Op::Iadd | Op::Isub | Op::Ineg | Op::Iabs | Op::Imul => integer::rule(self, &op, ty, &args),
             Op::Umulh | Op::Smulh | Op::UmulWide | Op::SmulWide => integer::rule(self, &op, ty, &args),
             Op::UmadWide | Op::SmadWide | Op::Smin | Op::Smax => integer::rule(self, &op, ty, &args),
-            Op::Umin | Op::Umax | Op::IaddCarryOut => integer::rule(self, &op, ty, &args),
+            Op::Umin | Op::Umax | Op::Ipair(_) | Op::IaddCarryOut => integer::rule(self, &op, ty, &args),
             Op::IaddCarryIn | Op::IaddCarryInOut => integer::rule(self, &op, ty, &args),
             Op::IsubCarryOut | Op::IsubCarryIn => integer::rule(self, &op, ty, &args),
             Op::IsubCarryInOut => integer::rule(self, &op, ty, &args),
@@ -460,6 +460,7 @@ pub(super) fn is_commutative(op: &Op) -> bool {
             | Op::Smax
             | Op::Umin
             | Op::Umax
+            | Op::Ipair(_)
             | Op::IaddCarryOut
             | Op::And
             | Op::Or
