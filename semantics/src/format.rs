@@ -26,6 +26,8 @@ pub struct Format {
 pub const F16: Format = Format { exponent_bits: 5, fraction_bits: 10, nan: 0x7fff };
 /// bfloat16, PTX `.bf16`: the upper half of a binary32. Its NaN is `0x7fff`.
 pub const BF16: Format = Format { exponent_bits: 8, fraction_bits: 7, nan: 0x7fff };
+/// TF32, PTX `.tf32`: the upper 19 bits of a binary32, here in the low bits. Its NaN is `0x3ffff`.
+pub const TF32: Format = Format { exponent_bits: 8, fraction_bits: 10, nan: 0x3_ffff };
 /// IEEE binary32, PTX `.f32`. Its NaN is `0x7fffffff` (PTX ISA, "Floating-Point Instructions").
 pub const F32: Format = Format { exponent_bits: 8, fraction_bits: 23, nan: 0x7fff_ffff };
 /// IEEE binary64, PTX `.f64`. Its NaN is `0xfff8000000000000`: a convention of this crate; programs

@@ -42,6 +42,7 @@
 //! | [`int`] | add to remainder, carries, 24-bit products, comparison |
 //! | [`matrix`] | products of matrices that lie in the registers of a warp |
 //! | [`pairs`] | integers on two halves of a word |
+//! | [`narrow`] | conversions to and from formats of fewer bits |
 //! | [`bits`] | shifts, fields, counting, `lop3`, `prmt`, dot products |
 
 pub mod bits;
@@ -51,9 +52,10 @@ pub mod format;
 pub mod int;
 pub mod matrix;
 pub mod mufu;
+pub mod narrow;
 pub mod packed;
 pub mod pairs;
 mod round;
 
-pub use format::{BF16, F16, F32, F64, Format, Mode, Rounding};
+pub use format::{BF16, F16, F32, F64, Format, Mode, Rounding, TF32};
 pub use int::{IntType, S8, S16, S32, S64, U8, U16, U32, U64};

@@ -51,6 +51,13 @@ macro_rules! convert_operations {
             /// Whether the largest finite number replaces a greater result (PTX `.satfinite`).
             finite: bool,
         } = "floats_to_halves" [T round (relu) (finite)] [] HALF_PAIR (F32, F32) -> (T) {};
+        /// `(a: f32) -> b32`: rounded to the upper 19 bits, a TF32.
+        FloatToTf32 {
+            /// How the result is rounded: to nearest or towards zero.
+            round: Rounding,
+            /// Whether a negative result becomes zero (PTX `.relu`).
+            relu: bool,
+        } = "float_to_tf32" [T round (relu)] [] B32 (F32) -> (T) {};
         /// `(a: T) -> T`: rounded to an integral value.
         RoundToIntegral {
             /// How the result is rounded.

@@ -2,9 +2,9 @@
 
 use ptxc_sass::{HalfSelect, ModKind, slot_name, value};
 use ptxc_semantics::convert::{self, NanToInt};
-use ptxc_semantics::{F32, IntType, Rounding, S32};
+use ptxc_semantics::{F32, IntType, Rounding, S32, narrow};
 
-use super::fields::{Decoded, Fields, map3};
+use super::fields::{Decoded, Fields, map1, map3};
 use super::registers::{Registers, Source};
 
 /// The type of a narrow integer result.
@@ -48,6 +48,17 @@ pub(super) fn f2ip(i: &Fields<'_>) -> Decoded {
     map3(i.dest("d")?, Registers::int, sources.map(bare), move |a, b, c| {
         joined(ty, whole(a), whole(b), c >> shift)
     })
+}
+
+/// `F2FP.TF32.F32.PACK_B`.
+pub(super) fn f2fp_tf32(i: &Fields<'_>) -> Decoded {
+    let rounding = match i.modifier(ModKind::Round) {
+        "" => Rounding::Nearest,
+        ".RZ" => Rounding::Zero,
+        _ => return i.unknown(ModKind::Round),
+    };
+    let relu = i.is(value!(Variant = ".RELU"));
+    map1(i.dest("d")?, Registers::int, bare(i.word("b")?), move |b| narrow::single_to_tf32(b, rounding, relu))
 }
 
 /// `I2IP`.

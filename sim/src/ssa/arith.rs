@@ -9,7 +9,7 @@ use ptxc_ir::{AtomicOp, Op, Type, not_arithmetic};
 use ptxc_semantics::bits::{self, Limit};
 use ptxc_semantics::float::{self, FloatCmp, NanRule};
 use ptxc_semantics::int;
-use ptxc_semantics::{BF16, F16, F32, F64, Format, IntType, Mode, U64, convert, mufu, packed};
+use ptxc_semantics::{BF16, F16, F32, F64, Format, IntType, Mode, U64, convert, mufu, narrow, packed};
 
 use crate::warp::{LANES, lanes_of};
 
@@ -183,6 +183,9 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
         Op::FloatsToHalves { round, relu, finite } => {
             let to = ty.pair_format()?;
             two(move |a, b| packed::of_singles(to, a as u32, b as u32, round.into(), relu, finite).into())
+        }
+        Op::FloatToTf32 { round, relu } => {
+            one(move |a| narrow::single_to_tf32(a as u32, round.into(), relu).into())
         }
         Op::RoundToIntegral { round, ftz } => {
             let format = ty.float_format()?;

@@ -45,6 +45,7 @@ mod logic;
 mod lower;
 mod mbarrier;
 mod memory;
+mod narrow;
 mod pool;
 mod special;
 #[cfg(test)]
@@ -347,6 +348,7 @@ impl Lower<'_> {
             Op::FloatToFloat(_) | Op::FloatToHalf { .. } | Op::FloatsToHalves { .. } => {
                 self.lower_conversion(inst)
             }
+            Op::FloatToTf32 { .. } => self.lower_narrow_float(inst),
             Op::RoundToIntegral { .. } if ty.bits() <= 32 => self.lower_conversion(inst),
 
             Op::Load(_) => self.lower_load(inst),

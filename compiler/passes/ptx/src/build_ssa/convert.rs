@@ -1,6 +1,6 @@
 //! Conversions: `cvt` between numbers, `cvta` between address spaces.
 
-use ptxc_ir::{FloatMode, Op, Rounding, Type, Value};
+use ptxc_ir::{FloatCond, FloatMode, Op, Rounding, Type, Value};
 
 use super::form::{Form, Translated, Unsupported};
 use super::translator::Translator;
@@ -9,6 +9,9 @@ use crate::check::table::{Modifier, modifiers};
 
 pub(super) fn convert(t: &mut Translator, form: &mut Form) -> Translated {
     let &[to, from] = form.types else { return Err(Unsupported) };
+    if to == Scalar::Tf32 {
+        return to_tf32(t, form, from);
+    }
     if to.is_pair() && form.operands.len() == 3 {
         return pack_halves(t, form, to, from);
     }
@@ -204,6 +207,46 @@ fn pack_halves(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) ->
     let low = t.read(form.operand(2)?, from)?;
     let value = t.emit(op, ty, &[low, high]);
     t.write(form.operand(0)?, value)
+}
+
+/// `cvt.tf32.f32`. Only rounding ties away from zero takes several operations, on integers: half of
+/// the least bit that stays is added to the magnitude of a finite number, and the lower bits are
+/// cleared. A number beyond the range carries into the exponent and becomes an infinity.
+fn to_tf32(t: &mut Translator, form: &mut Form, from: Scalar) -> Translated {
+    form.expect_operands(2)?;
+    if from != Scalar::F32 {
+        return Err(Unsupported);
+    }
+    let value = t.read(form.operand(1)?, from)?;
+    if !form.take(Modifier::Rna) {
+        let round = form.choose::<modifiers::Rounding>().ok_or(Unsupported)?.into();
+        if !matches!(round, Rounding::Nearest | Rounding::Zero) {
+            return Err(Unsupported);
+        }
+        let op = Op::FloatToTf32 { round, relu: form.take(Modifier::Relu) };
+        let value = t.emit(op, Type::B32, &[value]);
+        return t.write(form.operand(0)?, value);
+    }
+    let infinity = t.constant(Type::F32, ptxc_semantics::F32.infinity(false));
+    let exceeds = |t: &mut Translator, value, cond| {
+        let magnitude = t.emit(Op::Fabs { ftz: false }, Type::F32, &[value]);
+        t.emit(Op::Fcmp { cond, ftz: false }, Type::F32, &[magnitude, infinity])
+    };
+    let is_special = exceeds(t, value, FloatCond::Geu);
+    let bits = t.convert(value, Type::B32)?;
+    let half = t.constant(Type::B32, 0x1000);
+    let sum = t.emit(Op::Iadd, Type::B32, &[bits, half]);
+    let sum = t.emit(Op::Select, Type::B32, &[is_special, bits, sum]);
+    let kept = t.constant(Type::B32, 0xffff_e000);
+    let mut result = t.emit(Op::And, Type::B32, &[sum, kept]);
+    if form.take(Modifier::Satfinite) {
+        let value = t.convert(result, Type::F32)?;
+        let is_infinite = exceeds(t, value, FloatCond::Eq);
+        // The number before an infinity.
+        let largest = t.emit(Op::Iadd, Type::B32, &[result, kept]);
+        result = t.emit(Op::Select, Type::B32, &[is_infinite, largest, result]);
+    }
+    t.write(form.operand(0)?, result)
 }
 
 /// A float flushed and clamped.

@@ -197,6 +197,7 @@ impl Kinds {
             Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) | Op::Fneg { .. } | Op::Fabs { .. } => of_type,
             Op::FdivCheck => of_type,
             Op::Bitcast | Op::FloatToSint { .. } | Op::FloatToUint { .. } | Op::FloatToFloat(_) => of_type,
+            Op::FloatToTf32 { .. } => of_type,
             Op::FloatToHalf { .. } | Op::FloatsToHalves { .. } | Op::RoundToIntegral { .. } => of_type,
             Op::Fence { .. } | Op::CachePolicy | Op::CacheHint => of_type,
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => of_type,

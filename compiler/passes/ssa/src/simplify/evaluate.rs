@@ -3,7 +3,7 @@
 //! In: an operation, its controlling type, and the type and bits of each argument. Out: the bits of
 //! its only result. The result is `None` if the operation is not a function of its arguments, if
 //! the exact bits of the hardware's result are unknown (approximations, divisions by zero,
-//! conversions of NaN to integers), and for 128 bits.
+//! conversions of NaN to integers and to TF32), and for 128 bits.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use ptxc_ir::{Funnel, IntCond, Op, Type, not_arithmetic};
@@ -11,7 +11,7 @@ use ptxc_semantics::bits::{self, Limit};
 use ptxc_semantics::float::{self, NanRule};
 use ptxc_semantics::int;
 use ptxc_semantics::packed::{self, Truth};
-use ptxc_semantics::{IntType, Mode, convert};
+use ptxc_semantics::{F32, IntType, Mode, convert, narrow};
 use smallvec::SmallVec;
 
 /// The value of an operation on constants; each argument is a type, and bits that are zero above
@@ -36,6 +36,7 @@ pub fn evaluate(op: &Op, ty: Type, args: &[(Type, u64)]) -> Option<u64> {
         Op::Zext | Op::Sext | Op::Trunc | Op::Bitcast | Op::SintToFloat(_) => conversion(op, ty, args),
         Op::UintToFloat(_) | Op::FloatToSint { .. } | Op::FloatToUint { .. } => conversion(op, ty, args),
         Op::FloatToFloat(_) | Op::FloatToHalf { .. } => conversion(op, ty, args),
+        Op::FloatToTf32 { .. } => conversion(op, ty, args),
         Op::FloatsToHalves { .. } | Op::RoundToIntegral { .. } | Op::Pack => conversion(op, ty, args),
         Op::Fcmp { .. } | Op::Fset { .. } => floating(op, ty, &bits).or_else(|| pair(op, ty, &bits)),
         Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) => floating(op, ty, &bits).or_else(|| pair(op, ty, &bits)),
@@ -177,6 +178,9 @@ fn conversion(op: &Op, ty: Type, args: &[(Type, u64)]) -> Option<u64> {
         (Op::FloatsToHalves { round, relu, finite }, &[(_, a), (_, b)]) => {
             let to = ty.pair_format()?;
             packed::of_singles(to, a as u32, b as u32, (*round).into(), *relu, *finite).into()
+        }
+        (Op::FloatToTf32 { round, relu }, &[(_, a)]) if !F32.is_nan(a) => {
+            narrow::single_to_tf32(a as u32, (*round).into(), *relu).into()
         }
         (Op::RoundToIntegral { round, ftz }, &[(_, a)]) => {
             convert::round_to_integral(ty.float_format()?, a, Mode::new((*round).into()).with_ftz(*ftz))
