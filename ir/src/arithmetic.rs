@@ -4,10 +4,10 @@
 use ptxc_semantics::bits::PrmtMode;
 use ptxc_semantics::float::FloatCmp;
 use ptxc_semantics::int::IntCmp;
-use ptxc_semantics::{Format, IntType, Mode, pairs};
+use ptxc_semantics::{Format, IntType, Mode, narrow, pairs};
 
 use crate::condition::{FloatCond, IntCond};
-use crate::op::{BytePick, FloatMode, PairFunction, Rounding};
+use crate::op::{ByteFormat, BytePick, FloatMode, PairFunction, Rounding};
 use crate::types::Type;
 
 impl Type {
@@ -53,6 +53,15 @@ impl From<BytePick> for PrmtMode {
             BytePick::ClampLeft => PrmtMode::Ecl,
             BytePick::ClampRight => PrmtMode::Ecr,
             BytePick::Half => PrmtMode::Rc16,
+        }
+    }
+}
+
+impl From<ByteFormat> for narrow::ByteFormat {
+    fn from(format: ByteFormat) -> Self {
+        match format {
+            ByteFormat::E4m3 => narrow::ByteFormat::E4m3,
+            ByteFormat::E5m2 => narrow::ByteFormat::E5m2,
         }
     }
 }

@@ -67,7 +67,7 @@ pub use liveness::Liveness;
 pub use loops::{Loop, Loops};
 pub use memory::{Access, AtomicOp, CacheOp, MemType, Order, Scope, Space};
 pub use op::{
-    Approx, BarrierKind, BytePick, ConvergenceBarrier, Effects, FloatMode, Funnel, MatchMode, Op,
+    Approx, BarrierKind, ByteFormat, BytePick, ConvergenceBarrier, Effects, FloatMode, Funnel, MatchMode, Op,
     PairFunction, ReduxOp, Results, Rounding, ShflMode, SpecialReg, VoteMode,
 };
 pub use postdominators::PostDominators;

@@ -39,6 +39,8 @@ pub enum Arg {
     Float,
     /// `f32`.
     F32,
+    /// `f16x2`.
+    F16x2,
 }
 
 impl Arg {
@@ -58,6 +60,7 @@ impl Arg {
             Arg::Int => Types::INT.contains(actual),
             Arg::Float => Types::FLOAT.contains(actual),
             Arg::F32 => actual == Type::F32,
+            Arg::F16x2 => actual == Type::F16x2,
         }
     }
 
@@ -79,6 +82,7 @@ impl Arg {
             Arg::Int => "an integer".to_string(),
             Arg::Float => "a float".to_string(),
             Arg::F32 => "f32".to_string(),
+            Arg::F16x2 => "f16x2".to_string(),
         }
     }
 }
@@ -116,6 +120,8 @@ impl Types {
     pub const FLOATS: Types = Types(Types::FLOAT.0 | Types::of(&[Type::F16x2, Type::BF16x2]).0);
     /// Floats of 16 bits.
     pub const HALF: Types = Types::of(&[Type::F16, Type::BF16]);
+    /// `f16x2` alone.
+    pub const F16X2: Types = Types::of(&[Type::F16x2]);
     /// Pairs of floats of 16 bits.
     pub const HALF_PAIR: Types = Types::of(&[Type::F16x2, Type::BF16x2]);
     /// The types that two integers can be packed into.

@@ -26,6 +26,8 @@ pub struct Format {
 pub const F16: Format = Format { exponent_bits: 5, fraction_bits: 10, nan: 0x7fff };
 /// bfloat16, PTX `.bf16`: the upper half of a binary32. Its NaN is `0x7fff`.
 pub const BF16: Format = Format { exponent_bits: 8, fraction_bits: 7, nan: 0x7fff };
+/// PTX `.e5m2`: the upper byte of a binary16. Its NaN is `0x7f`.
+pub const E5M2: Format = Format { exponent_bits: 5, fraction_bits: 2, nan: 0x7f };
 /// TF32, PTX `.tf32`: the upper 19 bits of a binary32, here in the low bits. Its NaN is `0x3ffff`.
 pub const TF32: Format = Format { exponent_bits: 8, fraction_bits: 10, nan: 0x3_ffff };
 /// IEEE binary32, PTX `.f32`. Its NaN is `0x7fffffff` (PTX ISA, "Floating-Point Instructions").

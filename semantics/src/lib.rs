@@ -57,5 +57,5 @@ pub mod packed;
 pub mod pairs;
 mod round;
 
-pub use format::{BF16, F16, F32, F64, Format, Mode, Rounding, TF32};
+pub use format::{BF16, E5M2, F16, F32, F64, Format, Mode, Rounding, TF32};
 pub use int::{IntType, S8, S16, S32, S64, U8, U16, U32, U64};

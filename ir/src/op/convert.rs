@@ -1,5 +1,17 @@
 //! Conversions between types.
 
+use crate::memory::spelled;
+
+spelled! {
+    /// A float of 8 bits.
+    ByteFormat {
+        /// Four bits of exponent and three of fraction.
+        E4m3 = "e4m3",
+        /// Five bits of exponent and two of fraction.
+        E5m2 = "e5m2",
+    }
+}
+
 macro_rules! convert_operations {
     ($then:ident $($later:ident)* { $($before:tt)* }) => { $then! { $($later)* { $($before)*
         /// `(a: narrower integer) -> T`: extended with zeros.
@@ -58,6 +70,30 @@ macro_rules! convert_operations {
             /// Whether a negative result becomes zero (PTX `.relu`).
             relu: bool,
         } = "float_to_tf32" [T round (relu)] [] B32 (F32) -> (T) {};
+        /// `(a: f32, b: f32) -> b32`: both rounded to 8 bits, `a` to the lowest byte, `b` to the
+        /// next; zeros above. PTX `cvt.rn.satfinite.{e4m3x2,e5m2x2}.f32`.
+        FloatsToBytes {
+            /// The format of the result.
+            format: ByteFormat,
+            /// Whether a negative result becomes zero (PTX `.relu`).
+            relu: bool,
+        } = "floats_to_bytes" [T format (relu)] [] B32 (F32, F32) -> (T) {};
+        /// `(a: f16x2) -> b32`: both halves rounded to 8 bits, in the low bytes; zeros above. PTX
+        /// `cvt.rn.satfinite.{e4m3x2,e5m2x2}.f16x2`.
+        HalvesToBytes {
+            /// The format of the result.
+            format: ByteFormat,
+            /// Whether a negative result becomes zero (PTX `.relu`).
+            relu: bool,
+        } = "halves_to_bytes" [T format (relu)] [] B32 (F16x2) -> (T) {};
+        /// `(a: b32) -> f16x2`: the two lowest bytes as halves, exactly. PTX
+        /// `cvt.rn.f16x2.{e4m3x2,e5m2x2}`.
+        BytesToHalves {
+            /// The format of the argument.
+            format: ByteFormat,
+            /// Whether a negative result becomes zero (PTX `.relu`).
+            relu: bool,
+        } = "bytes_to_halves" [T format (relu)] [] F16X2 (B32) -> (T) {};
         /// `(a: T) -> T`: rounded to an integral value.
         RoundToIntegral {
             /// How the result is rounded.

@@ -77,6 +77,7 @@ mod special_reg;
 pub use barrier::{BarrierKind, GridDependency};
 pub use bits::{BytePick, Funnel};
 pub use convergence::ConvergenceBarrier;
+pub use convert::ByteFormat;
 pub use copies::Prefetch;
 pub use effects::Effects;
 pub use float::{Approx, FloatMode, Rounding};

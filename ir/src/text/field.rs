@@ -8,9 +8,9 @@ use crate::entities::{Block, FuncRef, Symbol};
 use crate::function::Function;
 use crate::memory::{Access, AtomicOp, CacheOp, MemType, Order, Scope, Space, Spelled};
 use crate::op::{
-    Approx, BarrierKind, BytePick, ConvergenceBarrier, FloatMode, Funnel, GridDependency, MatchMode,
-    MbarrierArrive, MbarrierUpdate, MbarrierWait, PairFunction, Prefetch, Proxy, ReduxOp, Rounding, ShflMode,
-    SpecialReg, VoteMode,
+    Approx, BarrierKind, ByteFormat, BytePick, ConvergenceBarrier, FloatMode, Funnel, GridDependency,
+    MatchMode, MbarrierArrive, MbarrierUpdate, MbarrierWait, PairFunction, Prefetch, Proxy, ReduxOp,
+    Rounding, ShflMode, SpecialReg, VoteMode,
 };
 use crate::text::ParseError;
 use crate::text::parse::FunctionParser;
@@ -200,6 +200,7 @@ spelled_modifiers!(
     Funnel,
     VoteMode,
     ShflMode,
+    ByteFormat,
     BytePick,
     PairFunction,
     MatchMode,

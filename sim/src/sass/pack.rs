@@ -1,10 +1,11 @@
 //! Conversions whose results are packed into a register, below a half of a third operand.
 
-use ptxc_sass::{HalfSelect, ModKind, slot_name, value};
+use ptxc_sass::{HalfSelect, ModKind, SlotName, slot_name, value};
 use ptxc_semantics::convert::{self, NanToInt};
+use ptxc_semantics::narrow::ByteFormat;
 use ptxc_semantics::{F32, IntType, Rounding, S32, narrow};
 
-use super::fields::{Decoded, Fields, map1, map3};
+use super::fields::{Decoded, Fields, map1, map2, map3};
 use super::registers::{Registers, Source};
 
 /// The type of a narrow integer result.
@@ -20,10 +21,15 @@ fn narrow(i: &Fields<'_>) -> Result<IntType, String> {
 
 /// The shift that moves down the half of `c` that is kept.
 fn kept(i: &Fields<'_>) -> Result<u32, String> {
-    match i.inst.get(slot_name!("c")).map_or(HalfSelect::Low, |operand| operand.flags.half) {
+    chosen_half(i, slot_name!("c"))
+}
+
+/// The shift that moves down the half of an operand that is read.
+fn chosen_half(i: &Fields<'_>, name: SlotName) -> Result<u32, String> {
+    match i.inst.get(name).map_or(HalfSelect::Low, |operand| operand.flags.half) {
         HalfSelect::Low => Ok(0),
         HalfSelect::High => Ok(16),
-        other => Err(format!("{other:?} of c")),
+        other => Err(format!("{other:?} of {name:?}")),
     }
 }
 
@@ -59,6 +65,51 @@ pub(super) fn f2fp_tf32(i: &Fields<'_>) -> Decoded {
     };
     let relu = i.is(value!(Variant = ".RELU"));
     map1(i.dest("d")?, Registers::int, bare(i.word("b")?), move |b| narrow::single_to_tf32(b, rounding, relu))
+}
+
+/// The format of bytes that a modifier names.
+fn byte_format(i: &Fields<'_>, kind: ModKind) -> Result<ByteFormat, String> {
+    match i.modifier(kind) {
+        ".E4M3" => Ok(ByteFormat::E4m3),
+        ".E5M2" => Ok(ByteFormat::E5m2),
+        _ => i.unknown(kind),
+    }
+}
+
+/// The format and whether negative results become zero, for a conversion to bytes. It is not known
+/// which bytes the conversion gives beyond their range without `.SATFINITE`.
+fn to_bytes(i: &Fields<'_>) -> Result<(ByteFormat, bool), String> {
+    if !i.is(value!(Sat = ".SATFINITE")) {
+        return i.unknown(ModKind::Sat);
+    }
+    Ok((byte_format(i, ModKind::DataType)?, i.is(value!(Variant = ".RELU"))))
+}
+
+/// `F2FP` of two binary32 to bytes.
+pub(super) fn f2fp_bytes(i: &Fields<'_>) -> Decoded {
+    let ((to, relu), shift) = (to_bytes(i)?, kept(i)?);
+    let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
+    map3(i.dest("d")?, Registers::int, sources.map(bare), move |a, b, c| {
+        narrow::bytes_of_singles(to, b, a, relu) | (c >> shift) << 16
+    })
+}
+
+/// `F2FP` of two binary16 to bytes.
+pub(super) fn f2fp_bytes_of_halves(i: &Fields<'_>) -> Decoded {
+    let ((to, relu), shift) = (to_bytes(i)?, kept(i)?);
+    let sources = [i.word("b")?, i.word("c")?];
+    map2(i.dest("d")?, Registers::int, sources.map(bare), move |b, c| {
+        narrow::bytes_of_halves(to, b, relu) | (c >> shift) << 16
+    })
+}
+
+/// `F2FP` of two bytes to binary16.
+pub(super) fn f2fp_unpack(i: &Fields<'_>) -> Decoded {
+    let (from, relu) = (byte_format(i, ModKind::SourceType)?, i.is(value!(Variant = ".RELU")));
+    let shift = chosen_half(i, slot_name!("b"))?;
+    map1(i.dest("d")?, Registers::int, bare(i.word("b")?), move |b| {
+        narrow::halves_of_bytes(from, b >> shift, relu)
+    })
 }
 
 /// `I2IP`.

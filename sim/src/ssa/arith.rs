@@ -187,6 +187,15 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
         Op::FloatToTf32 { round, relu } => {
             one(move |a| narrow::single_to_tf32(a as u32, round.into(), relu).into())
         }
+        Op::FloatsToBytes { format, relu } => {
+            two(move |a, b| narrow::bytes_of_singles(format.into(), a as u32, b as u32, relu).into())
+        }
+        Op::HalvesToBytes { format, relu } => {
+            one(move |a| narrow::bytes_of_halves(format.into(), a as u32, relu).into())
+        }
+        Op::BytesToHalves { format, relu } => {
+            one(move |a| narrow::halves_of_bytes(format.into(), a as u32, relu).into())
+        }
         Op::RoundToIntegral { round, ftz } => {
             let format = ty.float_format()?;
             one(move |a| convert::round_to_integral(format, a, Mode::new(round.into()).with_ftz(ftz)))

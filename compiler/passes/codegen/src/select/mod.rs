@@ -348,7 +348,8 @@ impl Lower<'_> {
             Op::FloatToFloat(_) | Op::FloatToHalf { .. } | Op::FloatsToHalves { .. } => {
                 self.lower_conversion(inst)
             }
-            Op::FloatToTf32 { .. } => self.lower_narrow_float(inst),
+            Op::FloatToTf32 { .. } | Op::FloatsToBytes { .. } => self.lower_narrow_float(inst),
+            Op::HalvesToBytes { .. } | Op::BytesToHalves { .. } => self.lower_narrow_float(inst),
             Op::RoundToIntegral { .. } if ty.bits() <= 32 => self.lower_conversion(inst),
 
             Op::Load(_) => self.lower_load(inst),

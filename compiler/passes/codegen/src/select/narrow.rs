@@ -2,12 +2,15 @@
 //!
 //! ```text
 //! v2 = float_to_tf32.b32.rz v1                    =>   F2FP.TF32.F32.PACK_B.RZ %r2, %r1
+//! v3 = floats_to_bytes.b32.e4m3 v1, v2            =>   F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C %r3, %r2, %r1, RZ
+//! v3 = bytes_to_halves.f16x2.e5m2 (shr v1, 16)    =>   F2FP.F16.E5M2.UNPACK_B %r3, %r1.H1
 //! ```
 
-use ptxc_ir::{Inst as IrInst, Op as IrOp, Rounding};
-use ptxc_sass::{Inst, Op, choice};
+use ptxc_ir::{ByteFormat, Inst as IrInst, InstData, Op as IrOp, Rounding, Type, Value};
+use ptxc_sass::{Choices, HalfSelect, Inst, Op, Operand, choice};
 
-use super::lower::Lower;
+use super::lower::{Lower, Src};
+use crate::mir::VReg;
 
 impl Lower<'_> {
     pub(super) fn lower_narrow_float(&mut self, inst: IrInst) {
@@ -29,8 +32,73 @@ impl Lower<'_> {
                 };
                 self.emit(if relu { made.with(choice!(F2FP_TF32, ".RELU")) } else { made });
             }
+            IrOp::FloatsToBytes { .. } | IrOp::HalvesToBytes { .. } => {
+                self.emit_bytes(to, data, Operand::rz().half(HalfSelect::Low));
+            }
+            IrOp::BytesToHalves { format, relu } => {
+                if !self.has_conversion(Op::F2FP_UNPACK, &data.op) {
+                    return;
+                }
+                let b = self.two_bytes(data.args[0]);
+                let made = Inst::new(Op::F2FP_UNPACK).ops([to, b]).with(match format {
+                    ByteFormat::E4m3 => choice!(F2FP_UNPACK, ".E4M3"),
+                    ByteFormat::E5m2 => choice!(F2FP_UNPACK, ".E5M2"),
+                });
+                self.emit(if relu { made.with(choice!(F2FP_UNPACK, ".RELU")) } else { made });
+            }
             _ => {}
         }
+    }
+
+    /// Two bytes for the lower half of a word, and another half for the upper one.
+    pub(super) fn lower_packed_bytes(&mut self, data: &InstData, to: VReg) -> bool {
+        let Some(low) = self.foldable(data.args[0]).filter(|low| low.op == IrOp::Trunc) else { return false };
+        let Some(made) = self.foldable(low.args[0]) else { return false };
+        if !matches!(made.op, IrOp::FloatsToBytes { .. } | IrOp::HalvesToBytes { .. }) {
+            return false;
+        }
+        let (src, half) = self.half_place(data.args[1]);
+        let c = self.gpr(src).half(half);
+        self.emit_bytes(Operand::reg(to), made, c);
+        true
+    }
+
+    /// A conversion to two bytes, below a half of `c`.
+    fn emit_bytes(&mut self, to: Operand<VReg>, data: &InstData, c: Operand<VReg>) {
+        match data.op {
+            IrOp::FloatsToBytes { format, relu } if self.has_conversion(Op::F2FP_BYTES, &data.op) => {
+                let a = self.gpr_value(data.args[1]);
+                let b = self.value_for(Op::F2FP_BYTES, data.args[0]);
+                self.emit(bytes(Op::F2FP_BYTES, format, relu).ops([to, a, b, c]));
+            }
+            IrOp::HalvesToBytes { format, relu }
+                if self.has_conversion(Op::F2FP_BYTES_OF_HALVES, &data.op) =>
+            {
+                let b = self.value_for(Op::F2FP_BYTES_OF_HALVES, data.args[0]);
+                self.emit(bytes(Op::F2FP_BYTES_OF_HALVES, format, relu).ops([to, b, c]));
+            }
+            _ => {}
+        }
+    }
+
+    /// The half of a general register with the lower half of a word: the bits above do not matter.
+    fn two_bytes(&mut self, value: Value) -> Operand<VReg> {
+        let mut value = self.resolve(value);
+        while let Some(data) = self.def_data(value) {
+            let is_constant = |arg: Value, bits| self.src(arg) == Src::Imm(bits);
+            match data.op {
+                IrOp::And if data.ty == Type::B32 && is_constant(data.args[1], 0xffff) => {}
+                IrOp::Shr if data.ty == Type::B32 && is_constant(data.args[1], 16) => {
+                    return match self.src(data.args[0]) {
+                        Src::Imm(bits) => self.gpr(Src::Imm(bits >> 16)).half(HalfSelect::Low),
+                        src => self.gpr(src).half(HalfSelect::High),
+                    };
+                }
+                _ => break,
+            }
+            value = self.resolve(data.args[0]);
+        }
+        self.gpr_value(value).half(HalfSelect::Low)
     }
 
     /// Whether the architecture has the instruction for an operation; reports the operation if not.
@@ -41,4 +109,14 @@ impl Lower<'_> {
         }
         has
     }
+}
+
+/// A conversion to bytes, which always saturates.
+fn bytes(op: Op, format: ByteFormat, relu: bool) -> Inst<VReg> {
+    const FINITE: Choices = choice!(F2FP_BYTES | F2FP_BYTES_OF_HALVES, ".SATFINITE");
+    let made = Inst::new(op).with(FINITE).with(match format {
+        ByteFormat::E4m3 => choice!(F2FP_BYTES | F2FP_BYTES_OF_HALVES, ".E4M3"),
+        ByteFormat::E5m2 => choice!(F2FP_BYTES | F2FP_BYTES_OF_HALVES, ".E5M2"),
+    });
+    if relu { made.with(choice!(F2FP_BYTES | F2FP_BYTES_OF_HALVES, ".RELU")) } else { made }
 }

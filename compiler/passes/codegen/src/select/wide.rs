@@ -143,7 +143,7 @@ impl Lower<'_> {
                 self.place(data.args[1], to.offset(2));
             }
             _ => {
-                if self.lower_packed_halves(data, Operand::reg(to)) {
+                if self.lower_packed_halves(data, Operand::reg(to)) || self.lower_packed_bytes(data, to) {
                     return;
                 }
                 self.pack_halves(data, to);

@@ -1,6 +1,6 @@
 //! Conversions: `cvt` between numbers, `cvta` between address spaces.
 
-use ptxc_ir::{FloatCond, FloatMode, Op, Rounding, Type, Value};
+use ptxc_ir::{ByteFormat, FloatCond, FloatMode, Op, Rounding, Type, Value};
 
 use super::form::{Form, Translated, Unsupported};
 use super::translator::Translator;
@@ -11,6 +11,12 @@ pub(super) fn convert(t: &mut Translator, form: &mut Form) -> Translated {
     let &[to, from] = form.types else { return Err(Unsupported) };
     if to == Scalar::Tf32 {
         return to_tf32(t, form, from);
+    }
+    if to.is_byte_pair() {
+        return to_bytes(t, form, to, from);
+    }
+    if from.is_byte_pair() {
+        return of_bytes(t, form, to, from);
     }
     if to.is_pair() && form.operands.len() == 3 {
         return pack_halves(t, form, to, from);
@@ -247,6 +253,61 @@ fn to_tf32(t: &mut Translator, form: &mut Form, from: Scalar) -> Translated {
         result = t.emit(Op::Select, Type::B32, &[is_infinite, largest, result]);
     }
     t.write(form.operand(0)?, result)
+}
+
+/// The format of both bytes of a type.
+fn byte_format(scalar: Scalar) -> Translated<ByteFormat> {
+    match scalar {
+        Scalar::E4m3x2 => Ok(ByteFormat::E4m3),
+        Scalar::E5m2x2 => Ok(ByteFormat::E5m2),
+        _ => Err(Unsupported),
+    }
+}
+
+/// `.rn`, and whether `.relu` follows.
+fn nearest(form: &mut Form) -> Translated<bool> {
+    match form.choose::<modifiers::Rounding>().map(Rounding::from) {
+        Some(Rounding::Nearest) => Ok(form.take(Modifier::Relu)),
+        _ => Err(Unsupported),
+    }
+}
+
+/// `cvt.rn.satfinite.{e4m3x2,e5m2x2}` of two numbers in single precision, the first for the upper
+/// byte, or of two halves.
+fn to_bytes(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) -> Translated {
+    let (format, relu) = (byte_format(to)?, nearest(form)?);
+    if !form.take(Modifier::Satfinite) {
+        return Err(Unsupported);
+    }
+    let bytes = match from {
+        Scalar::F32 => {
+            form.expect_operands(3)?;
+            let high = t.read(form.operand(1)?, from)?;
+            let low = t.read(form.operand(2)?, from)?;
+            t.emit(Op::FloatsToBytes { format, relu }, Type::B32, &[low, high])
+        }
+        Scalar::F16x2 => {
+            form.expect_operands(2)?;
+            let halves = t.read(form.operand(1)?, from)?;
+            t.emit(Op::HalvesToBytes { format, relu }, Type::B32, &[halves])
+        }
+        _ => return Err(Unsupported),
+    };
+    let value = t.convert(bytes, Type::B16)?;
+    t.write(form.operand(0)?, value)
+}
+
+/// `cvt.rn.f16x2.{e4m3x2,e5m2x2}`.
+fn of_bytes(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) -> Translated {
+    form.expect_operands(2)?;
+    if to != Scalar::F16x2 {
+        return Err(Unsupported);
+    }
+    let (format, relu) = (byte_format(from)?, nearest(form)?);
+    let bytes = t.read(form.operand(1)?, Scalar::B16)?;
+    let word = t.extend(bytes, Type::B32, false)?;
+    let value = t.emit(Op::BytesToHalves { format, relu }, Type::F16x2, &[word]);
+    t.write(form.operand(0)?, value)
 }
 
 /// A float flushed and clamped.

@@ -24,7 +24,8 @@ impl Scalar {
 
     /// Whether instructions with this type can be translated.
     pub(super) fn is_translated(self) -> bool {
-        self.is_int() || self.ir().is_some() || self.is_integer_pair() || self == Scalar::Tf32
+        let has_type = self.is_int() || self.ir().is_some();
+        has_type || self.is_integer_pair() || self.is_byte_pair() || self == Scalar::Tf32
     }
 
     /// The bits of a value of this type, without a sign.

@@ -177,6 +177,11 @@ impl Scalar {
         matches!(self, Scalar::U16x2 | Scalar::S16x2)
     }
 
+    /// Whether it is two floats of 8 bits that `cvt` makes before sm_100.
+    pub const fn is_byte_pair(self) -> bool {
+        matches!(self, Scalar::E4m3x2 | Scalar::E5m2x2)
+    }
+
     /// Whether it is a pair of halves.
     pub const fn is_pair(self) -> bool {
         matches!(self, Scalar::F16x2 | Scalar::Bf16x2)

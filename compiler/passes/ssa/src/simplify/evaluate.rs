@@ -36,7 +36,8 @@ pub fn evaluate(op: &Op, ty: Type, args: &[(Type, u64)]) -> Option<u64> {
         Op::Zext | Op::Sext | Op::Trunc | Op::Bitcast | Op::SintToFloat(_) => conversion(op, ty, args),
         Op::UintToFloat(_) | Op::FloatToSint { .. } | Op::FloatToUint { .. } => conversion(op, ty, args),
         Op::FloatToFloat(_) | Op::FloatToHalf { .. } => conversion(op, ty, args),
-        Op::FloatToTf32 { .. } => conversion(op, ty, args),
+        Op::FloatToTf32 { .. } | Op::FloatsToBytes { .. } => conversion(op, ty, args),
+        Op::HalvesToBytes { .. } | Op::BytesToHalves { .. } => conversion(op, ty, args),
         Op::FloatsToHalves { .. } | Op::RoundToIntegral { .. } | Op::Pack => conversion(op, ty, args),
         Op::Fcmp { .. } | Op::Fset { .. } => floating(op, ty, &bits).or_else(|| pair(op, ty, &bits)),
         Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) => floating(op, ty, &bits).or_else(|| pair(op, ty, &bits)),
@@ -181,6 +182,15 @@ fn conversion(op: &Op, ty: Type, args: &[(Type, u64)]) -> Option<u64> {
         }
         (Op::FloatToTf32 { round, relu }, &[(_, a)]) if !F32.is_nan(a) => {
             narrow::single_to_tf32(a as u32, (*round).into(), *relu).into()
+        }
+        (Op::FloatsToBytes { format, relu }, &[(_, a), (_, b)]) => {
+            narrow::bytes_of_singles((*format).into(), a as u32, b as u32, *relu).into()
+        }
+        (Op::HalvesToBytes { format, relu }, &[(_, a)]) => {
+            narrow::bytes_of_halves((*format).into(), a as u32, *relu).into()
+        }
+        (Op::BytesToHalves { format, relu }, &[(_, a)]) => {
+            narrow::halves_of_bytes((*format).into(), a as u32, *relu).into()
         }
         (Op::RoundToIntegral { round, ftz }, &[(_, a)]) => {
             convert::round_to_integral(ty.float_format()?, a, Mode::new((*round).into()).with_ftz(*ftz))

@@ -265,7 +265,8 @@ impl Folder<'_> {
             Op::SintToFloat(_) | Op::UintToFloat(_) => integer::rule(self, &op, ty, &args),
             Op::FloatToSint { .. } | Op::FloatToUint { .. } => integer::rule(self, &op, ty, &args),
             Op::FloatToFloat(_) | Op::FloatToHalf { .. } => integer::rule(self, &op, ty, &args),
-            Op::FloatToTf32 { .. } => integer::rule(self, &op, ty, &args),
+            Op::FloatToTf32 { .. } | Op::FloatsToBytes { .. } => integer::rule(self, &op, ty, &args),
+            Op::HalvesToBytes { .. } | Op::BytesToHalves { .. } => integer::rule(self, &op, ty, &args),
             Op::FloatsToHalves { .. } => integer::rule(self, &op, ty, &args),
             Op::RoundToIntegral { .. } => integer::rule(self, &op, ty, &args),
             // These have no rules, or their rules are in `control`.
