@@ -31,6 +31,10 @@ const SOURCE: Kinds = Kinds::R.or(Kinds::UR).or(Kinds::CONST);
 const D: Slot = Slot::def("d", Kinds::R).place(Place::D);
 const A: Slot = Slot::read("a", Kinds::R).reuse(0).place(Place::A);
 const B: Slot = Slot::read("b", SOURCE).reuse(1).place(Place::B);
+/// A float, also an immediate; text shows two halves or bytes as one number of single precision.
+const FLOAT_B: Slot = Slot::read("b", ANY).imm(ImmFormat::Float).reuse(1).place(Place::B);
+/// An integer, also an immediate.
+const INTEGER_B: Slot = Slot::read("b", ANY).imm(ImmFormat::Signed).reuse(1).place(Place::B);
 /// The register whose other half is kept: the low half, or the high half if the text says so.
 const MERGED: Slot = Slot::read("c", Kinds::R)
     .reuse(2)
@@ -89,7 +93,7 @@ pub(super) static F2FP_MERGE: Row = Row {
 pub(super) static F2FP_TF32: Row = Row {
     mnemonic: "F2FP",
     summary: "d = b rounded to a TF32",
-    slots: &[D, B],
+    slots: &[D, FLOAT_B],
     mods: &[
         RELU,
         Modifier::new(ModKind::DataType, &[".TF32"]),
@@ -132,7 +136,7 @@ pub(super) static F2FP_BYTES: Row = Row {
 pub(super) static F2FP_BYTES_OF_HALVES: Row = Row {
     mnemonic: "F2FP",
     summary: "d = the two halves of b rounded to floats of 8 bits, beside a half of c",
-    slots: &[D, B, MERGED],
+    slots: &[D, FLOAT_B, MERGED],
     mods: &[
         FINITE,
         RELU,
@@ -207,7 +211,7 @@ const SATURATES: Fixed = Fixed::new(74, 1, 1).on(Archs::HOPPER);
 pub(super) static I2IP: Row = Row {
     mnemonic: "I2IP",
     summary: "d = the integers a and b within the limits of a smaller type, a above b, and above both a part of c",
-    slots: &[D, A, B, MERGED],
+    slots: &[D, A, INTEGER_B, MERGED],
     mods: &[
         Modifier::new(ModKind::DataType, &[".U8", ".S8", ".U16", ".S16"]).at(76, 2),
         Modifier::new(ModKind::SourceType, &[".S32"]),
@@ -228,8 +232,8 @@ const NIBBLES: &[(ModKind, &[&str])] = &[(ModKind::DataType, &[".U4", ".S4"]), (
 
 pub(super) static I2IP_NARROW: Row = Row {
     mnemonic: "I2IP",
-    summary: "as I2IP to types of 2 or 4 bits, above the lower part of c",
-    slots: &[D, A, B, Slot::read("c", Kinds::R).reuse(2).at(64, 8)],
+    summary: "as I2IP to types of 2 or 4 bits; the lower bits of c are above both",
+    slots: &[D, A, INTEGER_B, Slot::read("c", Kinds::R).reuse(2).at(64, 8)],
     mods: &[
         Modifier::new(ModKind::DataType, &[".U2", ".S2", ".U4", ".S4"]).at(76, 3).codes(&[4, 5, 6, 7]),
         Modifier::new(ModKind::SourceType, &[".S32"]),
@@ -238,9 +242,11 @@ pub(super) static I2IP_NARROW: Row = Row {
     ],
     forms: &[
         Form::B[0].with(PAIRS),
+        Form::B[1].with(PAIRS),
         Form::B[2].with(PAIRS),
         Form::B[3].with(PAIRS),
         Form::B[0].with(NIBBLES),
+        Form::B[1].with(NIBBLES),
         Form::B[2].with(NIBBLES),
         Form::B[3].with(NIBBLES),
     ],
