@@ -7,7 +7,7 @@ use ptxc_semantics::int::IntCmp;
 use ptxc_semantics::{Format, IntType, Mode, narrow, pairs};
 
 use crate::condition::{FloatCond, IntCond};
-use crate::op::{ByteFormat, BytePick, FloatMode, PairFunction, Rounding};
+use crate::op::{ByteFormat, BytePick, FloatMode, NarrowInt, PairFunction, Rounding};
 use crate::types::Type;
 
 impl Type {
@@ -62,6 +62,21 @@ impl From<ByteFormat> for narrow::ByteFormat {
         match format {
             ByteFormat::E4m3 => narrow::ByteFormat::E4m3,
             ByteFormat::E5m2 => narrow::ByteFormat::E5m2,
+        }
+    }
+}
+
+impl From<NarrowInt> for IntType {
+    fn from(ty: NarrowInt) -> Self {
+        match ty {
+            NarrowInt::U2 => IntType::new(2, false),
+            NarrowInt::S2 => IntType::new(2, true),
+            NarrowInt::U4 => IntType::new(4, false),
+            NarrowInt::S4 => IntType::new(4, true),
+            NarrowInt::U8 => IntType::new(8, false),
+            NarrowInt::S8 => IntType::new(8, true),
+            NarrowInt::U16 => IntType::new(16, false),
+            NarrowInt::S16 => IntType::new(16, true),
         }
     }
 }

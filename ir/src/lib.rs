@@ -67,8 +67,8 @@ pub use liveness::Liveness;
 pub use loops::{Loop, Loops};
 pub use memory::{Access, AtomicOp, CacheOp, MemType, Order, Scope, Space};
 pub use op::{
-    Approx, BarrierKind, ByteFormat, BytePick, ConvergenceBarrier, Effects, FloatMode, Funnel, MatchMode, Op,
-    PairFunction, ReduxOp, Results, Rounding, ShflMode, SpecialReg, VoteMode,
+    Approx, BarrierKind, ByteFormat, BytePick, ConvergenceBarrier, Effects, FloatMode, Funnel, MatchMode,
+    NarrowInt, Op, PairFunction, ReduxOp, Results, Rounding, ShflMode, SpecialReg, VoteMode,
 };
 pub use postdominators::PostDominators;
 pub use symbol::{Initial, InitialAddress, SymbolData};

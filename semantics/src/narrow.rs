@@ -1,4 +1,5 @@
-//! Formats of fewer bits than a half or than binary32: TF32, E4M3 and E5M2.
+//! Formats of fewer bits than a half or than binary32: TF32, E4M3 and E5M2; and narrow integers packed
+//! into a word.
 //!
 //! In: bits of a wider format. Out: the bits of the result, zeros above. Each conversion rounds
 //! once. NaNs, infinities and `.relu` are treated as PTX's `cvt` treats them (PTX ISA, "cvt"):
@@ -14,8 +15,9 @@
 //! assert_eq!(narrow::single_to_tf32(0x3f80_1001, Rounding::Nearest, false), 0x3f80_2000);
 //! ```
 
-use crate::convert::{float_to_float, single_to_half};
+use crate::convert::{float_to_float, int_to_int_sat, single_to_half};
 use crate::float::relu;
+use crate::int::{IntType, S32};
 use crate::packed::{join, split};
 use crate::round::Exact;
 use crate::{E5M2, F16, F32, Format, Mode, Rounding, TF32};
@@ -135,4 +137,12 @@ pub fn bytes_of_halves(to: ByteFormat, a: u32, relu: bool) -> u32 {
 pub fn halves_of_bytes(from: ByteFormat, a: u32, relu: bool) -> u32 {
     let [low, high] = [a as u8, (a >> 8) as u8].map(|a| of_byte(from, a, relu));
     join(low, high)
+}
+
+/// Two signed words in a narrow integer type, limited to its range, `a` above `b`, and above both
+/// the lower bits of `c`: PTX `cvt.pack.sat`, which has types of 2 to 16 bits.
+pub fn pack_saturated(to: IntType, a: u32, b: u32, c: u32) -> u32 {
+    let limited = |a: u32| int_to_int_sat(S32, to, a.into());
+    let whole = u64::from(c) << (2 * to.bits()) | limited(a) << to.bits() | limited(b);
+    whole as u32
 }

@@ -37,6 +37,28 @@ spelled! {
     }
 }
 
+spelled! {
+    /// The type of the elements that PTX `cvt.pack` makes.
+    NarrowInt {
+        /// 2 bits without sign.
+        U2 = "u2",
+        /// 2 bits with sign.
+        S2 = "s2",
+        /// 4 bits without sign.
+        U4 = "u4",
+        /// 4 bits with sign.
+        S4 = "s4",
+        /// 8 bits without sign.
+        U8 = "u8",
+        /// 8 bits with sign.
+        S8 = "s8",
+        /// 16 bits without sign.
+        U16 = "u16",
+        /// 16 bits with sign.
+        S16 = "s16",
+    }
+}
+
 macro_rules! bits_operations {
     ($then:ident $($later:ident)* { $($before:tt)* }) => { $then! { $($later)* { $($before)*
         /// `(a: T, b: T) -> T`: bitwise and, also on predicates.
@@ -84,6 +106,9 @@ macro_rules! bits_operations {
         /// `(a: b32, b: b32, c: b32) -> b32`: four bytes of `b:a` (`a` is bytes 0 to 3) chosen by
         /// `c`. PTX `prmt`.
         Prmt(pick: BytePick) = "prmt" [pick T] [] B32 (T, T, T) -> (T) {};
+        /// `(a: b32, b: b32, c: b32) -> b32`: `b` and `a` limited to the range of a type, in the
+        /// lowest bits, `a` above `b`; above them the lower bits of `c`. PTX `cvt.pack`.
+        PackSaturated(to: NarrowInt) = "pack_saturated" [to T] [] B32 (T, T, T) -> (T) {};
         /// `(a: b32, b: b32, c: b32) -> b32`: the bitwise function with this truth table, which is
         /// the function's value for the arguments 0xf0, 0xcc and 0xaa. PTX `lop3`.
         Lop3 {

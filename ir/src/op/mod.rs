@@ -75,7 +75,7 @@ mod results;
 mod special_reg;
 
 pub use barrier::{BarrierKind, GridDependency};
-pub use bits::{BytePick, Funnel};
+pub use bits::{BytePick, Funnel, NarrowInt};
 pub use convergence::ConvergenceBarrier;
 pub use convert::ByteFormat;
 pub use copies::Prefetch;

@@ -9,8 +9,8 @@ use crate::function::Function;
 use crate::memory::{Access, AtomicOp, CacheOp, MemType, Order, Scope, Space, Spelled};
 use crate::op::{
     Approx, BarrierKind, ByteFormat, BytePick, ConvergenceBarrier, FloatMode, Funnel, GridDependency,
-    MatchMode, MbarrierArrive, MbarrierUpdate, MbarrierWait, PairFunction, Prefetch, Proxy, ReduxOp,
-    Rounding, ShflMode, SpecialReg, VoteMode,
+    MatchMode, MbarrierArrive, MbarrierUpdate, MbarrierWait, NarrowInt, PairFunction, Prefetch, Proxy,
+    ReduxOp, Rounding, ShflMode, SpecialReg, VoteMode,
 };
 use crate::text::ParseError;
 use crate::text::parse::FunctionParser;
@@ -202,6 +202,7 @@ spelled_modifiers!(
     ShflMode,
     ByteFormat,
     BytePick,
+    NarrowInt,
     PairFunction,
     MatchMode,
     MbarrierArrive,

@@ -26,7 +26,6 @@ pub const UNSUPPORTED: &[Op] = &[
     Op::BMOV_TO_MASK,
     Op::MOV_LANES,
     Op::FSWZADD,
-    Op::I2IP_NARROW,
     Op::I2F_F64_BYTE,
     Op::I2F_F64_UPPER,
     Op::F2I_UPPER,
@@ -214,6 +213,7 @@ pub(super) fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::F2FP_BYTES_OF_HALVES => pack::f2fp_bytes_of_halves,
         Op::F2FP_UNPACK => pack::f2fp_unpack,
         Op::I2IP => pack::i2ip,
+        Op::I2IP_NARROW => pack::i2ip_narrow,
         Op::FRND => convert::frnd,
         Op::FRND_F64 => convert::frnd_f64,
 

@@ -122,6 +122,19 @@ pub(super) fn i2ip(i: &Fields<'_>) -> Decoded {
     })
 }
 
+/// `I2IP` to types of 2 and 4 bits.
+pub(super) fn i2ip_narrow(i: &Fields<'_>) -> Decoded {
+    let ty = match (i.modifier(ModKind::DataType), i.modifier(ModKind::Variant)) {
+        (".U2", ".28") => IntType::new(2, false),
+        (".S2", ".28") => IntType::new(2, true),
+        (".U4", ".24") => IntType::new(4, false),
+        (".S4", ".24") => IntType::new(4, true),
+        _ => return i.unknown(ModKind::DataType),
+    };
+    let sources = [i.word("a")?, i.word("b")?, i.word("c")?];
+    map3(i.dest("d")?, Registers::int, sources.map(bare), move |a, b, c| narrow::pack_saturated(ty, a, b, c))
+}
+
 /// None of these instructions accepts signs.
 fn bare(source: Source) -> Source {
     Source { neg: false, abs: false, not: false, ..source }

@@ -121,6 +121,9 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
             two(move |a, b| bits::szext(signed, a as u32, b as u32, limit(wrap)).into())
         }
         Op::Prmt(pick) => three(move |a, b, c| bits::prmt(pick.into(), a as u32, b as u32, c as u32).into()),
+        Op::PackSaturated(to) => {
+            three(move |a, b, c| narrow::pack_saturated(to.into(), a as u32, b as u32, c as u32).into())
+        }
         Op::Lop3 { table } => three(move |a, b, c| bits::lop3(a as u32, b as u32, c as u32, table).into()),
         Op::Dp4a { a_signed: x, b_signed: y } => {
             three(move |a, b, c| bits::dp4a(x, y, a as u32, b as u32, c as u32).into())

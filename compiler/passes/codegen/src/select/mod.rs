@@ -281,6 +281,7 @@ impl Lower<'_> {
             Op::Shl | Op::Shr | Op::Sar if ty == Type::B32 => self.lower_shift(inst),
             Op::Popc | Op::Clz | Op::Brev | Op::Bfind { .. } if ty == Type::B32 => self.lower_bits(inst),
             Op::Prmt(_) | Op::Bmsk { .. } | Op::Szext { .. } => self.lower_bits(inst),
+            Op::PackSaturated(_) => self.lower_packed_integers(inst),
             Op::Dp4a { .. } | Op::Dp2a { .. } => self.lower_dot_product(inst),
             Op::FunnelShl(_) | Op::FunnelShr(_) => self.lower_funnel(inst),
             Op::Zext | Op::Sext | Op::Trunc => self.lower_extension(inst),

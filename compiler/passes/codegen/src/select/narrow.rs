@@ -4,9 +4,10 @@
 //! v2 = float_to_tf32.b32.rz v1                    =>   F2FP.TF32.F32.PACK_B.RZ %r2, %r1
 //! v3 = floats_to_bytes.b32.e4m3 v1, v2            =>   F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C %r3, %r2, %r1, RZ
 //! v3 = bytes_to_halves.f16x2.e5m2 (shr v1, 16)    =>   F2FP.F16.E5M2.UNPACK_B %r3, %r1.H1
+//! v4 = pack_saturated.u8.b32 v1, v2, v3           =>   I2IP.U8.S32.SAT %r4, %r1, %r2, %r3
 //! ```
 
-use ptxc_ir::{ByteFormat, Inst as IrInst, InstData, Op as IrOp, Rounding, Type, Value};
+use ptxc_ir::{ByteFormat, Inst as IrInst, InstData, NarrowInt, Op as IrOp, Rounding, Type, Value};
 use ptxc_sass::{Choices, HalfSelect, Inst, Op, Operand, choice};
 
 use super::lower::{Lower, Src};
@@ -99,6 +100,32 @@ impl Lower<'_> {
             value = self.resolve(data.args[0]);
         }
         self.gpr_value(value).half(HalfSelect::Low)
+    }
+
+    /// Two integers with saturation, above or below a part of a third one.
+    pub(super) fn lower_packed_integers(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let IrOp::PackSaturated(narrow) = data.op else { return };
+        let to = self.def(self.func.result(inst));
+        let made = match narrow {
+            NarrowInt::U2 => Inst::new(Op::I2IP_NARROW).with(choice!(I2IP_NARROW, ".U2", ".28")),
+            NarrowInt::S2 => Inst::new(Op::I2IP_NARROW).with(choice!(I2IP_NARROW, ".S2", ".28")),
+            NarrowInt::U4 => Inst::new(Op::I2IP_NARROW).with(choice!(I2IP_NARROW, ".U4", ".24")),
+            NarrowInt::S4 => Inst::new(Op::I2IP_NARROW).with(choice!(I2IP_NARROW, ".S4", ".24")),
+            NarrowInt::U8 => Inst::new(Op::I2IP).with(choice!(I2IP, ".U8")),
+            NarrowInt::S8 => Inst::new(Op::I2IP).with(choice!(I2IP, ".S8")),
+            NarrowInt::U16 => Inst::new(Op::I2IP).with(choice!(I2IP, ".U16")),
+            NarrowInt::S16 => Inst::new(Op::I2IP).with(choice!(I2IP, ".S16")),
+        };
+        let a = self.gpr_value(data.args[0]);
+        let b = self.value_for(made.op, data.args[1]);
+        // Elements of 16 bits leave no room for a third operand.
+        let c = match narrow {
+            NarrowInt::U16 | NarrowInt::S16 => Operand::rz().half(HalfSelect::Low),
+            NarrowInt::U8 | NarrowInt::S8 => self.gpr_value(data.args[2]).half(HalfSelect::Low),
+            NarrowInt::U2 | NarrowInt::S2 | NarrowInt::U4 | NarrowInt::S4 => self.gpr_value(data.args[2]),
+        };
+        self.emit(made.ops([to, a, b, c]));
     }
 
     /// Whether the architecture has the instruction for an operation; reports the operation if not.

@@ -1,6 +1,6 @@
 //! Conversions: `cvt` between numbers, `cvta` between address spaces.
 
-use ptxc_ir::{ByteFormat, FloatCond, FloatMode, Op, Rounding, Type, Value};
+use ptxc_ir::{ByteFormat, FloatCond, FloatMode, NarrowInt, Op, Rounding, Type, Value};
 
 use super::form::{Form, Translated, Unsupported};
 use super::translator::Translator;
@@ -307,6 +307,40 @@ fn of_bytes(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar) -> Tr
     let bytes = t.read(form.operand(1)?, Scalar::B16)?;
     let word = t.extend(bytes, Type::B32, false)?;
     let value = t.emit(Op::BytesToHalves { format, relu }, Type::F16x2, &[word]);
+    t.write(form.operand(0)?, value)
+}
+
+/// `cvt.pack.sat`: two integers, the first above the second, and above both a part of a third.
+pub(super) fn pack_integers(t: &mut Translator, form: &mut Form) -> Translated {
+    // No register has types of two bits, so these are plain modifiers.
+    let (is_u2, is_s2) = (form.take(Modifier::U2), form.take(Modifier::S2));
+    let to = match *form.types {
+        [Scalar::U16, Scalar::S32] => NarrowInt::U16,
+        [Scalar::S16, Scalar::S32] => NarrowInt::S16,
+        [Scalar::U8, Scalar::S32, Scalar::B32] => NarrowInt::U8,
+        [Scalar::S8, Scalar::S32, Scalar::B32] => NarrowInt::S8,
+        [Scalar::U4, Scalar::S32, Scalar::B32] => NarrowInt::U4,
+        [Scalar::S4, Scalar::S32, Scalar::B32] => NarrowInt::S4,
+        [Scalar::S32, Scalar::B32] if is_u2 => NarrowInt::U2,
+        [Scalar::S32, Scalar::B32] if is_s2 => NarrowInt::S2,
+        _ => return Err(Unsupported),
+    };
+    if !form.take(Modifier::Sat) {
+        return Err(Unsupported);
+    }
+    let a = t.read(form.operand(1)?, Scalar::S32)?;
+    let b = t.read(form.operand(2)?, Scalar::S32)?;
+    let c = match to {
+        NarrowInt::U16 | NarrowInt::S16 => {
+            form.expect_operands(3)?;
+            t.constant(Type::B32, 0)
+        }
+        NarrowInt::U2 | NarrowInt::S2 | NarrowInt::U4 | NarrowInt::S4 | NarrowInt::U8 | NarrowInt::S8 => {
+            form.expect_operands(4)?;
+            t.read(form.operand(3)?, Scalar::B32)?
+        }
+    };
+    let value = t.emit(Op::PackSaturated(to), Type::B32, &[a, b, c]);
     t.write(form.operand(0)?, value)
 }
 

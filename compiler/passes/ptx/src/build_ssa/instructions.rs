@@ -54,7 +54,9 @@ fn branch(translate: Translate, target: Target) -> Option<Lowering> {
 
 /// The lowering of an opcode; `None` if it can't be lowered yet.
 pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
-    if !opcode.types.iter().all(|scalar| scalar.is_translated()) {
+    // `cvt.pack` makes elements of types that no register has.
+    let is_packed = opcode.instruction == M::CvtPack;
+    if !is_packed && !opcode.types.iter().all(|scalar| scalar.is_translated()) {
         return None;
     }
     let is_float = opcode.types.iter().all(|scalar| scalar.is_float());
@@ -140,6 +142,7 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         // Moves, conversions and addresses.
         M::Mov => pure(moves::mov),
         M::Cvt => pure(convert::convert),
+        M::CvtPack => pure(convert::pack_integers),
         M::Cvta => pure(|t, form| convert::convert_address(t, form, false)),
         M::CvtaTo => pure(|t, form| convert::convert_address(t, form, true)),
         M::Isspacep => pure(convert::ask_space),
@@ -228,7 +231,6 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         | M::CpAsyncBulkTensor
         | M::CpReduceAsyncBulk
         | M::CpReduceAsyncBulkTensor
-        | M::CvtPack
         | M::Istypep
         | M::Ldmatrix
         | M::Mma

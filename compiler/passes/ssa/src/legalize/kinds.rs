@@ -192,7 +192,7 @@ impl Kinds {
             Op::And | Op::Or | Op::Xor | Op::Not | Op::Sar | Op::Popc | Op::Clz | Op::Brev => of_type,
             Op::Bfind { .. } | Op::Bmsk { .. } | Op::Szext { .. } | Op::Prmt(_) => of_type,
             Op::Lop3 { .. } | Op::Dp4a { .. } | Op::Dp2a { .. } | Op::FunnelShl(_) => of_type,
-            Op::FunnelShr(_) => of_type,
+            Op::FunnelShr(_) | Op::PackSaturated(_) => of_type,
             Op::Fcmp { .. } | Op::FcmpPair { .. } | Op::Fset { .. } | Op::Select => of_type,
             Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) | Op::Fneg { .. } | Op::Fabs { .. } => of_type,
             Op::FdivCheck => of_type,

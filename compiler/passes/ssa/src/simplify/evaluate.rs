@@ -31,7 +31,7 @@ pub fn evaluate(op: &Op, ty: Type, args: &[(Type, u64)]) -> Option<u64> {
         Op::Shl | Op::Shr | Op::Sar | Op::Popc | Op::Clz | Op::Brev => integer(op, ty, &bits),
         Op::Bfind { .. } | Op::Bmsk { .. } | Op::Szext { .. } | Op::Prmt(_) => integer(op, ty, &bits),
         Op::Lop3 { .. } | Op::Dp4a { .. } | Op::Dp2a { .. } | Op::FunnelShl(_) => integer(op, ty, &bits),
-        Op::FunnelShr(_) => integer(op, ty, &bits),
+        Op::FunnelShr(_) | Op::PackSaturated(_) => integer(op, ty, &bits),
         Op::Icmp(_) => integer(op, ty, &bits),
         Op::Zext | Op::Sext | Op::Trunc | Op::Bitcast | Op::SintToFloat(_) => conversion(op, ty, args),
         Op::UintToFloat(_) | Op::FloatToSint { .. } | Op::FloatToUint { .. } => conversion(op, ty, args),
@@ -112,6 +112,9 @@ fn integer(op: &Op, ty: Type, args: &[u64]) -> Option<u64> {
             bits::szext(*signed, a as u32, b as u32, limit(*wrap)).into()
         }
         (Op::Prmt(pick), &[a, b, c]) => bits::prmt((*pick).into(), a as u32, b as u32, c as u32).into(),
+        (Op::PackSaturated(to), &[a, b, c]) => {
+            narrow::pack_saturated((*to).into(), a as u32, b as u32, c as u32).into()
+        }
         (Op::Lop3 { table }, &[a, b, c]) => bits::lop3(a as u32, b as u32, c as u32, *table).into(),
         (Op::Dp4a { a_signed: x, b_signed: y }, &[a, b, c]) => {
             bits::dp4a(*x, *y, a as u32, b as u32, c as u32).into()

@@ -254,7 +254,7 @@ impl Folder<'_> {
             Op::Brev | Op::Bfind { .. } | Op::Bmsk { .. } => integer::rule(self, &op, ty, &args),
             Op::Szext { .. } | Op::Prmt(_) | Op::Lop3 { .. } => integer::rule(self, &op, ty, &args),
             Op::Dp4a { .. } | Op::Dp2a { .. } | Op::FunnelShl(_) => integer::rule(self, &op, ty, &args),
-            Op::FunnelShr(_) => integer::rule(self, &op, ty, &args),
+            Op::FunnelShr(_) | Op::PackSaturated(_) => integer::rule(self, &op, ty, &args),
             Op::Fcmp { .. } | Op::FcmpPair { .. } => integer::rule(self, &op, ty, &args),
             Op::Fset { .. } => integer::rule(self, &op, ty, &args),
             Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) => integer::rule(self, &op, ty, &args),
