@@ -120,6 +120,8 @@ impl Types {
     pub const FLOATS: Types = Types(Types::FLOAT.0 | Types::of(&[Type::F16x2, Type::BF16x2]).0);
     /// Floats of 16 bits.
     pub const HALF: Types = Types::of(&[Type::F16, Type::BF16]);
+    /// Floats of 16 bits and pairs of them.
+    pub const HALVES: Types = Types(Types::HALF.0 | Types::HALF_PAIR.0);
     /// `f16x2` alone.
     pub const F16X2: Types = Types::of(&[Type::F16x2]);
     /// Pairs of floats of 16 bits.

@@ -144,6 +144,9 @@ features! {
     BrainPairProducts = brain_pair_products,
     /// Sums of pairs of `bf16`: `HADD2.BF16`. Source: ptxas.
     BrainPairSums = brain_pair_sums,
+    /// Multiply-adds of halves that give zero if an operand is outside of the bounds of a tensor:
+    /// `HFMA2.OOB`. Source: ptxas.
+    BoundedMultiplyAdds = bounded_multiply_adds,
 
     // Latencies.
 

@@ -94,6 +94,7 @@ pub(crate) static FACTS: Facts = Facts {
         brain_pair_extremes: false,
         brain_pair_products: false,
         brain_pair_sums: false,
+        bounded_multiply_adds: false,
         fixed_doubles: false,
         fixed_moves_to_uniform: false,
         fixed_matrix_products: false,

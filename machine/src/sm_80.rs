@@ -102,6 +102,7 @@ pub(crate) static FACTS: Facts = Facts {
         brain_pair_extremes: true,
         brain_pair_products: true,
         brain_pair_sums: false,
+        bounded_multiply_adds: false,
         fixed_doubles: false,
         fixed_moves_to_uniform: false,
         fixed_matrix_products: true,

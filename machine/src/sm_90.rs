@@ -102,6 +102,7 @@ pub(crate) static FACTS: Facts = Facts {
         brain_pair_extremes: true,
         brain_pair_products: true,
         brain_pair_sums: true,
+        bounded_multiply_adds: true,
         fixed_doubles: true,
         fixed_moves_to_uniform: true,
         fixed_matrix_products: true,

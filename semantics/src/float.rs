@@ -76,6 +76,17 @@ pub fn fma(format: Format, a: u64, b: u64, c: u64, mode: Mode) -> u64 {
     mode.output(format, fast.unwrap_or_else(|| fma_exactly(format, a, b, c, mode.rounding)))
 }
 
+/// `a * b + c`, rounded once to nearest, or `+0` if any of the operands is the NaN that fills
+/// elements of a tensor outside of its bounds, a half of ones: PTX `fma.rn.oob`. Other NaNs
+/// propagate.
+pub fn fma_oob(format: Format, a: u64, b: u64, c: u64) -> u64 {
+    let is_outside = |operand: u64| operand & format.mask() == format.mask();
+    match [a, b, c].into_iter().any(is_outside) {
+        true => 0,
+        false => fma(format, a, b, c, Mode::IEEE),
+    }
+}
+
 /// `a * b + c` in binary32 by arithmetic in binary64, where the product is exact and the sum is
 /// rounded to odd: if the sum is not exact, its last bit is set. Rounding that sum again, to 24
 /// bits, gives the same result as one rounding of the exact sum (Boldo and Melquiond, "Emulation of

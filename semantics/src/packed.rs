@@ -50,6 +50,11 @@ pub fn fma(format: Format, a: u32, b: u32, c: u32, mode: Mode) -> u32 {
     map([a, b, c], |[a, b, c]| float::fma(format, a, b, c, mode))
 }
 
+/// [`float::fma_oob`] of each element.
+pub fn fma_oob(format: Format, a: u32, b: u32, c: u32) -> u32 {
+    map([a, b, c], |[a, b, c]| float::fma_oob(format, a, b, c))
+}
+
 /// [`float::min`] of each element.
 pub fn min(format: Format, a: u32, b: u32, nan: NanRule, ftz: bool) -> u32 {
     map([a, b], |[a, b]| float::min(format, a, b, nan, ftz))

@@ -70,6 +70,9 @@ macro_rules! float_operations {
         Fmul(mode: FloatMode) = "fmul" [T mode] [] FLOATS (T, T) -> (T) {};
         /// `(a: T, b: T, c: T) -> T`: `a * b + c`, rounded once.
         Ffma(mode: FloatMode) = "ffma" [T mode] [] FLOATS (T, T, T) -> (T) {};
+        /// `(a: T, b: T, c: T) -> T`: `a * b + c`, rounded once to nearest, or zero if any argument
+        /// is `0xffff`, the NaN outside of the bounds of a tensor. PTX `fma.rn.oob`.
+        FfmaOob = "ffma_oob" [T] [] HALVES (T, T, T) -> (T) {};
         /// `(a: T) -> T`: the sign inverted.
         Fneg {
             /// Whether subnormals become zero.

@@ -119,15 +119,19 @@ pub(super) fn hmul2(format: Format, i: &Fields<'_>) -> Decoded {
 
 /// `HFMA2`, `HFMA2.MMA`.
 pub(super) fn hfma2(format: Format, i: &Fields<'_>) -> Decoded {
-    if i.is(value!(Ftz = ".OOB")) {
-        return i.unknown(ModKind::Ftz);
+    let outside = i.is(value!(Ftz = ".OOB"));
+    if outside && i.is(value!(Sat = ".SAT")) {
+        return i.unknown(ModKind::Sat);
     }
     let (mode, relu) = (mode(i), i.is(value!(Sat = ".RELU")));
     let (d, sources) = (i.dest("d")?, [Halves::new(i, "a")?, Halves::new(i, "b")?, Halves::new(i, "c")?]);
     Ok(Box::new(move |registers, step| {
         let [a, b, c] = sources.map(|source| source.read(registers));
         registers.write(d, step.lanes, |n| {
-            let sum = packed::fma(format, a[n], b[n], c[n], mode);
+            let sum = match outside {
+                true => packed::fma_oob(format, a[n], b[n], c[n]),
+                false => packed::fma(format, a[n], b[n], c[n], mode),
+            };
             if relu { packed::relu(format, sum) } else { sum }
         });
         Ok(Flow::Next)

@@ -212,7 +212,8 @@ pub(crate) fn arithmetic(op: &Op, ty: Type, from: Type) -> Option<Lane> {
             Some(lane(move |[a, _, _]| [a & ((1 << half) - 1), a >> half]))
         }
 
-        Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) | Op::Fneg { .. } => float_arithmetic(op, ty),
+        Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) | Op::FfmaOob => float_arithmetic(op, ty),
+        Op::Fneg { .. } => float_arithmetic(op, ty),
         Op::Fabs { .. } | Op::Fmin { .. } | Op::Fmax { .. } | Op::Fdiv(_) | Op::Fsqrt(_) => {
             float_arithmetic(op, ty)
         }
@@ -247,6 +248,7 @@ fn scalar_float(op: &Op, format: Format) -> Option<Lane> {
         Op::Fsub(mode) => two(move |a, b| float::sub(format, a, b, mode.into())),
         Op::Fmul(mode) => two(move |a, b| float::mul(format, a, b, mode.into())),
         Op::Ffma(mode) => three(move |a, b, c| float::fma(format, a, b, c, mode.into())),
+        Op::FfmaOob => three(move |a, b, c| float::fma_oob(format, a, b, c)),
         Op::Fneg { ftz } => one(move |a| flush(ftz, float::neg(format, a))),
         Op::Fabs { ftz } => one(move |a| flush(ftz, float::abs(format, a))),
         Op::Fmin { ftz, nan, xorsign } => {
@@ -310,6 +312,7 @@ fn packed_float(op: &Op, format: Format) -> Option<Lane> {
         Op::Ffma(mode) => {
             three(move |a, b, c| packed::fma(format, a as u32, b as u32, c as u32, mode.into()).into())
         }
+        Op::FfmaOob => three(move |a, b, c| packed::fma_oob(format, a as u32, b as u32, c as u32).into()),
         Op::Fneg { ftz } => one(move |a| flush(ftz, packed::neg(format, a as u32)).into()),
         Op::Fabs { ftz } => one(move |a| flush(ftz, packed::abs(format, a as u32)).into()),
         Op::Fmin { ftz, nan, xorsign } => {

@@ -15,6 +15,7 @@
 //! ```
 
 use ptxc_ir::{Approx, FloatCond, FloatMode, Inst as IrInst, InstData, Op as IrOp, Rounding, Type, Value};
+use ptxc_machine::Feature;
 use ptxc_sass::{Choices, HalfSelect, Inst, Op, Operand, choice, slot};
 
 use super::compare::{Combine, float_condition};
@@ -206,6 +207,32 @@ impl Lower<'_> {
         if mode.sat { made.with(choice!(HADD2 | HMUL2 | HFMA2, ".SAT")) } else { made }
     }
 
+    pub(super) fn lower_bounded_multiply_add(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let to = self.def(self.func.result(inst));
+        if let Some(made) = self.bounded_multiply_add(to, data) {
+            self.emit(made);
+        }
+    }
+
+    /// `HFMA2.OOB`, if the architecture has it. Its operands keep their signs in the registers: the
+    /// sign of the NaN that stands for an element outside of a tensor matters.
+    fn bounded_multiply_add(&mut self, to: Operand<VReg>, data: &InstData) -> Option<Inst<VReg>> {
+        if !self.arch.has(Feature::BoundedMultiplyAdds) {
+            self.unsupported(&data.op, format!("{} has no such instruction", self.arch));
+            return None;
+        }
+        let ty = data.ty;
+        let [x, y, z] = [0, 1, 2].map(|n| {
+            let (src, half) = self.half_words(data.args[n], ty);
+            HalfSrc { src, half, abs: false, neg: false }
+        });
+        let (x, y) = if x.src.claims_slot(y.src) { (y, x) } else { (x, y) };
+        let (a, b) = (self.half_operand(x, false), self.half_operand(y, true));
+        let c = self.half_operand(z, is_general(b));
+        Some(row(ty, Op::HFMA2, Op::HFMA2_BF16).with(choice!(HFMA2 | HFMA2_BF16, ".OOB")).ops([to, a, b, c]))
+    }
+
     pub(super) fn lower_half_unary(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         let ty = data.ty;
@@ -269,6 +296,17 @@ impl Lower<'_> {
         {
             let made = self.half_arithmetic(to, sum, mode).with(choice!(HFMA2 | HFMA2_BF16, ".RELU"));
             return self.emit(made);
+        }
+        if let (false, true, false, false) = (least, nan, xorsign, ftz)
+            && y == zero
+            && let Some(sum) = self.foldable(data.args[0])
+            && sum.op == IrOp::FfmaOob
+            && sum.ty == ty
+        {
+            if let Some(made) = self.bounded_multiply_add(to, sum) {
+                self.emit(made.with(choice!(HFMA2 | HFMA2_BF16, ".RELU")));
+            }
+            return;
         }
         let [a, b] = match xorsign {
             // The signs of the registers themselves count, and the bars make magnitudes of

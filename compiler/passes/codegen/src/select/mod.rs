@@ -315,6 +315,7 @@ impl Lower<'_> {
             {
                 self.lower_half_unary(inst);
             }
+            Op::FfmaOob if half::is_half(ty) => self.lower_bounded_multiply_add(inst),
             Op::FdivCheck => self.lower_division_check(inst),
             Op::Fneg { .. } | Op::Fabs { .. } | Op::Fmin { .. } | Op::Fmax { .. } | Op::Fapprox { .. }
                 if ty == Type::F32 =>
@@ -401,6 +402,7 @@ impl Lower<'_> {
             Op::And | Op::Or | Op::Xor | Op::Not | Op::Shl | Op::Shr | Op::Sar => self.no_instruction(inst),
             Op::Popc | Op::Clz | Op::Brev | Op::Bfind { .. } => self.no_instruction(inst),
             Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) | Op::Ffma(_) => self.no_instruction(inst),
+            Op::FfmaOob => self.no_instruction(inst),
             Op::Fneg { .. } | Op::Fabs { .. } | Op::Fmin { .. } => self.no_instruction(inst),
             Op::Fmax { .. } | Op::Fdiv(_) | Op::Fsqrt(_) => self.no_instruction(inst),
             Op::FdivApprox { .. } | Op::Fapprox { .. } => self.no_instruction(inst),

@@ -27,16 +27,23 @@ pub(super) fn arithmetic(
     compute(t, form, op(mode), sources)
 }
 
-/// With `.relu` the result is the greater of the sum and zero; a NaN stays a NaN.
+/// With `.relu` the result is the greater of the sum and zero; a NaN stays a NaN. With `.oob` the sum is
+/// zero if an operand is outside of the bounds of a tensor.
 pub(super) fn multiply_add(t: &mut Translator, form: &mut Form) -> Translated {
-    if !form.take(Modifier::Relu) {
+    let outside = form.take(Modifier::Oob);
+    let relu = form.take(Modifier::Relu);
+    if !relu && !outside {
         return arithmetic(t, form, Op::Ffma, 3);
     }
-    let mode = FloatMode {
-        round: form.choose::<modifiers::Rounding>().ok_or(Unsupported)?.into(),
-        ftz: form.flushes(),
-        ..FloatMode::RN
+    let round = form.choose::<modifiers::Rounding>().ok_or(Unsupported)?.into();
+    let op = match outside {
+        true if round == Rounding::Nearest => Op::FfmaOob,
+        true => return Err(Unsupported),
+        false => Op::Ffma(FloatMode { round, ftz: form.flushes(), ..FloatMode::RN }),
     };
+    if !relu {
+        return compute(t, form, op, 3);
+    }
     form.expect_operands(4)?;
     let scalar = form.ty()?;
     let ty = scalar.ir().ok_or(Unsupported)?;
@@ -44,7 +51,7 @@ pub(super) fn multiply_add(t: &mut Translator, form: &mut Form) -> Translated {
     for index in 1..=3 {
         args.push(t.read(form.operand(index)?, scalar)?);
     }
-    let sum = t.emit(Op::Ffma(mode), ty, &args);
+    let sum = t.emit(op, ty, &args);
     let zero = t.constant(ty, 0);
     let value = t.emit(Op::Fmax { ftz: false, nan: true, xorsign: false }, ty, &[sum, zero]);
     t.write(form.operand(0)?, value)

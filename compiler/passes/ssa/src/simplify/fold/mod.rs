@@ -258,6 +258,7 @@ impl Folder<'_> {
             Op::Fcmp { .. } | Op::FcmpPair { .. } => integer::rule(self, &op, ty, &args),
             Op::Fset { .. } => integer::rule(self, &op, ty, &args),
             Op::Fadd(_) | Op::Fsub(_) | Op::Fmul(_) => integer::rule(self, &op, ty, &args),
+            Op::FfmaOob => integer::rule(self, &op, ty, &args),
             Op::Ffma(_) | Op::Fneg { .. } | Op::Fabs { .. } => integer::rule(self, &op, ty, &args),
             Op::Fmin { .. } | Op::Fmax { .. } | Op::Fdiv(_) => integer::rule(self, &op, ty, &args),
             Op::Fsqrt(_) | Op::FdivApprox { .. } | Op::FdivCheck => integer::rule(self, &op, ty, &args),
