@@ -172,6 +172,7 @@ fn canonical(ty: &str, bits: u64) -> u64 {
         "f32" => ptxc_semantics::F32,
         "f16" => ptxc_semantics::F16,
         "bf16" => ptxc_semantics::BF16,
+        "tf32" => ptxc_semantics::F32,
         "f16x2" | "bf16x2" => {
             let half = |shift: u32| canonical(&ty[..ty.len() - 2], bits >> shift & 0xffff);
             return half(0) | half(16) << 16;
@@ -275,6 +276,42 @@ fn refused(ptxas: &Path, kernels: &[Kernel]) -> Option<String> {
         .output()
         .expect("ptxas runs");
     (!output.status.success()).then(|| String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// The architectures before that of [`sample::TARGET`].
+const OLDER: [&str; 4] = ["sm_75", "sm_80", "sm_86", "sm_89"];
+
+/// Packed integers and conversions to and from formats of few bits have other code on older
+/// architectures, or do not exist there.
+#[test]
+fn forms_of_few_bits_compute_what_they_should_on_older_architectures() {
+    let mut samples = sample::all();
+    samples.retain(|sample| {
+        let of_few_bits = |part: &&str| matches!(*part, "tf32" | "e4m3x2" | "e5m2x2" | "pack");
+        sample.mnemonic() == "cvt" && sample.parts().iter().any(of_few_bits)
+    });
+    let mut random = Random::new(2);
+    let input = operands(&mut random);
+    let (mut wrong, mut counts) = (Vec::new(), Vec::new());
+    for arch in OLDER {
+        let mut count = 0;
+        for sample in &samples {
+            let mut kernel = kernel::kernel(sample, &mut random);
+            kernel.text = kernel.text.replacen(sample::TARGET, arch, 1);
+            match verdict(sample, &kernel, &input) {
+                Verdict::Agrees => count += 1,
+                // The target lacks the instruction.
+                Verdict::Wrong(what) if what.starts_with("E0111") => {}
+                Verdict::Wrong(what) | Verdict::Unlowered(what) => {
+                    wrong.push(format!("{arch}: {}: {what}", sample.opcode));
+                }
+            }
+        }
+        counts.push(count);
+    }
+    assert!(wrong.is_empty(), "{} problems\n{}", wrong.len(), wrong.join("\n"));
+    // `cvt.pack` exists everywhere, TF32 from sm_80 on, and bytes from sm_89 on.
+    assert_eq!(counts, [8, 10, 10, 22], "forms on {OLDER:?}");
 }
 
 #[test]

@@ -4,12 +4,16 @@
 
 use ptxc_semantics::bits::{self, Limit, PrmtMode};
 use ptxc_semantics::int::{self, IntCmp};
-use ptxc_semantics::{IntType, U32};
+use ptxc_semantics::narrow::{self, ByteFormat};
+use ptxc_semantics::{BF16, F16, IntType, Rounding, U32, packed, pairs};
 
 /// The result of the instruction with these modifiers on these sources; `None` if there is no
 /// reference.
 pub fn expected(parts: &[&str], sources: &[u64], carry: bool) -> Option<Vec<u64>> {
     let has = |name: &str| parts.contains(&name);
+    if let Some(result) = packed_or_narrow(parts, sources) {
+        return Some(vec![result]);
+    }
     let ty = parts.iter().rev().find_map(|part| integer(part))?;
     let word = |index: usize| sources[index] as u32;
     let limit = if has("wrap") { Limit::Wrap } else { Limit::Clamp };
@@ -78,7 +82,7 @@ pub fn expected(parts: &[&str], sources: &[u64], carry: bool) -> Option<Vec<u64>
             Some(if has("cc") { vec![sum, carry.into()] } else { vec![sum] })
         }
         "mad" => one(int::mad_wide(ty, sources[0], sources[1], sources[2])),
-        "add" | "addc" if parts.last().is_none_or(|part| !part.ends_with("x2")) => {
+        "add" | "addc" => {
             if has("sat") {
                 return one(int::add_sat(ty, sources[0], sources[1]));
             }
@@ -102,6 +106,54 @@ pub fn expected(parts: &[&str], sources: &[u64], carry: bool) -> Option<Vec<u64>
         "setp" | "set" if parts.len() >= 3 => compared(parts, ty, sources),
         _ => None,
     }
+}
+
+/// Two integers in a word, multiply-adds with a bound, and conversions to and from formats of few
+/// bits.
+fn packed_or_narrow(parts: &[&str], sources: &[u64]) -> Option<u64> {
+    let has = |name: &str| parts.contains(&name);
+    let word = |index: usize| sources[index] as u32;
+    let relu = has("relu");
+    let rounding = if has("rz") { Rounding::Zero } else { Rounding::Nearest };
+    let &[.., before_last, last] = parts else { return None };
+    let byte_format = |name: &str| match name {
+        "e4m3x2" => Some(ByteFormat::E4m3),
+        "e5m2x2" => Some(ByteFormat::E5m2),
+        _ => None,
+    };
+    let result = match (parts[0], last) {
+        (name, "u16x2" | "s16x2") => {
+            let signed = last == "s16x2";
+            let (a, b) = (word(0), word(1));
+            let result = match name {
+                "add" => pairs::add(a, b),
+                "min" => pairs::min(signed, a, b),
+                "max" => pairs::max(signed, a, b),
+                _ => return None,
+            };
+            if relu { pairs::relu(result) } else { result }
+        }
+        ("fma", "f16" | "bf16" | "f16x2" | "bf16x2") if has("oob") => {
+            let format = if last.starts_with('b') { BF16 } else { F16 };
+            let result = packed::fma_oob(format, word(0), word(1), word(2));
+            let result = if relu { packed::relu(format, result) } else { result };
+            if last.ends_with("x2") { result } else { result & 0xffff }
+        }
+        ("cvt", "f32") if before_last == "tf32" && has("rna") => {
+            narrow::single_to_tf32_away(word(0), has("satfinite"))
+        }
+        ("cvt", "f32") if before_last == "tf32" => narrow::single_to_tf32(word(0), rounding, relu),
+        ("cvt", "s32" | "b32") if parts[1] == "pack" => {
+            let (kind, bits) = parts[3].split_at(1);
+            let to = IntType::new(bits.parse().ok()?, kind == "s");
+            narrow::pack_saturated(to, word(0), word(1), sources.get(2).map_or(0, |&c| c as u32))
+        }
+        ("cvt", "f32") => narrow::bytes_of_singles(byte_format(before_last)?, word(1), word(0), relu),
+        ("cvt", "f16x2") => narrow::bytes_of_halves(byte_format(before_last)?, word(0), relu),
+        ("cvt", _) if before_last == "f16x2" => narrow::halves_of_bytes(byte_format(last)?, word(0), relu),
+        _ => return None,
+    };
+    Some(result.into())
 }
 
 /// Comparisons of integers, with predicates as results or with masks.
