@@ -70,6 +70,8 @@ block0:
     v47 = prmt.index.b32 v1, v7, v46
     v147 = lop3.b32 0x96, v1, v7, v46
     v148 = bfind.b32.signed.shift v1
+    v500 = ipair.smax.b32 v1, v7
+    v501 = pack_saturated.u4.b32 v1, v7, v46
     v149 = bmsk.b32.wrap v1, v7
     v150 = szext.b32.signed v1, v7
     v151 = dp4a.b32.a_signed v1, v7, v46
@@ -111,6 +113,11 @@ block0:
     v76 = round.f32.rp v51
     v200 = float_to_half.bf16.rz.relu.finite v51
     v201 = floats_to_halves.f16x2.rn v51, v51
+    v502 = float_to_tf32.b32.rz.relu v51
+    v503 = floats_to_bytes.b32.e4m3.relu v51, v51
+    v504 = halves_to_bytes.b32.e5m2 v201
+    v505 = bytes_to_halves.f16x2.e4m3 v504
+    v506 = ffma_oob.f16x2 v201, v201, v505
     v202, v203 = fcmp_pair.neu.f16x2.ftz v201, v201
     v204 = fset.lt.f16x2.ones v201, v201
     v205 = fmax.f16x2.nan.xorsign v201, v204
