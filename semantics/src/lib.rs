@@ -44,6 +44,7 @@
 //! | [`pairs`] | integers on two halves of a word |
 //! | [`narrow`] | conversions to and from formats of fewer bits |
 //! | [`bits`] | shifts, fields, counting, `lop3`, `prmt`, dot products |
+//! | [`video`] | the video instructions: parts of words, exact numbers, saturation, merges |
 
 pub mod bits;
 pub mod convert;
@@ -56,6 +57,7 @@ pub mod narrow;
 pub mod packed;
 pub mod pairs;
 mod round;
+pub mod video;
 
 pub use format::{BF16, E5M2, F16, F32, F64, Format, Mode, Rounding, TF32};
 pub use int::{IntType, S8, S16, S32, S64, U8, U16, U32, U64};

@@ -1,7 +1,9 @@
 //! Instructions made from the rows of the checker's table, with chosen modifiers.
 
 use ptxc_ptx::check::env::{PtxTarget, PtxVersion};
-use ptxc_ptx::check::table::{Kind, Lanes, OperandPresence, Presence, Row, TABLE, TypeOf};
+use ptxc_ptx::check::table::{
+    Kind, Lanes, Operand as RowOperand, OperandPresence, Presence, Row, TABLE, TypeOf,
+};
 use ptxc_ptx::check::types::{Class, Scalar};
 
 /// The version in which the instructions must exist.
@@ -94,9 +96,17 @@ pub struct Sample {
     pub opcode: String,
     /// The operands in order.
     pub operands: Vec<Operand>,
+    /// The text before and after each operand: the signs and selectors of video instructions. An
+    /// operand without an entry has none.
+    pub marks: Vec<(&'static str, String)>,
 }
 
 impl Sample {
+    /// The text before and after an operand.
+    pub fn mark(&self, index: usize) -> (&'static str, &str) {
+        self.marks.get(index).map_or(("", ""), |(before, after)| (*before, after.as_str()))
+    }
+
     /// The parts of the opcode.
     pub fn parts(&self) -> Vec<&str> {
         self.opcode.split('.').collect()
@@ -125,12 +135,34 @@ pub fn with_doubles_and_sequences() -> Vec<Sample> {
     of(&|mnemonic| MNEMONICS.contains(&mnemonic) || SEQUENCES.contains(&mnemonic), true)
 }
 
+/// Every video instruction with every combination of modifiers, without and with the optional
+/// operand. The operands have no selectors.
+pub fn video() -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for row in TABLE.rows().iter().filter(|row| row.family == "video" && exists(row)) {
+        choices(row, &mut |chosen, _| {
+            samples.extend(sample(row, chosen, Wants::default()));
+            let is_optional = |operand: &RowOperand| operand.presence == OperandPresence::Optional;
+            if row.operands.iter().any(is_optional) {
+                samples.extend(sample(row, chosen, Wants { optional: true, ..Wants::default() }));
+            }
+        });
+    }
+    samples
+}
+
 fn of(takes: &dyn Fn(&str) -> bool, doubles: bool) -> Vec<Sample> {
     let mut seen = std::collections::HashSet::new();
     let mut samples = Vec::new();
     for row in TABLE.rows() {
         if takes(row.mnemonic) && exists(row) {
-            choices(row, doubles, &mut samples);
+            choices(row, &mut |chosen, has_new_pair| {
+                if has_new_pair {
+                    for second in [false, true] {
+                        samples.extend(sample(row, chosen, Wants { doubles, second, optional: false }));
+                    }
+                }
+            });
         }
     }
     samples.retain(|sample| {
@@ -161,9 +193,9 @@ fn exists(row: &Row) -> bool {
         && !gone
 }
 
-/// Iterates over all choices of a row's modifiers like the digits of a number, and keeps those with
-/// a new pair of modifiers: every pair is tried, but not every combination.
-fn choices(row: &Row, doubles: bool, samples: &mut Vec<Sample>) {
+/// Calls a function for each choice of a row's modifiers, which are counted like the digits of a
+/// number. The flag tells whether the choice has a new pair of modifiers.
+fn choices(row: &Row, take: &mut dyn FnMut(&[Option<usize>], bool)) {
     let digits = |group: &ptxc_ptx::check::table::Group| match group.presence {
         Presence::Required | Presence::Default(_) => group.choices.len(),
         Presence::Optional | Presence::With(_) => group.choices.len() + 1,
@@ -194,15 +226,26 @@ fn choices(row: &Row, doubles: bool, samples: &mut Vec<Sample>) {
             let all = (0..chosen.len()).flat_map(|a| (0..=a).map(move |b| (a, b)));
             all.fold(false, |new, (a, b)| pairs.insert((a, chosen[a], b, chosen[b])) | new)
         };
-        if exists && new(&mut pairs) {
-            samples.extend(sample(row, &chosen, doubles, false));
-            samples.extend(sample(row, &chosen, doubles, true));
+        if exists {
+            take(&chosen, new(&mut pairs));
         }
     }
 }
 
+/// What an instruction may or must have.
+#[derive(Clone, Copy, Default)]
+struct Wants {
+    /// Whether it may have 64-bit floats.
+    doubles: bool,
+    /// Whether it must have a second destination.
+    second: bool,
+    /// Whether it has the optional operands.
+    optional: bool,
+}
+
 /// The instruction of one choice; none if it has vectors, or unwanted 64-bit floats.
-fn sample(row: &Row, chosen: &[Option<usize>], doubles: bool, with_second: bool) -> Option<Sample> {
+fn sample(row: &Row, chosen: &[Option<usize>], wants: Wants) -> Option<Sample> {
+    let Wants { doubles, second: with_second, optional } = wants;
     let mut opcode = row.mnemonic.to_string();
     for (group, choice) in row.groups.iter().zip(chosen) {
         if let Some(choice) = choice {
@@ -225,6 +268,7 @@ fn sample(row: &Row, chosen: &[Option<usize>], doubles: bool, with_second: bool)
         match operand.presence {
             OperandPresence::Always => {}
             OperandPresence::With(group) if chosen[group].is_some() => {}
+            OperandPresence::Optional if optional => {}
             _ => continue,
         }
         operands.push(match &operand.kind {
@@ -257,7 +301,7 @@ fn sample(row: &Row, chosen: &[Option<usize>], doubles: bool, with_second: bool)
     if with_second && !matches!(operands.first(), Some(Operand::Dest(_, Some(_)))) {
         return None;
     }
-    Some(Sample { opcode, operands })
+    Some(Sample { opcode, operands, marks: Vec::new() })
 }
 
 /// The declared type of a register for an operand.

@@ -13,6 +13,8 @@ use ptxc_families::sample::{Operand, Sample, TARGET, VERSION};
 use ptxc_fuzz::random::Random;
 use ptxc_ptx::check::types::{Class, Scalar};
 
+use crate::video;
+
 /// Threads of the launch.
 pub const THREADS: u32 = 64;
 /// Bytes of operands per thread.
@@ -161,6 +163,12 @@ impl Writer<'_> {
             Setting::FirstConstant if sources.len() < 2 => return None,
             Setting::FirstConstant => Some(sources[0]),
         };
+        // Only a register has parts, and a SIMD video instruction reads parts of every source.
+        if wants.is_some_and(|index| sample.mark(index) != ("", ""))
+            || wants.is_some() && video::is_simd(sample)
+        {
+            return None;
+        }
         let (mut written, mut read) = (Vec::new(), Vec::new());
         let mut texts = Vec::new();
         let mut place = 0;
@@ -179,7 +187,8 @@ impl Writer<'_> {
                     };
                     place += 1;
                     read.push((ty, bound));
-                    texts.push(text);
+                    let (before, after) = sample.mark(index);
+                    texts.push(format!("{before}{text}{after}"));
                 }
                 Operand::SourcePair(ty) => {
                     let names = [self.load(ty, place), self.load(ty, place + 1)];
@@ -197,7 +206,7 @@ impl Writer<'_> {
                     let name = if setting == Setting::Guarded { self.load(ty, 6) } else { self.register(ty) };
                     written.push((ty, name.clone()));
                     match second {
-                        None => texts.push(name),
+                        None => texts.push(name + sample.mark(index).1),
                         Some(second_ty) => {
                             let other = if setting == Setting::Guarded {
                                 self.load(second_ty, 6)

@@ -14,6 +14,7 @@
 
 mod kernel;
 mod reference;
+mod video;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -133,7 +134,10 @@ fn unexpected(sample: &Sample, kernel: &Kernel, input: &[u8], output: &[u8]) -> 
                 bits & (u64::MAX >> (64 - ty.bits().max(1)))
             };
             let sources: Vec<u64> = instance.sources.iter().map(source).collect();
-            let expected = reference::expected(&parts, &sources, memory(5) & 1 == 1)?;
+            let expected = match video::expected(sample, &sources) {
+                Some(result) => vec![result.into()],
+                None => reference::expected(&parts, &sources, memory(5) & 1 == 1)?,
+            };
             for (&(ty, place), expected) in instance.results.iter().zip(expected) {
                 let got = bits_at(output, thread * OUT_BYTES as usize + 8 * place, ty.bits().max(1));
                 let expected = expected & (u64::MAX >> (64 - ty.bits().max(1)));
@@ -317,9 +321,10 @@ fn forms_of_few_bits_compute_what_they_should_on_older_architectures() {
 #[test]
 fn every_form_lowers_and_computes_what_it_should_or_is_listed() {
     let only = std::env::var("PTXC_FORMS").ok();
-    let mut samples = sample::all();
-    samples.retain(|sample| only.as_ref().is_none_or(|only| sample.opcode.contains(only)));
     let mut random = Random::new(1);
+    let mut samples = sample::all();
+    samples.extend(video::samples(&mut random));
+    samples.retain(|sample| only.as_ref().is_none_or(|only| sample.opcode.contains(only)));
     let input = operands(&mut random);
     let kernels: Vec<Kernel> = samples.iter().map(|sample| kernel::kernel(sample, &mut random)).collect();
     if let Some(ptxas) = ptxas()

@@ -4,7 +4,6 @@ use ptxc_ir::{Funnel, IntCond, Op, PairFunction, Type, Value};
 
 use super::form::{Form, Translated, Unsupported};
 use super::translator::Translator;
-use crate::check::scalar::Scalar;
 use crate::check::table::Modifier;
 use crate::check::table::modifiers::Half;
 
@@ -131,36 +130,6 @@ pub(super) fn sum_of_difference(t: &mut Translator, form: &mut Form) -> Translat
     let difference = t.emit(Op::Isub, ty, &[greater, lesser]);
     let value = t.emit(Op::Iadd, ty, &[difference, c]);
     t.write(form.operand(0)?, value)
-}
-
-/// `|a - b|` of each byte without sign: packed, or with `.add` summed and added to `c`.
-pub(super) fn byte_differences(t: &mut Translator, form: &mut Form) -> Translated {
-    form.expect_operands(4)?;
-    if form.types[..] != [Scalar::U32; 3] {
-        return Err(Unsupported);
-    }
-    let ty = Type::B32;
-    let adds = form.take(Modifier::Add);
-    let a = t.read(form.operand(1)?, Scalar::U32)?;
-    let b = t.read(form.operand(2)?, Scalar::U32)?;
-    let mask = t.constant(ty, 0xff);
-    let mut value = if adds { Some(t.read(form.operand(3)?, Scalar::U32)?) } else { None };
-    for place in [0, 8, 16, 24] {
-        let place = t.constant(ty, place);
-        let [x, y] = [a, b].map(|word| {
-            let low = t.emit(Op::Shr, ty, &[word, place]);
-            t.emit(Op::And, ty, &[low, mask])
-        });
-        let greater = t.emit(Op::Umax, ty, &[x, y]);
-        let lesser = t.emit(Op::Umin, ty, &[x, y]);
-        let difference = t.emit(Op::Isub, ty, &[greater, lesser]);
-        let term = if adds { difference } else { t.emit(Op::Shl, ty, &[difference, place]) };
-        value = Some(match value {
-            Some(sum) => t.emit(if adds { Op::Iadd } else { Op::Or }, ty, &[sum, term]),
-            None => term,
-        });
-    }
-    t.write(form.operand(0)?, value.ok_or(Unsupported)?)
 }
 
 /// `.sat`: a signed sum that overflows has the opposite sign of `a`. It becomes the number with the

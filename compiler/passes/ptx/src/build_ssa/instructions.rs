@@ -13,9 +13,10 @@ use super::control::Target;
 use super::form::{Form, Translated};
 use super::sync::{BAR, BARRIER};
 use super::translator::Translator;
+use super::video::{Lane, Operation};
 use super::{
     arith, asynchronous, bits, cache_policy, calls, carry, cluster, control, convert, fence, float, logic,
-    mbarrier, memory, moves, sync,
+    mbarrier, memory, moves, sync, video,
 };
 use crate::check::decoded::Decoded;
 use crate::check::table::{Mnemonic as M, Modifier};
@@ -100,7 +101,6 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         M::Abs => pure(|t, form| arith::unary(t, form, Op::Iabs)),
         M::Neg if is_float => pure(|t, form| float::simple(t, form, |ftz| Op::Fneg { ftz }, 1)),
         M::Neg => pure(|t, form| arith::unary(t, form, Op::Ineg)),
-        M::Vabsdiff4 => pure(arith::byte_differences),
         M::Dp4a => pure(bits::dot_product_4),
         M::Dp2a => pure(bits::dot_product_2),
         M::Rcp => pure(float::reciprocal),
@@ -138,6 +138,31 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         M::Set => pure(logic::set),
         M::Selp => pure(logic::select),
         M::Slct => pure(logic::select_by_sign),
+
+        // Video instructions.
+        M::Vadd => pure(|t, form| video::arithmetic(t, form, Operation::Plus)),
+        M::Vsub => pure(|t, form| video::arithmetic(t, form, Operation::Minus)),
+        M::Vabsdiff => pure(|t, form| video::arithmetic(t, form, Operation::Distance)),
+        M::Vmin => pure(|t, form| video::arithmetic(t, form, Operation::Min)),
+        M::Vmax => pure(|t, form| video::arithmetic(t, form, Operation::Max)),
+        M::Vshl => pure(|t, form| video::shift(t, form, true)),
+        M::Vshr => pure(|t, form| video::shift(t, form, false)),
+        M::Vmad => pure(video::multiply_add),
+        M::Vset => pure(video::set),
+        M::Vadd2 => pure(|t, form| video::lanes(t, form, Lane::Scalar(Operation::Plus), 2)),
+        M::Vadd4 => pure(|t, form| video::lanes(t, form, Lane::Scalar(Operation::Plus), 4)),
+        M::Vsub2 => pure(|t, form| video::lanes(t, form, Lane::Scalar(Operation::Minus), 2)),
+        M::Vsub4 => pure(|t, form| video::lanes(t, form, Lane::Scalar(Operation::Minus), 4)),
+        M::Vabsdiff2 => pure(|t, form| video::lanes(t, form, Lane::Scalar(Operation::Distance), 2)),
+        M::Vabsdiff4 => pure(|t, form| video::lanes(t, form, Lane::Scalar(Operation::Distance), 4)),
+        M::Vmin2 => pure(|t, form| video::lanes(t, form, Lane::Scalar(Operation::Min), 2)),
+        M::Vmin4 => pure(|t, form| video::lanes(t, form, Lane::Scalar(Operation::Min), 4)),
+        M::Vmax2 => pure(|t, form| video::lanes(t, form, Lane::Scalar(Operation::Max), 2)),
+        M::Vmax4 => pure(|t, form| video::lanes(t, form, Lane::Scalar(Operation::Max), 4)),
+        M::Vavrg2 => pure(|t, form| video::lanes(t, form, Lane::Average, 2)),
+        M::Vavrg4 => pure(|t, form| video::lanes(t, form, Lane::Average, 4)),
+        M::Vset2 => pure(|t, form| video::lanes(t, form, Lane::Set, 2)),
+        M::Vset4 => pure(|t, form| video::lanes(t, form, Lane::Set, 4)),
 
         // Moves, conversions and addresses.
         M::Mov => pure(moves::mov),
@@ -273,28 +298,6 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         | M::Tld4
         | M::Txq
         | M::TxqLevel
-        | M::Vabsdiff
-        | M::Vabsdiff2
-        | M::Vadd
-        | M::Vadd2
-        | M::Vadd4
-        | M::Vavrg2
-        | M::Vavrg4
-        | M::Vmad
-        | M::Vmax
-        | M::Vmax2
-        | M::Vmax4
-        | M::Vmin
-        | M::Vmin2
-        | M::Vmin4
-        | M::Vset
-        | M::Vset2
-        | M::Vset4
-        | M::Vshl
-        | M::Vshr
-        | M::Vsub
-        | M::Vsub2
-        | M::Vsub4
         | M::WgmmaCommitGroup
         | M::WgmmaFence
         | M::WgmmaMmaAsync

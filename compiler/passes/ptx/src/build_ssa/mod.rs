@@ -54,6 +54,7 @@ mod ssa;
 mod symbols;
 mod sync;
 mod translator;
+mod video;
 
 use ptxc_ir::function::LaunchBounds;
 use ptxc_ir::{Function, Param};
