@@ -1,12 +1,20 @@
 //! Video instructions: their selectors, masks and signs, and their results by `ptxc-semantics`.
 
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use ptxc_families::sample::{self, Sample};
 use ptxc_fuzz::random::Random;
+use ptxc_object::cubin::{program, read};
 use ptxc_semantics::bits::Limit;
 use ptxc_semantics::int::IntCmp;
 use ptxc_semantics::video::{
     self, Destination, LaneOperation, Lanes, LanesThen, Mad, Operation, Part, Second, Source, Then,
 };
+use ptxc_sim::{Options, run_sass};
+
+use crate::kernel::Kernel;
 
 /// The selectors of scalar instructions.
 const PARTS: [(&str, Part); 7] = [
@@ -195,4 +203,123 @@ fn marked<const LANES: usize>(sample: &Sample, a_signed: bool, b_signed: bool) -
 /// The digits of an operand's selector, of which the last one is for lane 0.
 fn digits(sample: &Sample, index: usize) -> Vec<u8> {
     sample.mark(index).1.bytes().rev().filter(u8::is_ascii_digit).map(|digit| digit - b'0').collect()
+}
+
+/// Whether ptxas's code is known to differ from the PTX ISA for these sources, see "Video
+/// instructions" in `docs/facts/ptxas.md`.
+fn is_disputed(sample: &Sample, sources: &[u64]) -> bool {
+    let parts = sample.parts();
+    let has = |name: &str| parts.contains(&name);
+    if is_simd(sample) {
+        return false;
+    }
+    let word = |index: usize| sources.get(index).map_or(0, |&bits| bits as u32);
+    let is_high = |word: u32| word >> 31 == 1;
+    let [first_signed, second_signed, third_signed] = [1, 2, 3].map(|index| parts.get(index) == Some(&"s32"));
+    let wide =
+        |index: usize, signed: bool| !signed && sample.mark(index).1.is_empty() && is_high(word(index - 1));
+    if parts[0] == "vmad" {
+        let is_exact = has("sat") || has("shr7") || has("shr15");
+        let negated = [1, 2, 3].map(|index| sample.mark(index).0 == "-");
+        let c_signed = second_signed || third_signed || negated[0] != negated[1] || negated[2];
+        return is_exact
+            && (wide(1, second_signed) || wide(2, third_signed) || !c_signed && is_high(word(2)));
+    }
+    let compares = has("min") || has("max");
+    if parts[0] == "vset" {
+        return compares && first_signed && is_high(word(2));
+    }
+    let number = |index: usize, signed: bool| part(sample.mark(index).1).number(word(index - 1), signed);
+    let (a, b) = (number(1, second_signed), number(2, third_signed));
+    let count = if has("wrap") { b & 31 } else { b.min(32) };
+    let first = match parts[0] {
+        "vadd" => a + b,
+        "vsub" => a - b,
+        "vabsdiff" => (a - b).abs(),
+        "vmin" => a.min(b),
+        "vmax" => a.max(b),
+        // Without a second operation, ptxas keeps 34 bits, too.
+        "vshl" if compares => {
+            let whole = i128::from(a) << count;
+            i64::try_from(whole).unwrap_or(i64::MAX)
+        }
+        "vshl" => a << 30 << count >> 30,
+        _ => a >> count,
+    };
+    let (bottom, top) = match (first_signed, part(sample.mark(0).1).bits()) {
+        (true, bits) => (-1 << (bits - 1), (1 << (bits - 1)) - 1),
+        (false, bits) => (0, (1 << bits) - 1),
+    };
+    let into_part = !sample.mark(0).1.is_empty();
+    let shifts = matches!(parts[0], "vshl" | "vshr");
+    let wrong_limit = match (into_part, shifts) {
+        (true, true) => !(bottom..=top).contains(&first),
+        (true, false) => first < 0,
+        (false, true) => false,
+        (false, false) => !first_signed && first > top,
+    };
+    let least = if first_signed { i32::MIN.into() } else { 0 };
+    has("sat") && wrong_limit || compares && !(least..=i32::MAX.into()).contains(&first)
+}
+
+/// Runs ptxas's code for the kernels, and compares the results with those of `ptxc-semantics`.
+/// Each kernel runs on one of the architectures.
+pub fn compare_with_ptxas(ptxas: &Path, samples: &[Sample], kernels: &[Kernel], input: &[u8]) -> String {
+    let archs = ["sm_75", "sm_80", "sm_90"];
+    let (compared, disputed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (mut wrong, mut unknown) = (Vec::new(), 0);
+    for (first, arch) in archs.iter().enumerate() {
+        let own: Vec<usize> = (first..kernels.len()).step_by(archs.len()).collect();
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let (file, cubin) =
+            (folder.join(format!("video-{arch}.ptx")), folder.join(format!("video-{arch}.cubin")));
+        let text = super::joined(own.iter().map(|&index| (index, &kernels[index])), arch);
+        std::fs::write(&file, text).expect("the folder for tests can be written");
+        let output = Command::new(ptxas)
+            .arg(format!("-arch={arch}"))
+            .arg("-o")
+            .args([&cubin, &file])
+            .output()
+            .expect("ptxas runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let bytes = std::fs::read(&cubin).expect("ptxas wrote it");
+        let cubin = read(&bytes).expect("a cubin");
+        let case = super::case(input);
+        let options = Options { holds_uniform: true, ..Options::default() };
+        let results = super::in_parallel(own.len(), |at| {
+            let index = own[at];
+            let (sample, kernel) = (&samples[index], &kernels[index]);
+            let program = program(&cubin, &format!("forms{index}")).map_err(|error| error.to_string())?;
+            let report = run_sass(&case, &program, &options).map_err(|error| error.to_string())?;
+            let output = &report.outcomes[1].content;
+            let result = |sources: &[u64], _| {
+                let counter = if is_disputed(sample, sources) { &disputed } else { &compared };
+                counter.fetch_add(1, Ordering::Relaxed);
+                // Without an expected result, nothing is compared.
+                Some(if is_disputed(sample, sources) {
+                    Vec::new()
+                } else {
+                    vec![expected(sample, sources)?.into()]
+                })
+            };
+            super::compare(kernel, input, output, result).map_or(Ok(()), Err)
+        });
+        for (at, result) in results.iter().enumerate() {
+            if let Err(what) = result {
+                // The third operand of `VABSDIFF4`.
+                if what.contains("is not supported") {
+                    unknown += 1;
+                    continue;
+                }
+                let sample = &samples[own[at]];
+                wrong.push(format!("{arch} {} {:?}: {what}", sample.opcode, sample.marks));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} differences\n{}", wrong.len(), wrong.join("\n"));
+    format!(
+        "{} results agree, {} are known to differ, {unknown} kernels are not simulated",
+        compared.into_inner(),
+        disputed.into_inner()
+    )
 }
