@@ -86,6 +86,7 @@ pub mod requirements;
 pub mod resolved;
 pub mod scalar;
 pub mod scope;
+mod selectors;
 pub mod shared_size;
 pub mod signature;
 pub mod special;

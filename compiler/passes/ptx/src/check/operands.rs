@@ -42,6 +42,7 @@ impl Operands<'_, '_> {
             Ok(pairs) => pairs.into_iter().for_each(|(spec, operand)| self.operand(spec, operand)),
             Err((least, most)) => self.count(least, most),
         }
+        self.selectors();
     }
 
     /// A load or store with swapped address and register: one mistake and one finding.

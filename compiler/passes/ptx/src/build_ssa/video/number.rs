@@ -116,6 +116,11 @@ impl Number {
     /// `|a - b|`.
     pub fn distance(self, t: &mut Translator, b: Number) -> Number {
         let most = (self.greatest - b.least).max(b.greatest - self.least);
+        if is_signed(self.least - b.greatest, self.greatest - b.least) {
+            let difference = self.minus(t, b).in_32_bits(t);
+            let value = t.emit(Op::Iabs, Type::B32, &[difference]);
+            return Number { value, is_word: true, least: 0, greatest: most };
+        }
         if common(self, b).is_some() {
             let greater = self.extreme(t, b, true);
             let lesser = self.extreme(t, b, false);

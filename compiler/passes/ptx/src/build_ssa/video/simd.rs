@@ -142,9 +142,6 @@ pub(in crate::build_ssa) fn lanes(t: &mut Translator, form: &mut Form, lane: Lan
     let value = match lane {
         Lane::Scalar(Operation::Plus) if accumulate => accumulated(t, &sources, mask, c.word, false),
         Lane::Scalar(Operation::Minus) if accumulate => accumulated(t, &sources, mask, c.word, true),
-        Lane::Scalar(Operation::Distance) if is_byte_difference(&sources, mask, limits) => {
-            byte_differences(t, &sources, accumulate.then_some(c.word))
-        }
         Lane::Scalar(_) | Lane::Average | Lane::Set => {
             let every_lane = mask == (1 << count) - 1;
             let mut result = if every_lane && !accumulate { None } else { Some(c.word) };
@@ -214,36 +211,4 @@ fn accumulated(t: &mut Translator, sources: &Sources, mask: u32, c: Value, subtr
         sum = t.emit(op, Type::B32, &[word, factors, sum]);
     }
     sum
-}
-
-/// Whether the distances are those of the instruction for unsigned bytes: an unsigned byte each.
-fn is_byte_difference(sources: &Sources, mask: u32, limits: Option<bool>) -> bool {
-    let defaults = [default_elements(4, 0), default_elements(4, 1)];
-    let plain = sources.count == 4 && sources.elements == defaults && sources.signed == [false; 2];
-    plain && mask == 0xf && limits != Some(true)
-}
-
-/// `|a - b|` of each byte without sign: packed, or summed and added to `c`. Selection knows this
-/// form.
-fn byte_differences(t: &mut Translator, sources: &Sources, c: Option<Value>) -> Value {
-    let ty = Type::B32;
-    let mask = t.constant(ty, 0xff);
-    let mut result = c;
-    for place in [0, 8, 16, 24] {
-        let place = t.constant(ty, place);
-        let [x, y] = [sources.a, sources.b].map(|word| {
-            let low = t.emit(Op::Shr, ty, &[word, place]);
-            t.emit(Op::And, ty, &[low, mask])
-        });
-        let greater = t.emit(Op::Umax, ty, &[x, y]);
-        let lesser = t.emit(Op::Umin, ty, &[x, y]);
-        let difference = t.emit(Op::Isub, ty, &[greater, lesser]);
-        let term = if c.is_some() { difference } else { t.emit(Op::Shl, ty, &[difference, place]) };
-        result = Some(match result {
-            Some(sum) => t.emit(if c.is_some() { Op::Iadd } else { Op::Or }, ty, &[sum, term]),
-            None => term,
-        });
-    }
-    // There are four terms.
-    result.unwrap_or(sources.a)
 }
