@@ -8,9 +8,8 @@
 //!
 //! A form that ends in `E0900` must match a line of `unlowered.txt`, and a form that lowers must
 //! not match any: the list is exact. If `ORACLE` names the folder of ptxas, it must accept every
-//! kernel. the list says exactly what is missing. Where `ORACLE` names the folder of ptxas, it must
-//! accept every kernel. `PTXC_FORMS=shf` tries only opcodes that contain the word, and prints the
-//! SASS of forms that disagree.
+//! kernel, and its code for video instructions must compute the same. `PTXC_FORMS=shf` tries only
+//! opcodes that contain the word, and prints the SASS of forms that disagree.
 
 mod kernel;
 mod reference;

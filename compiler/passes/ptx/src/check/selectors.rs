@@ -58,7 +58,7 @@ impl Operands<'_, '_> {
                 _ => operand,
             };
             let OperandKind::Selected(selected) = &inner.kind else { continue };
-            if !matches!(self.names.find(&selected.0), Some(Thing::Register(_, None))) {
+            if !self.is_scalar(&selected.0) {
                 continue;
             }
             let selector = &selected.1;
@@ -80,7 +80,8 @@ impl Operands<'_, '_> {
             }
         }
         if let [to, _, _] = &operands[..]
-            && matches!(&to.kind, OperandKind::Selected(_))
+            && let OperandKind::Selected(selected) = &to.kind
+            && self.is_scalar(&selected.0)
         {
             let message = format!("`{}` expects 4 operands if it writes a part of a register", self.opcode());
             let finding = Diagnostic::error(codes::OPERAND_COUNT, to.id, message);
@@ -91,6 +92,12 @@ impl Operands<'_, '_> {
             );
         }
         self.signs();
+    }
+
+    /// Whether a name is that of a register that is no vector: a selector of a vector names an
+    /// element.
+    fn is_scalar(&self, name: &str) -> bool {
+        matches!(self.names.find(name), Some(Thing::Register(_, None)))
     }
 
     /// Checks the minus signs.

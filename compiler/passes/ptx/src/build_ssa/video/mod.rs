@@ -1,9 +1,9 @@
 //! Video instructions: arithmetic on parts of registers.
 //!
 //! A scalar instruction computes with an exact number of each source, clamps the result or not, and
-//! then combines it with operand `c` or puts it into a part of `c`
-//! ([`ptxc_semantics::video`](../../../ptxc_semantics/video/index.html) has the definitions). A SIMD
-//! instruction does the same with two halves or four bytes of each source.
+//! then combines it with operand `c` or puts it into a part of `c`. A SIMD instruction does the same
+//! with two halves or four bytes of each source. The module `video` of `ptxc-semantics` defines the
+//! results.
 //!
 //! ```text
 //! vadd.s32.u32.s32.sat  d.h1, a.b0, b, c;     scalar: a part of each source, a part of the result
