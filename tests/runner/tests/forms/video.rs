@@ -83,7 +83,8 @@ fn simd_marks(lanes: usize, random: &mut Random) -> Vec<(&'static str, String)> 
         true => String::new(),
         false => (0..lanes).fold(format!(".{letter}"), |text, _| text + &random.below(2 * lanes).to_string()),
     };
-    let [a, b] = [elements(), elements()];
+    // ptxas reads `.b1024` as a type.
+    let [a, b] = [elements(), elements()].map(|text| text.replace(".b1024", ".b1023"));
     let mask = 1 + random.below((1 << lanes) - 1);
     let named = (0..lanes).rev().filter(|lane| mask >> lane & 1 == 1);
     let mask = named.fold(format!(".{letter}"), |text, lane| text + &lane.to_string());
