@@ -4,6 +4,7 @@ use ptxc_ir::{Funnel, IntCond, Op, PairFunction, Type, Value};
 
 use super::form::{Form, Translated, Unsupported};
 use super::translator::Translator;
+use crate::check::scalar::Scalar;
 use crate::check::table::Modifier;
 use crate::check::table::modifiers::Half;
 
