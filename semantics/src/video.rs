@@ -1,8 +1,8 @@
 //! The video instructions of PTX: arithmetic on parts of 32-bit registers, exact and then narrowed.
 //!
 //! In: words, and a description of the parts that count. Out: a word. Every source becomes an exact
-//! number ([`Source::number`]). The operation computes an exact number of it, of which the PTX ISA
-//! keeps 34 bits; only [`shift`] can exceed these. Saturation comes next, and a second operation or
+//! number ([`Source::number`]). The operation computes an exact number from these. The PTX ISA keeps
+//! 34 bits of it, which only [`shift`] can exceed. Saturation comes next, and a second operation or
 //! a merge with operand `c` last.
 //!
 //! ```
@@ -14,7 +14,7 @@
 //! ```
 
 use crate::bits::Limit;
-use crate::int::IntCmp;
+use crate::int::{self, IntCmp, S64};
 
 /// A part of a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -204,15 +204,9 @@ pub const fn set(cmp: IntCmp, a: Source, b: Source, then: Then) -> u32 {
     to.finish(holds(cmp, a.number(), b.number()) as i64)
 }
 
+/// Whether a comparison of exact numbers holds; they are numbers of `.s64`.
 const fn holds(cmp: IntCmp, a: i64, b: i64) -> bool {
-    match cmp {
-        IntCmp::Eq => a == b,
-        IntCmp::Ne => a != b,
-        IntCmp::Lt => a < b,
-        IntCmp::Le => a <= b,
-        IntCmp::Gt => a > b,
-        IntCmp::Ge => a >= b,
-    }
+    int::compare(S64, cmp, a as u64, b as u64)
 }
 
 /// The modifiers of [`mad`].

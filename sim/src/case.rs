@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::error::SimError;
-use crate::memory::{GridMemory, write_le};
+use crate::memory::{GridMemory, MOST_PARAMETER_BYTES, write_le};
 
 /// The element type of a buffer or scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -298,9 +298,6 @@ enum RawTolerance {
 /// The most bytes that all buffers of a case may have.
 const MOST_BYTES: usize = 1 << 31;
 
-/// The most bytes that the parameters of a kernel may have.
-const MOST_PARAMETER_BYTES: usize = 32_764;
-
 fn checked(args: Vec<RawArg>) -> Result<Vec<Argument>, String> {
     let mut bytes = 0;
     args.into_iter()
@@ -328,7 +325,7 @@ impl RawArg {
             }
             RawArg::Bytes(content) => {
                 let bytes = content.bytes().map_err(|what| format!("an argument: {what}"))?;
-                match bytes.len() {
+                match bytes.len() as u64 {
                     1..=MOST_PARAMETER_BYTES => Ok(Argument::Bytes(bytes)),
                     count => Err(format!("a structure of {count} bytes cannot be an argument")),
                 }
@@ -366,6 +363,13 @@ fn scalar_bits(elem: Elem, value: &serde_json::Number) -> Option<u64> {
             fits.then_some(value as u64 & (u64::MAX >> (64 - bits)))
         }
     }
+}
+
+/// The bytes that pairs of hexadecimal digits stand for; `None` for any other text.
+pub fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
+    let digit = |&byte: &u8| char::from(byte).to_digit(16);
+    let pairs = text.as_bytes().chunks(2);
+    pairs.map(|pair| Some((digit(pair.first()?)? << 4 | digit(pair.get(1)?)?) as u8)).collect()
 }
 
 impl Content {

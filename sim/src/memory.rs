@@ -48,8 +48,10 @@ pub const LOCAL_WINDOW: u64 = 0x7e00_0000_0000;
 pub const CONSTANT_WINDOW: u64 = 0x7d00_0000_0000;
 /// Generic address of the first kernel parameter.
 pub const PARAMETER_WINDOW: u64 = 0x7c00_0000_0000;
-/// Generic address at which the parameters end: PTX allows a kernel 32,764 bytes.
-pub const PARAMETER_END: u64 = PARAMETER_WINDOW + 32_764;
+/// The most bytes that the parameters of a kernel may have; ISA, "Kernel Function Parameters".
+pub(crate) const MOST_PARAMETER_BYTES: u64 = 32_764;
+/// Generic address at which the parameters end.
+pub const PARAMETER_END: u64 = PARAMETER_WINDOW + MOST_PARAMETER_BYTES;
 /// Size in bytes of the windows of local and constant memory, and of the part of each CTA of a
 /// cluster in the shared window.
 pub const WINDOW_BYTES: u64 = 1 << 24;

@@ -8,7 +8,7 @@
 
 use ptxc_sass::ParamInfo;
 use ptxc_sim::Case;
-use ptxc_sim::case::{Argument, Buffer, Elem, Tolerance};
+use ptxc_sim::case::{Argument, Buffer, Elem, Tolerance, bytes_of_hex};
 
 use super::code::Code;
 use super::content::{Init, scalar};
@@ -92,11 +92,9 @@ fn argument(text: &str, name: String) -> Result<Argument, String> {
 
 /// The bytes of a structure, as pairs of hexadecimal digits.
 fn bytes(text: &str) -> Result<Vec<u8>, String> {
-    let pairs = text.as_bytes().chunks(2);
-    let digit = |&byte: &u8| char::from(byte).to_digit(16);
-    let pairs = pairs.map(|pair| Some((digit(pair.first()?)? << 4 | digit(pair.get(1)?)?) as u8));
-    let bytes: Option<Vec<u8>> = pairs.collect();
-    bytes.filter(|bytes| !bytes.is_empty()).ok_or_else(|| "expected pairs of hexadecimal digits".to_string())
+    bytes_of_hex(text)
+        .filter(|bytes| !bytes.is_empty())
+        .ok_or_else(|| "expected pairs of hexadecimal digits".to_string())
 }
 
 fn elem(name: &str) -> Result<Elem, String> {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use ptxc_sim::Case;
-use ptxc_sim::case::Argument;
+use ptxc_sim::case::{Argument, bytes_of_hex};
 
 /// The program.
 const LAUNCH: &str = include_str!("launch.py");
@@ -64,7 +64,7 @@ pub(super) struct Launched {
 impl Launched {
     /// The bytes of the buffers.
     pub(super) fn contents(&self) -> Option<Vec<Vec<u8>>> {
-        self.buffers.iter().map(|text| bytes(text)).collect()
+        self.buffers.iter().map(|text| bytes_of_hex(text)).collect()
     }
 
     /// The median of the times, in microseconds.
@@ -219,10 +219,4 @@ fn argument(argument: &Argument) -> Value {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn bytes(text: &str) -> Option<Vec<u8>> {
-    let digit = |&byte: &u8| char::from(byte).to_digit(16);
-    let pairs = text.as_bytes().chunks(2);
-    pairs.map(|pair| Some((digit(pair.first()?)? << 4 | digit(pair.get(1)?)?) as u8)).collect()
 }

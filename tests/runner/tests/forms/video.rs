@@ -201,7 +201,7 @@ fn marked<const LANES: usize>(sample: &Sample, a_signed: bool, b_signed: bool) -
     }
 }
 
-/// The digits of an operand's selector, of which the last one is for lane 0.
+/// The digits of an operand's selector from lane 0 on: its last digit comes first.
 fn digits(sample: &Sample, index: usize) -> Vec<u8> {
     sample.mark(index).1.bytes().rev().filter(u8::is_ascii_digit).map(|digit| digit - b'0').collect()
 }

@@ -76,7 +76,7 @@ fn default_elements(count: u32, which: u32) -> Elements {
     [0, 1, 2, 3].map(|lane| lane + which * count)
 }
 
-/// The digits of a selector such as `b3210` or `h32`, of which the last one is for lane 0.
+/// The digits of a selector such as `b3210` or `h32`, from lane 0 on: the last digit comes first.
 fn digits(selector: &str, count: u32) -> Translated<impl Iterator<Item = u32>> {
     let digits = selector.strip_prefix(if count == 2 { 'h' } else { 'b' }).ok_or(Unsupported)?;
     let all = digits.bytes().all(|digit| digit.is_ascii_digit());
