@@ -115,6 +115,24 @@ fn declared_variables(db: &dyn Db, file: SourceFile) -> (IndexMap<Name, Variable
     (found, first)
 }
 
+/// The device functions that a file declares and does not define, with the places of their addresses
+/// in constant bank 4, after those of global variables, in bytes.
+#[salsa::tracked(returns(ref))]
+fn external_functions(db: &dyn Db, file: SourceFile) -> IndexMap<Name, u32> {
+    let mut found = IndexMap::new();
+    let globals = module_variables(db, file).values().filter(|variable| variable.space == Space::Global);
+    let mut next = globals.filter_map(|variable| Some(variable.place? + 8)).max().unwrap_or(0);
+    for &func in &items(db, file).functions {
+        let name = func.name(db);
+        let is_here = definition_index(db, file).contains_key(name) || aliases(db, file).contains_key(name);
+        if func.kind(db) == ItemKind::Func && !is_here && !found.contains_key(name) {
+            found.insert(name.clone(), next);
+            next += 8;
+        }
+    }
+    found
+}
+
 /// The number of functions before each item other than a function.
 #[salsa::tracked(returns(ref))]
 fn functions_before(db: &dyn Db, file: SourceFile) -> Vec<u32> {
@@ -467,6 +485,7 @@ pub fn environment(db: &dyn Db, func: Func) -> Arc<ModuleEnv> {
         later: FxHashSet::default(),
         variables: IndexMap::new(),
         signatures: IndexMap::new(),
+        external: IndexMap::new(),
         shared_start: 0,
     };
     let shared = shared_area(db, file);
@@ -487,6 +506,9 @@ pub fn environment(db: &dyn Db, func: Func) -> Arc<ModuleEnv> {
             env.variables.insert(name.clone(), variable);
         }
         if let Some(signature) = signature(db, file, key) {
+            if let Some(&place) = external_functions(db, file).get(&signature.name) {
+                env.external.insert(signature.name.clone(), place);
+            }
             env.signatures.insert(name.clone(), signature);
         }
     }

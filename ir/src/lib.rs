@@ -59,8 +59,8 @@ pub use condition::{FloatCond, IntCond};
 pub use dominators::Dominators;
 pub use entities::{Block, FuncRef, Inst, Symbol, Value};
 pub use function::{
-    BlockCall, BlockData, Callee, CalleeKind, CalleeLanes, Function, FunctionKind, InstData, LaunchBounds,
-    Param, SourceLoc, ValueDef,
+    BlockCall, BlockData, Callee, CalleeKind, CalleeLanes, External, Function, FunctionKind, InstData,
+    LaunchBounds, Layout, Param, SourceLoc, ValueDef,
 };
 pub use lists::Lists;
 pub use liveness::Liveness;

@@ -53,6 +53,16 @@ pub struct KeptRelocation {
     pub addend: i64,
 }
 
+impl KeptRelocation {
+    /// The kind of a relocation that writes the 64 bits of an address.
+    pub const ADDRESS: u32 = 2;
+
+    /// Whether it writes the whole address of the symbol.
+    pub fn is_whole(&self) -> bool {
+        self.kind == KeptRelocation::ADDRESS && self.addend == 0
+    }
+}
+
 /// The place of a variable in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Home {

@@ -14,6 +14,9 @@ pub enum Section {
     Constant,
     /// Global memory.
     Global,
+    /// Outside of the module: a function that another module or the driver defines. The module has
+    /// only its address.
+    External,
 }
 
 /// A variable of the module.
@@ -21,7 +24,7 @@ pub enum Section {
 pub struct Variable {
     /// Its section.
     pub section: Section,
-    /// Its offset in bank 3, or that of its address in bank 4, in bytes.
+    /// The offset of a constant in bank 3, or else that of the address in bank 4, in bytes.
     pub place: u32,
     /// Its PTX name.
     pub name: String,
@@ -33,6 +36,15 @@ pub struct Variable {
     pub bytes: Vec<u8>,
     /// Addresses in it, by ascending offset.
     pub pointers: Vec<Pointer>,
+}
+
+impl Variable {
+    /// A function that another module or the driver defines, with the place of its address in bank
+    /// 4, in bytes.
+    pub fn external(name: impl Into<String>, place: u32) -> Variable {
+        let (bytes, pointers) = Default::default();
+        Variable { section: Section::External, place, name: name.into(), size: 0, align: 1, bytes, pointers }
+    }
 }
 
 /// The address of a variable or function in the content of a variable.

@@ -54,6 +54,7 @@ mod printf;
 mod random;
 pub mod report;
 mod sass;
+mod services;
 mod shuffle;
 mod space;
 mod ssa;

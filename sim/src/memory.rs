@@ -24,6 +24,7 @@ use crate::copies::Copies;
 use crate::error::Fault;
 use crate::mbarrier::Layout;
 use crate::printed::Printed;
+use crate::services::Heap;
 pub(crate) use crate::space::Space;
 use crate::warp::{LANES, lanes_of};
 
@@ -96,6 +97,13 @@ impl Global {
         base
     }
 
+    /// Takes the bytes of an allocation away. Its address is not used again.
+    pub fn release(&mut self, base: u64) {
+        if let Ok(index) = self.allocations.binary_search_by_key(&base, |allocation| allocation.base) {
+            self.allocations[index].data = Vec::new();
+        }
+    }
+
     /// The content of the allocation at an address; empty if there is none.
     pub fn content(&mut self, base: u64) -> &mut [u8] {
         match self.allocations.binary_search_by_key(&base, |allocation| allocation.base) {
@@ -147,6 +155,8 @@ pub(crate) struct GridMemory {
     pub constants: BTreeMap<u8, Vec<u8>>,
     /// The parameter block.
     pub params: Vec<u8>,
+    /// The heap of `malloc`.
+    pub heap: Heap,
     /// Texts that threads printed, in order.
     pub printed: Vec<Printed>,
     /// The layout of mbarriers in shared memory.

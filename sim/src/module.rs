@@ -12,6 +12,7 @@ use ptxc_sass::variable::{Pointer, Section, Variable};
 
 use crate::error::SimError;
 use crate::memory::{ADDRESS_BANK, CONSTANT_WINDOW, GridMemory, MODULE_BANK, write_le};
+use crate::services::Service;
 
 /// The most bytes that a constant bank may have.
 const BANK_BYTES: usize = 1 << 16;
@@ -95,6 +96,16 @@ pub(crate) fn load(
                 write_le(&mut table[start..start + 8], address);
                 address
             }
+            Section::External => {
+                if start + 8 > BANK_BYTES {
+                    return Err(wrong(variable, "its address lies beyond the constant bank"));
+                }
+                table.resize(table.len().max(start + 8), 0);
+                let address = code.get(&variable.name).copied();
+                let address = address.unwrap_or_else(|| Service::address(&variable.name));
+                write_le(&mut table[start..start + 8], address);
+                address
+            }
         };
         places.insert(&variable.name, (variable.section, address));
     }
@@ -114,6 +125,7 @@ pub(crate) fn load(
             let bytes = match variable.section {
                 Section::Constant => constants.get_mut(variable.place as usize..),
                 Section::Global => Some(memory.global.content(places[variable.name.as_str()].1)),
+                Section::External => None,
             };
             let range = pointer.at as usize..pointer.at as usize + usize::from(pointer.bytes);
             let slice = bytes.and_then(|bytes| bytes.get_mut(range));

@@ -67,6 +67,12 @@ impl Arguments<'_, '_> {
     }
 }
 
+/// A text in memory up to its terminating zero.
+pub(crate) fn string(memory: &mut Memory<'_>, lane: u32, address: u64) -> Result<String, Fault> {
+    let bytes = Arguments { memory, lane, next: 0, count: 0 }.string(address)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// The text that a lane prints, and the number of its arguments.
 pub(crate) fn format(
     memory: &mut Memory<'_>,

@@ -29,7 +29,7 @@ use crate::stages::meetings::elsewhere;
 use crate::stages::{Stage, arch, built, mir, settings, ssa};
 
 /// The functions that a driver provides and that a module declares without a body.
-pub const SYSTEM_FUNCTIONS: &[&str] = &["vprintf", "__assertfail"];
+pub const SYSTEM_FUNCTIONS: &[&str] = &["vprintf", "__assertfail", "malloc", "free"];
 
 /// The most device functions that one function may call, directly or not. The compiler holds the
 /// code of each until the code of its callers is ready, and that code becomes part of every kernel
@@ -91,6 +91,32 @@ fn is_independent(db: &dyn Db, func: Func) -> bool {
         && (!all.any(|&callee| calls_by_address(db, callee)) || pointers_are_independent(db, func.file(db)))
 }
 
+/// Whether neither a function nor one of its callees calls a function outside of the module.
+#[salsa::tracked(returns(copy))]
+fn stays_inside(db: &dyn Db, func: Func) -> bool {
+    let inner = device_callees(db, func);
+    let mut all = inner.iter().chain([&func]);
+    inner.len() <= MOST_CALLEES
+        && all.clone().all(|&callee| !calls_outside(db, callee))
+        && (!all.any(|&callee| calls_by_address(db, callee)) || pointers_stay_inside(db, func.file(db)))
+}
+
+/// Whether a function itself calls a function outside of the module.
+#[salsa::tracked(returns(copy))]
+fn calls_outside(db: &dyn Db, func: Func) -> bool {
+    let is_external = |callee: &ir::Callee| matches!(callee.kind, CalleeKind::External(_));
+    built(db, func).value.as_ref().is_none_or(|built| built.callees.values().any(is_external))
+}
+
+/// Whether no function whose address the module takes calls a function outside of the module.
+#[salsa::tracked(returns(copy))]
+fn pointers_stay_inside(db: &dyn Db, file: SourceFile) -> bool {
+    pointed_to(db, file).iter().all(|&func| {
+        let inner = device_callees(db, func);
+        inner.len() <= MOST_CALLEES && inner.iter().chain([&func]).all(|&callee| !calls_outside(db, callee))
+    })
+}
+
 /// Every device function whose address the module takes, in code or in a variable.
 #[salsa::tracked(returns(ref))]
 pub(crate) fn pointed_to(db: &dyn Db, file: SourceFile) -> IndexSet<Func> {
@@ -150,8 +176,15 @@ pub fn fill_lanes(db: &dyn Db, owner: Func, function: &mut ir::Function, options
     for callee in function.callees.values_mut() {
         callee.lanes = match callee.kind {
             CalleeKind::Routine => continue,
-            CalleeKind::Prototype => {
-                ir::CalleeLanes { together: false, independent: pointers_are_independent(db, file) }
+            CalleeKind::Prototype => ir::CalleeLanes {
+                together: false,
+                independent: pointers_are_independent(db, file),
+                inside: pointers_stay_inside(db, file),
+            },
+            CalleeKind::External(_) => {
+                // A service of the driver waits for no other lanes; an unknown function may.
+                let independent = SYSTEM_FUNCTIONS.contains(&callee.name.as_str());
+                ir::CalleeLanes { independent, ..ir::CalleeLanes::default() }
             }
             CalleeKind::Device => match named_callee(db, file, &callee.name) {
                 Some(func) => {
@@ -160,6 +193,7 @@ pub fn fill_lanes(db: &dyn Db, owner: Func, function: &mut ir::Function, options
                     ir::CalleeLanes {
                         together: !calls_back && returns_together(db, func, options),
                         independent,
+                        inside: stays_inside(db, func),
                     }
                 }
                 None => ir::CalleeLanes::default(),

@@ -173,9 +173,11 @@ pub fn built(db: &dyn Db, func: Func) -> Arc<Stage<ir::Function>> {
 fn undefined_callees(db: &dyn Db, func: Func, function: &ir::Function) -> Vec<Diagnostic> {
     let mut missing = Vec::new();
     for (number, callee) in function.callees.iter() {
-        let is_known = callee.kind != ir::CalleeKind::Device
-            || SYSTEM_FUNCTIONS.contains(&callee.name.as_str())
-            || named_callee(db, func.file(db), &callee.name).is_some();
+        let is_known = match callee.kind {
+            ir::CalleeKind::External(_) => SYSTEM_FUNCTIONS.contains(&callee.name.as_str()),
+            ir::CalleeKind::Device => named_callee(db, func.file(db), &callee.name).is_some(),
+            ir::CalleeKind::Routine | ir::CalleeKind::Prototype => true,
+        };
         if is_known {
             continue;
         }

@@ -23,7 +23,7 @@ pub struct Param {
 }
 
 /// The kind of a callee.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CalleeKind {
     /// A routine of the compiler's own, which touches no memory and nothing convergent: a pure function.
     Routine,
@@ -31,6 +31,30 @@ pub enum CalleeKind {
     Device,
     /// Not a function, but the prototype of calls through an address.
     Prototype,
+    /// A function of another module or of the driver, with the calling convention of the platform.
+    External(Box<External>),
+}
+
+/// The facts about a function that is not part of the module.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct External {
+    /// The place of its address in constant bank 4, in bytes, where the loader writes it; `None` if
+    /// a linker puts the address into the code.
+    pub address: Option<u32>,
+    /// The parameters as they are declared. The convention of the platform places these, and not
+    /// the values that a call passes.
+    pub params: Vec<Layout>,
+    /// The results.
+    pub results: Vec<Layout>,
+}
+
+/// Size and alignment of a parameter or result, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Layout {
+    /// Its size.
+    pub bytes: u32,
+    /// Its alignment.
+    pub align: u32,
 }
 
 /// A function that is called: the facts that a caller knows about it.
@@ -55,11 +79,13 @@ pub struct CalleeLanes {
     pub together: bool,
     /// No lane in the function waits for lanes that did not call it together with that lane.
     pub independent: bool,
+    /// Neither the function nor a callee of it is outside of the module.
+    pub inside: bool,
 }
 
 impl CalleeLanes {
     /// The guarantees of a function that only computes its results.
-    pub const PURE: CalleeLanes = CalleeLanes { together: true, independent: true };
+    pub const PURE: CalleeLanes = CalleeLanes { together: true, independent: true, inside: true };
 }
 
 /// Launch bounds from the kernel's directives.

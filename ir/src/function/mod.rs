@@ -7,7 +7,7 @@
 mod interface;
 
 use cranelift_entity::{EntityRef, PrimaryMap};
-pub use interface::{Callee, CalleeKind, CalleeLanes, FunctionKind, LaunchBounds, Param};
+pub use interface::{Callee, CalleeKind, CalleeLanes, External, FunctionKind, LaunchBounds, Layout, Param};
 use smallvec::SmallVec;
 
 use crate::entities::{Block, FuncRef, Inst, Symbol, Value};

@@ -5,7 +5,9 @@
 
 use std::fmt::{self, Write};
 
-use crate::function::{Callee, CalleeKind, CalleeLanes, Function, FunctionKind, LaunchBounds, Param};
+use crate::function::{
+    Callee, CalleeKind, CalleeLanes, External, Function, FunctionKind, LaunchBounds, Layout, Param,
+};
 use crate::memory::Space;
 use crate::symbol::{Initial, InitialAddress, SymbolData};
 use crate::text::ParseError;
@@ -203,27 +205,31 @@ impl FunctionParser<'_> {
     pub(super) fn callee_line(&mut self, func: &mut Function) -> Result<(), ParseError> {
         let span = self.token.span.clone();
         let name = self.at_name()?;
-        let (word, at) = self.word("`routine`, `device` or `prototype`")?;
+        let (word, at) = self.word("`routine`, `device`, `prototype` or `external`")?;
         let kind = match word {
             "routine" => CalleeKind::Routine,
             "device" => CalleeKind::Device,
             "prototype" => CalleeKind::Prototype,
+            "external" => CalleeKind::External(Box::new(self.external()?)),
             _ => {
-                let message = format!("expected `routine`, `device` or `prototype`, found `{word}`");
+                let message =
+                    format!("expected `routine`, `device`, `prototype` or `external`, found `{word}`");
                 return Err(ParseError { span: at, message });
             }
         };
-        let mut lanes = match kind {
+        let mut lanes = match &kind {
             CalleeKind::Routine => CalleeLanes::PURE,
-            CalleeKind::Device | CalleeKind::Prototype => CalleeLanes::default(),
+            CalleeKind::Device | CalleeKind::Prototype | CalleeKind::External(_) => CalleeLanes::default(),
         };
         while self.token.kind == Kind::Word {
-            let (word, at) = self.word("`together`, `independent` or the types of the parameters")?;
+            let expected = "`together`, `independent`, `inside` or the types of the parameters";
+            let (word, at) = self.word(expected)?;
             match word {
                 "together" => lanes.together = true,
                 "independent" => lanes.independent = true,
+                "inside" => lanes.inside = true,
                 _ => {
-                    let message = format!("expected `together` or `independent`, found `{word}`");
+                    let message = format!("expected `together`, `independent` or `inside`, found `{word}`");
                     return Err(ParseError { span: at, message });
                 }
             }
@@ -235,6 +241,35 @@ impl FunctionParser<'_> {
             Some(_) => Err(ParseError { span, message: format!("callee `{name}` is declared twice") }),
             None => Ok(()),
         }
+    }
+
+    /// `+8 [8:8, 4:4] -> [4:4]`.
+    fn external(&mut self) -> Result<External, ParseError> {
+        let address = if self.token.kind == Kind::Plus { Some(self.offset()?) } else { None };
+        let params = self.layouts()?;
+        let results = if self.take_if(Kind::Arrow) { self.layouts()? } else { Vec::new() };
+        Ok(External { address, params, results })
+    }
+
+    /// `[8:8, 4:4]`.
+    fn layouts(&mut self) -> Result<Vec<Layout>, ParseError> {
+        let mut layouts = Vec::new();
+        self.expect(Kind::LeftBracket)?;
+        while self.token.kind != Kind::RightBracket {
+            if !layouts.is_empty() {
+                self.expect_comma()?;
+            }
+            let bytes = self.small_number()?;
+            self.expect(Kind::Colon)?;
+            let span = self.token.span.clone();
+            let align = self.small_number()?;
+            if !align.is_power_of_two() {
+                return Err(ParseError { span, message: format!("{align} is not a power of two") });
+            }
+            layouts.push(Layout { bytes, align });
+        }
+        self.expect(Kind::RightBracket)?;
+        Ok(layouts)
     }
 
     /// `-> (b32, pred)`, or nothing.

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use crate::entities::{Inst, Value};
-use crate::function::{BlockCall, CalleeKind, Function, FunctionKind, SourceLoc};
+use crate::function::{BlockCall, CalleeKind, External, Function, FunctionKind, Layout, SourceLoc};
 use crate::text::field::OpWriter;
 use crate::text::header::{write_bounds, write_params, write_symbols};
 use crate::text::lexer::{is_word, quote};
@@ -48,14 +48,19 @@ fn print_into(func: &Function, options: PrintOptions, out: &mut String) -> fmt::
     for callee in func.callees.values() {
         out.push_str("    callee ");
         at_name(&callee.name, out);
-        out.push_str(match callee.kind {
+        out.push_str(match &callee.kind {
             CalleeKind::Routine => " routine ",
             CalleeKind::Device => " device ",
             CalleeKind::Prototype => " prototype ",
+            CalleeKind::External(_) => " external ",
         });
+        if let CalleeKind::External(external) = &callee.kind {
+            write_external(external, out)?;
+        }
         if callee.kind != CalleeKind::Routine {
             out.push_str(if callee.lanes.together { "together " } else { "" });
             out.push_str(if callee.lanes.independent { "independent " } else { "" });
+            out.push_str(if callee.lanes.inside { "inside " } else { "" });
         }
         types_into(&callee.params, out);
         if !callee.results.is_empty() {
@@ -162,4 +167,27 @@ pub(crate) fn at_name(name: &str, out: &mut String) {
     } else {
         quote(name, out);
     }
+}
+
+/// The facts about a function outside of the module: `+8 [8:8, 4:4] -> [4:4] `.
+fn write_external(external: &External, out: &mut String) -> fmt::Result {
+    if let Some(address) = external.address {
+        write!(out, "+{address} ")?;
+    }
+    layouts_into(&external.params, out)?;
+    if !external.results.is_empty() {
+        out.push_str("-> ");
+        layouts_into(&external.results, out)?;
+    }
+    Ok(())
+}
+
+/// Sizes and alignments: `[8:8, 4:4] `.
+fn layouts_into(layouts: &[Layout], out: &mut String) -> fmt::Result {
+    out.push('[');
+    for (index, Layout { bytes, align }) in layouts.iter().enumerate() {
+        write!(out, "{}{bytes}:{align}", if index == 0 { "" } else { ", " })?;
+    }
+    out.push_str("] ");
+    Ok(())
 }

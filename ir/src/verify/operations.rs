@@ -140,14 +140,17 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
         }
         Op::Call { callee, pure } => match func.callees[callee].kind {
             CalleeKind::Prototype => say(Rule::Call, "a prototype is not a function".to_string()),
-            CalleeKind::Device if pure => {
+            CalleeKind::Device | CalleeKind::External(_) if pure => {
                 say(Rule::Call, "`call.pure` is for runtime routines".to_string());
             }
-            CalleeKind::Device | CalleeKind::Routine => {}
+            CalleeKind::Device | CalleeKind::Routine | CalleeKind::External(_) => {}
         },
         Op::FuncAddr(callee) => match func.callees[callee].kind {
             CalleeKind::Prototype => say(Rule::Call, "a prototype is not a function".to_string()),
             CalleeKind::Routine => say(Rule::Call, "a routine has no address".to_string()),
+            CalleeKind::External(_) => {
+                say(Rule::Call, "a function outside of the module has another convention".to_string());
+            }
             CalleeKind::Device => {}
         },
         Op::CallIndirect(callee) => {

@@ -22,7 +22,7 @@ use ptxc_machine::Arch;
 use ptxc_sass::bits;
 use ptxc_sass::control::Control;
 use ptxc_sass::inst::Inst;
-use ptxc_sass::kept::{Attribute, AttributeValue, Kept};
+use ptxc_sass::kept::{Attribute, AttributeValue, Kept, Mark};
 use ptxc_sass::operand::{FunctionIndex, Label, Operand, OperandKind};
 use ptxc_sass::program::{CONSTANT_BANK_BYTES, Coded, JUMP_TABLE_BANK, Program};
 use ptxc_sass::register::PReg;
@@ -133,9 +133,15 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
                 Section::Constant => variable.size.saturating_add(variable.place.into()),
                 Section::Global if is_named => u64::from(variable.place) + 8,
                 Section::Global => 0,
+                Section::External => u64::from(variable.place) + 8,
             },
         )?;
         let offset = match variable.section {
+            Section::External => {
+                let (at, kind) = (u64::from(variable.place), RelocationKind::ABS_64);
+                addresses.push(Relocation { at, kind, target: variable.name.clone(), addend: 0 });
+                continue;
+            }
             Section::Constant => u64::from(variable.place),
             Section::Global => {
                 let offset = layout.place(variable, has_content)?;
@@ -409,6 +415,7 @@ pub(super) fn kernel(source: &Source<'_>, abi: Abi, kept: Option<&Kept>) -> Resu
         attributes: Vec::new(),
         marks: Vec::new(),
     };
+    outside_calls(program, &mut function);
     if let Some(notes) = kept.and_then(|kept| kept.kernels.get(&program.name)) {
         function.binding = notes.binding;
         match notes.shared_align {
@@ -419,12 +426,28 @@ pub(super) fn kernel(source: &Source<'_>, abi: Abi, kept: Option<&Kept>) -> Resu
                 function.shared_align = if align == SHARED_ALIGN { 0 } else { align };
             }
         }
-        function.marks.clone_from(&notes.marks);
+        if !notes.marks.is_empty() {
+            function.marks.clone_from(&notes.marks);
+        }
         for one in &notes.attributes {
             annotate(&mut function, one, needs.registers);
         }
     }
     Ok(function)
+}
+
+/// Notes which functions outside of the module a program calls, and where: the driver looks for its
+/// own services there.
+fn outside_calls(program: &Program, function: &mut Function) {
+    let calls = (0..).zip(&program.insts).filter(|(_, coded)| coded.inst.op == Op::CALL_ABSOLUTE);
+    let marks = calls.map(|(inst, _)| Mark { code: eiattr::SYSCALL_OFFSETS, inst, words: Vec::new() });
+    function.marks.extend(marks);
+    let external = program.variables.iter().filter(|variable| variable.section == Section::External);
+    let names: Vec<String> = external.map(|variable| variable.name.clone()).collect();
+    if !function.marks.is_empty() && !names.is_empty() {
+        let value = AttributeValue::Symbols(names);
+        function.attributes.push(Attribute { code: eiattr::EXTERNS, value });
+    }
 }
 
 /// Adds an attribute of the text to a function.
@@ -436,6 +459,16 @@ fn annotate(function: &mut Function, attribute: &Attribute, named_registers: u32
     match (attribute.code, word) {
         (eiattr::CRS_STACK_SIZE, None) if attribute.value == AttributeValue::Absent => {
             function.call_stack = None;
+        }
+        (eiattr::SYSCALL_OFFSETS, None) if attribute.value == AttributeValue::Absent => {
+            function.marks.clear();
+        }
+        // The text tells which functions they are.
+        (eiattr::EXTERNS, _) => {
+            function.attributes.retain(|one| one.code != eiattr::EXTERNS);
+            if attribute.value != AttributeValue::Absent {
+                function.attributes.push(attribute.clone());
+            }
         }
         // The code may have been changed since, and must have its registers.
         (eiattr::REGCOUNT, Some(word)) => function.registers = word.max(named_registers),

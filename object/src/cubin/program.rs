@@ -7,6 +7,7 @@
 //!
 //! Linear in the code and the variables, except for sorting the places that branches name.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ptxc_machine::Arch;
@@ -27,6 +28,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::contents::{Cubin, Function, GlobalVariable, IndirectBranch, Line};
 use super::error::CubinError;
 use super::relocation::RelocationKind;
+use super::write::part_symbol;
 
 /// The program of a kernel.
 ///
@@ -406,22 +408,51 @@ fn table_bank(
     Ok((found, literals))
 }
 
-/// The variables of a module. Global variables whose address is not in bank 4 get a place after the
-/// others.
+/// The functions of other modules whose addresses are in bank 4, with the place of the first address
+/// of each.
+pub(super) fn externals(cubin: &Cubin) -> BTreeMap<&str, u32> {
+    let variables = cubin.variables.iter().map(|one| one.name.as_str());
+    let functions = cubin.functions.iter();
+    let parts = functions
+        .clone()
+        .flat_map(|function| function.parts.iter().map(move |part| part_symbol(&function.name, &part.name)));
+    let parts: FxHashSet<String> = parts.collect();
+    let known: FxHashSet<&str> = variables
+        .chain(functions.map(|one| one.name.as_str()))
+        .chain(parts.iter().map(|one| &**one))
+        .collect();
+    let mut found = BTreeMap::new();
+    for one in &cubin.addresses {
+        let is_whole = one.kind == RelocationKind::ABS_64 && one.addend == 0 && !one.target.is_empty();
+        if let Ok(at) = u32::try_from(one.at)
+            && is_whole
+            && !known.contains(&*one.target)
+        {
+            found.entry(&*one.target).or_insert(at);
+        }
+    }
+    found
+}
+
+/// The variables of a module, and functions of other modules. Global variables whose address is not
+/// in bank 4 get a place after the others.
 pub(super) fn variables(cubin: &Cubin) -> Result<Vec<Variable>, CubinError> {
     let places: FxHashMap<&str, u64> = {
         let whole = |one: &&super::Relocation| one.kind == RelocationKind::ABS_64 && one.addend == 0;
         cubin.addresses.iter().rev().filter(whole).map(|one| (&*one.target, one.at)).collect()
     };
     let mut free = cubin.address_bytes.next_multiple_of(8);
-    let mut list = Vec::new();
+    let mut list: Vec<Variable> =
+        externals(cubin).into_iter().map(|(name, place)| Variable::external(name, place)).collect();
     for variable in &cubin.variables {
         let place = match variable.section {
             Section::Constant => variable.offset,
-            Section::Global => places.get(&*variable.name).copied().unwrap_or_else(|| {
-                free += 8;
-                free - 8
-            }),
+            Section::Global | Section::External => {
+                places.get(&*variable.name).copied().unwrap_or_else(|| {
+                    free += 8;
+                    free - 8
+                })
+            }
         };
         let misplaced =
             || CubinError::malformed(format!("`{}` is too far from the start of its section", variable.name));

@@ -19,7 +19,7 @@ use super::assemble::{Module, Source, assemble, kernel};
 use super::attribute as eiattr;
 use super::contents::{Abi, Cubin, Function, Line};
 use super::error::CubinError;
-use super::program::{program, variables};
+use super::program::{externals, program, variables};
 use super::relocation::RelocationKind;
 use super::write::SHARED_ALIGN;
 
@@ -82,8 +82,12 @@ pub fn kept(cubin: &Cubin, programs: &[Program]) -> Kept {
     };
     let globals = cubin.variables.iter().filter(|one| one.section == Section::Global);
     let globals: FxHashSet<&str> = globals.map(|one| &*one.name).collect();
+    let outside: FxHashSet<u64> = externals(cubin).into_values().map(u64::from).collect();
     let mut named = FxHashSet::default();
     for one in &cubin.addresses {
+        if outside.contains(&one.at) {
+            continue;
+        }
         let is_whole = one.kind == RelocationKind::ABS_64 && one.addend == 0;
         let is_variable = is_whole && globals.contains(&*one.target);
         if !is_variable || !named.insert(&*one.target) {
@@ -144,14 +148,25 @@ fn notes(function: &Function, program: &Program) -> Notes {
     // Bare code says nothing about what it needs, not even about registers.
     let own = kernel(&source, Abi::V8, None).ok().filter(|_| function.registers > 0);
     let Some(own) = own else { return notes };
+    let absent = |code| Attribute { code, value: AttributeValue::Absent };
+    if notes.marks == own.marks {
+        notes.marks.clear();
+    } else if notes.marks.is_empty() {
+        notes.attributes.push(absent(eiattr::SYSCALL_OFFSETS));
+    }
+    let is_externs = |one: &&Attribute| one.code == eiattr::EXTERNS;
+    match (function.attributes.iter().find(is_externs), own.attributes.iter().find(is_externs)) {
+        (theirs, own) if theirs == own => notes.attributes.retain(|one| one.code != eiattr::EXTERNS),
+        (None, Some(_)) => notes.attributes.push(absent(eiattr::EXTERNS)),
+        _ => {}
+    }
     match (function.shared_bytes, own.shared_bytes) {
         (None, Some(_)) => notes.shared_align = Some(0),
         (Some(_), None) => notes.shared_align = notes.shared_align.or(Some(SHARED_ALIGN)),
         _ => {}
     }
     if function.call_stack.is_none() && own.call_stack.is_some() {
-        let absent = Attribute { code: eiattr::CRS_STACK_SIZE, value: AttributeValue::Absent };
-        notes.attributes.push(absent);
+        notes.attributes.push(absent(eiattr::CRS_STACK_SIZE));
     }
     let mut differs = |code, theirs: Option<u32>, own: Option<u32>| {
         if let Some(word) = theirs.filter(|_| theirs != own) {

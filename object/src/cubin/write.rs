@@ -7,6 +7,9 @@
 
 mod symbols;
 
+pub(in crate::cubin) use symbols::part_symbol;
+
+use ptxc_sass::kept::AttributeValue;
 use ptxc_sass::variable::Section as Space;
 use rustc_hash::FxHashMap;
 
@@ -347,9 +350,8 @@ impl<'a> Writer<'a> {
             let list = notes::merge(list, &cubin.compatibility, &[], &mut |_| SymbolId::Null);
             self.fill_section(".nv.compat", Data::Bytes(list.bytes));
         }
-        // Four lists without members, each ended by its own mark.
-        let graph = (1..=4i32).flat_map(|mark| [0, -mark]).flat_map(i32::to_le_bytes).collect();
-        self.fill_section(".nv.callgraph", Data::Bytes(graph));
+        let graph = self.call_graph();
+        self.fill_attributes(".nv.callgraph", graph);
 
         let mut module = Attributes::default();
         for (function, &symbol) in cubin.functions.iter().zip(&self.kernels) {
@@ -368,6 +370,23 @@ impl<'a> Writer<'a> {
             self.fill_attributes(&format!(".nv.info.{}", function.name), attributes);
         }
         Ok(())
+    }
+
+    /// Four lists, each ended by its own mark. The first has the calls of functions outside of the
+    /// module, the others have no members.
+    fn call_graph(&mut self) -> Attributes {
+        let mark = |number: i32| [0, -number].into_iter().flat_map(i32::to_le_bytes);
+        let mut graph = Attributes::default();
+        graph.bytes.extend(mark(1));
+        for (function, symbol) in self.cubin.functions.iter().zip(self.kernels.clone()) {
+            for name in externs(function) {
+                let at = graph.bytes.len();
+                graph.symbols.extend([(at, symbol), (at + 4, self.target(name))]);
+                graph.bytes.extend([0; 8]);
+            }
+        }
+        graph.bytes.extend((2..=4).flat_map(mark));
+        graph
     }
 
     fn fill_attributes(&mut self, name: &str, attributes: Attributes) {
@@ -456,6 +475,15 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// The functions outside of the module that a function calls.
+fn externs(function: &Function) -> impl Iterator<Item = &String> {
+    let lists = function.attributes.iter().filter(|one| one.code == eiattr::EXTERNS);
+    lists.flat_map(|one| match &one.value {
+        AttributeValue::Symbols(names) => &names[..],
+        _ => &[],
+    })
+}
+
 /// The section name of a kernel's bank.
 fn bank_name(number: u8, function: &Function) -> String {
     format!(".nv.constant{number}.{}", function.name)
@@ -465,6 +493,6 @@ fn bank_name(number: u8, function: &Function) -> String {
 fn place(variable: &GlobalVariable) -> (Space, bool) {
     match variable.section {
         Space::Constant => (Space::Constant, true),
-        Space::Global => (Space::Global, variable.has_content),
+        Space::Global | Space::External => (Space::Global, variable.has_content),
     }
 }

@@ -241,7 +241,7 @@ pub(super) static CALL_LOADED: Row = Row {
 
 pub(super) static LEPC: Row = Row {
     mnemonic: "LEPC",
-    summary: "d = the address of the next instruction",
+    summary: "d = its own address",
     slots: &[Slot::def("d", Kinds::R).width(Width::Fixed(2)).at(16, 8)],
     archs: Archs::TURING_TO_ADA,
     fixed: &[],

@@ -51,6 +51,8 @@ pub fn write_variables(variables: &[&Variable], kept: &Kept, out: &mut impl fmt:
         }
     }
     addresses(globals, kept, out)?;
+    let split = globals.partition_point(|variable| variable.section == Section::Global);
+    let globals = &globals[..split];
     let (placed, loose): (Vec<&Variable>, Vec<&Variable>) =
         globals.iter().partition(|variable| home(variable).is_some_and(|home| home.offset.is_some()));
     if !loose.is_empty() {
@@ -84,10 +86,12 @@ fn addresses(globals: &[&Variable], kept: &Kept, out: &mut impl fmt::Write) -> f
         .filter(has_address)
         .map(|variable| (u64::from(variable.place), format!(".dword {}", variable.name)))
         .collect();
-    list.extend(kept.addresses.iter().map(|KeptRelocation { at, kind, symbol, addend }| {
-        let text = match (*kind, *addend) {
-            (ADDRESS, 0) => format!(".dword {symbol}"),
-            _ => format!(".reloc {kind} {} {addend}", shown(symbol)),
+    list.extend(kept.addresses.iter().map(|one| {
+        let KeptRelocation { at, kind, symbol, addend } = one;
+        let text = if one.is_whole() {
+            format!(".dword {symbol}")
+        } else {
+            format!(".reloc {kind} {} {addend}", shown(symbol))
         };
         (*at, text)
     }));
@@ -97,9 +101,6 @@ fn addresses(globals: &[&Variable], kept: &Kept, out: &mut impl fmt::Write) -> f
     }
     list.iter().try_for_each(|(at, text)| writeln!(out, "/*{at:04x}*/  {text}"))
 }
-
-/// The kind of a relocation that writes the 64 bits of an address.
-pub(super) const ADDRESS: u32 = 2;
 
 /// A variable at its offset in a section.
 fn at_home(variable: &Variable, offset: u64, home: Option<Home>, out: &mut impl fmt::Write) -> fmt::Result {

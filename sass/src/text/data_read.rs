@@ -9,7 +9,6 @@ use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::data::ADDRESS;
 use super::debug;
 use super::error::{ErrorCode, TextError};
 use super::source::Line;
@@ -160,7 +159,7 @@ impl DataReader {
         let name = name.filter(|name| !name.is_empty() && !name.contains(char::is_whitespace));
         let plain = |name: &str| KeptRelocation {
             at: place.into(),
-            kind: ADDRESS,
+            kind: KeptRelocation::ADDRESS,
             symbol: name.to_string(),
             addend: 0,
         };
@@ -184,9 +183,9 @@ impl DataReader {
         let mut end = 0u64;
         for one in addresses {
             end = end.max(one.at + 8);
-            let is_whole = one.kind == ADDRESS && one.addend == 0 && names.contains(&one.symbol);
+            let is_variable = one.is_whole() && names.contains(&one.symbol);
             match u32::try_from(one.at) {
-                Ok(at) if is_whole && !places.contains_key(&one.symbol) => {
+                Ok(at) if is_variable && !places.contains_key(&one.symbol) => {
                     places.insert(one.symbol, at);
                 }
                 _ => kept.addresses.push(one),
@@ -209,18 +208,25 @@ impl DataReader {
         let globals = self.variables.iter().map(|(variable, _)| variable).filter(|one| global(one));
         let globals: FxHashSet<String> = globals.map(|variable| variable.name.clone()).collect();
         let (places, mut free) = DataReader::places(self.addresses, &globals, kept);
+        // The symbol of a function after a kernel has the kernel's name before its own.
+        let after_kernel = |name: &str| {
+            let parts = name.strip_prefix('$').and_then(|rest| rest.split_once('$'));
+            parts.is_some_and(|(kernel, own)| functions.contains(kernel) && functions.contains(own))
+        };
+        let is_known = |name: &str| names.contains(name) || functions.contains(name) || after_kernel(name);
         let mut variables = Vec::with_capacity(self.variables.len());
+        // Another name is that of a function of another module.
+        let mut seen = FxHashSet::default();
+        kept.addresses.retain(|one| {
+            let place = u32::try_from(one.at).ok().filter(|_| one.is_whole() && !is_known(&one.symbol));
+            let external = place.filter(|_| seen.insert(one.symbol.clone()));
+            variables.extend(external.map(|place| Variable::external(&one.symbol, place)));
+            external.is_none()
+        });
         for (mut variable, span) in self.variables {
             while variable.bytes.last() == Some(&0) {
                 variable.bytes.pop();
             }
-            // The symbol of a function after a kernel has the kernel's name before its own.
-            let after_kernel = |name: &str| {
-                let parts = name.strip_prefix('$').and_then(|rest| rest.split_once('$'));
-                parts.is_some_and(|(kernel, own)| functions.contains(kernel) && functions.contains(own))
-            };
-            let is_known =
-                |name: &str| names.contains(name) || functions.contains(name) || after_kernel(name);
             let lost = variable.pointers.iter().find(|pointer| !is_known(&pointer.target));
             if let Some(Pointer { target, .. }) = lost {
                 let message = format!(

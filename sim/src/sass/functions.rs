@@ -5,8 +5,8 @@ use ptxc_semantics::{BF16, F16};
 
 use super::fields::{Decoded, Fields};
 use super::{
-    alu, atomic, convert, copies, double, flow, fma, half, matrix, mbarrier, memory, pack, pairs, tensor,
-    uniform, warp, xu,
+    alu, atomic, convert, copies, double, flow, fma, half, matrix, mbarrier, memory, outside, pack, pairs,
+    tensor, uniform, warp, xu,
 };
 
 /// Rows without a function here. Their effect depends on the order of arrival, on absolute
@@ -17,11 +17,6 @@ pub const UNSUPPORTED: &[Op] = &[
     Op::BAR_SCAN,
     Op::BAR_SYNCALL,
     Op::R2B,
-    Op::CALL_ABSOLUTE,
-    Op::CALL_LOADED,
-    Op::RET_ABSOLUTE,
-    Op::LEPC,
-    Op::LEPC_TARGET,
     Op::BMOV_OF_MASK,
     Op::BMOV_TO_MASK,
     Op::MOV_LANES,
@@ -274,6 +269,11 @@ pub(super) fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::BRX | Op::BRXU => flow::brx,
         Op::CALL => flow::call,
         Op::CALL_INDIRECT | Op::RET => flow::jump_to_register,
+        Op::CALL_ABSOLUTE => outside::call_absolute,
+        Op::CALL_LOADED => outside::call_loaded,
+        Op::RET_ABSOLUTE => outside::ret_absolute,
+        Op::LEPC => outside::lepc,
+        Op::LEPC_TARGET => outside::lepc_target,
         Op::RET_IF => flow::return_if,
         Op::EXIT => flow::exit,
         Op::BPT => flow::bpt,

@@ -18,6 +18,7 @@
 //! | `mbarrier` | mbarriers, the barrier of the cluster |
 //! | `warp` | shuffles, votes, barriers |
 //! | `flow` | branches, calls, exits, convergence barriers |
+//! | `outside` | calls by whole addresses, services of the driver |
 //! | `uniform` | special registers |
 //!
 //! A guard narrows the lanes of an instruction, so no function sees it. Instructions complete in
@@ -38,6 +39,7 @@ mod half;
 mod matrix;
 mod mbarrier;
 mod memory;
+mod outside;
 mod pack;
 mod pairs;
 mod registers;
@@ -70,8 +72,10 @@ use ptxc_machine::ParameterWindow;
 
 use crate::memory::{CONSTANT_WINDOW, GridMemory, LOCAL_WINDOW, PARAMETER_END, PARAMETER_WINDOW, write_le};
 use crate::module;
+use crate::printed;
 use crate::random::Random;
 use crate::report::Report;
+use crate::services::{NOWHERE, Service};
 use crate::warp::{Flow, Joining};
 use fields::{Action, Fields};
 pub use functions::UNSUPPORTED;
@@ -151,7 +155,10 @@ fn launch_observed<'a>(
     let hazards = engine.hazards.as_ref().map(Hazards::report).unwrap_or_default();
     let findings = memory.found.list(|pc| engine.side(pc), |thread| shape.tid(thread));
     match result {
-        Ok(steps) => Ok(Report { hazards, findings, ..Report::new(case, &memory.global, steps) }),
+        Ok(steps) => {
+            let printed = printed::in_order(std::mem::take(&mut memory.printed));
+            Ok(Report { hazards, findings, printed, ..Report::new(case, &memory.global, steps) })
+        }
         Err(error) => Err(error.after(hazards, findings)),
     }
 }
@@ -259,9 +266,10 @@ fn loaded(
             let at = format!("/*{:04x}*/ {}", u64::from(*index) * 16, coded.inst);
             SimError::Unsupported { at, what }
         };
-        let address = variables.get(&symbol.name).or_else(|| functions.get(&symbol.name));
-        let address = match (symbol.value, address) {
-            (SymbolValue::Address, Some(address)) => *address,
+        let address = variables.get(&symbol.name).or_else(|| functions.get(&symbol.name)).copied();
+        let service = || Some(Service::address(name)).filter(|&address| address != NOWHERE);
+        let address = match (symbol.value, address.or_else(service)) {
+            (SymbolValue::Address, Some(address)) => address,
             (SymbolValue::Address, None) => {
                 let what =
                     format!("the address of `{name}`, which is neither a variable nor part of the program");

@@ -9,6 +9,7 @@ use super::arith::Lane;
 use crate::engine::Step;
 use crate::generic_atomic::Update;
 use crate::memory;
+use crate::services::Service;
 
 /// The place of a value: an index of 64-bit words per lane.
 pub(super) type SlotIndex = u32;
@@ -134,10 +135,8 @@ pub(super) enum Action {
         moves: Vec<Option<Vec<(SlotIndex, SlotIndex)>>>,
         results: Vec<SlotIndex>,
     },
-    /// `vprintf`: print the block of arguments by the format.
-    Print { d: Option<SlotIndex>, format: SlotIndex, block: SlotIndex },
-    /// `__assertfail`: the grid ends.
-    AssertFail,
+    /// A service of the driver, with its arguments.
+    Serve { service: Service, words: Vec<SlotIndex>, d: Option<SlotIndex> },
     /// Return these words.
     Return { words: Vec<SlotIndex> },
     /// Continue along the edge.

@@ -26,6 +26,7 @@ use crate::memory::{
     self, CONSTANT_WINDOW, LOCAL_WINDOW, MODULE_BANK, PARAMETER_WINDOW, SHARED_WINDOW, read_le,
 };
 use crate::random::Random;
+use crate::services::Service;
 
 /// The addresses of the functions. The first function is a kernel and has none.
 pub(super) fn function_addresses(functions: &[&Function]) -> BTreeMap<String, u64> {
@@ -391,13 +392,9 @@ impl Decoder<'_> {
         let results = self.words(self.index, self.func.results(inst));
         let Some(&index) = self.by_name.get(known.name.as_str()) else {
             let words = self.words(self.index, args);
-            return match (known.name.as_str(), &words[..]) {
-                ("vprintf", &[format, block]) => {
-                    Ok(Action::Print { d: results.first().copied(), format, block })
-                }
-                ("__assertfail", _) => Ok(Action::AssertFail),
-                _ => Err(format!("the function {} is not available", known.name)),
-            };
+            let service = Service::named(&known.name).filter(|one| one.arguments().len() == words.len());
+            let service = service.ok_or_else(|| format!("the function {} is not available", known.name))?;
+            return Ok(Action::Serve { service, words, d: results.first().copied() });
         };
         let moves = self.arguments(args, known, index);
         let moves = moves.ok_or_else(|| format!("{} has other parameters or results", known.name))?;

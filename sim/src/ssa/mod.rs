@@ -39,10 +39,10 @@ use crate::launch::{Checks, Options, STACK, Shape};
 use crate::memory::{self, AccessKind};
 use crate::module;
 use crate::phase::{self, Answer};
-use crate::printed::{self, Printed};
-use crate::printf;
+use crate::printed;
 use crate::random::Random;
 use crate::report::Report;
+use crate::services;
 use crate::shuffle::source_lane;
 use crate::warp::{BIT, Flow, Joining, LANES, lanes_of};
 use access::{address, load, store};
@@ -451,20 +451,15 @@ impl Engine for Ssa<'_> {
                 }
                 return Ok(Flow::Spread(Box::new(targets)));
             }
-            Action::Print { d, format, block } => {
+            Action::Serve { service, words, d } => {
                 for lane in lanes_of(lanes) {
-                    let (format, block) = (values.get(*format, lane), values.get(*block, lane));
-                    let (text, count) = printf::format(&mut step.memory, lane, format, block)?;
-                    let [x, y, z] = step.cta.map(u64::from);
-                    let [width, height, _] = step.shape.grid.map(u64::from);
-                    let (cta, thread) = (x + width * (y + height * z), step.memory.first_thread + lane);
-                    step.memory.grid.printed.push(Printed { cta, thread, text });
+                    let arguments: Vec<u64> = words.iter().map(|&word| values.get(word, lane)).collect();
+                    let result = services::serve(*service, step, lane, &arguments)?;
                     if let Some(d) = d {
-                        values.set(*d, lane, count.into());
+                        values.set(*d, lane, result);
                     }
                 }
             }
-            Action::AssertFail => return Err(Fault::new(lanes.trailing_zeros(), "an assertion fails")),
             Action::Return { words } => return Ok(Flow::Spread(Box::new(self.leave(values, lanes, words)))),
             Action::Jump(edge) => {
                 values.follow(edge, lanes);

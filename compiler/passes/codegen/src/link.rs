@@ -41,8 +41,10 @@ pub fn summary(program: &Program, callees: &Summaries) -> Summary {
     let unknown = Summary { clobbers: abi::unknown_clobbers(), stack: 0, open_stack: true };
     let named = program.functions.iter().skip(1).map(|function| callees.get(&function.name).copied());
     let indirect = program.insts.iter().any(|coded| coded.inst.op == Op::CALL_INDIRECT);
-    for callee in named.chain(indirect.then_some(None)) {
-        let callee = callee.unwrap_or(unknown);
+    let outside = program.insts.iter().any(|coded| coded.inst.op == Op::CALL_ABSOLUTE);
+    let external = Summary { clobbers: abi::platform::clobbers(), stack: 0, open_stack: true };
+    let named = named.chain(indirect.then_some(None)).map(|callee| callee.unwrap_or(unknown));
+    for callee in named.chain(outside.then_some(external)) {
         clobbers = clobbers.union(callee.clobbers);
         below = below.max(callee.stack);
         open_stack |= callee.open_stack;

@@ -84,8 +84,8 @@ impl Writer<'_> {
         for variable in &cubin.variables {
             let section = match place(variable) {
                 (Space::Constant, _) => ".nv.constant3",
-                (Space::Global, true) => ".nv.global.init",
-                (Space::Global, false) => ".nv.global",
+                (Space::Global | Space::External, true) => ".nv.global.init",
+                (Space::Global | Space::External, false) => ".nv.global",
             };
             let kind = object_kind(variable.binding);
             let symbol = Symbol {

@@ -85,8 +85,7 @@ impl<'a> Work<'a> {
         }
         let insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
         let calls_with_stack = insts.filter_map(|inst| inst.call.as_ref()).any(|call| call.uses_stack);
-        let kept_uniform =
-            abi::kept_uniform_registers(mir.header.kind, calls_device_functions(mir), &mir.header.name);
+        let kept_uniform = abi::kept_uniform_registers(&mir.header, calls_device_functions(mir));
         let fixed = descriptor_of_device_function(mir);
         Work {
             mir: Cow::Borrowed(mir),
@@ -168,7 +167,7 @@ impl<'a> Work<'a> {
 fn calls_device_functions(mir: &Mir<VReg>) -> bool {
     let mut insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
     let named = mir.header.functions.iter().skip(1).any(|symbol| runtime::name_of_symbol(symbol).is_none());
-    named || insts.any(|minst| minst.inst.op == Op::CALL_INDIRECT)
+    named || insts.any(|minst| matches!(minst.inst.op, Op::CALL_INDIRECT | Op::CALL_ABSOLUTE))
 }
 
 /// A device function has the descriptor of global memory in the same place as all others.

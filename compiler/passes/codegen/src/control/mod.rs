@@ -117,6 +117,7 @@ fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resource
         frequency.resize(insts.len(), block.frequency);
     }
     tables.sort_by_key(|table: &JumpTable| table.offset);
+    set_return_distances(&mut insts);
     Program {
         functions: code.header.functions.into_iter().map(unlinked).collect(),
         name: code.header.name,
@@ -138,6 +139,22 @@ fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resource
         lines: Vec::new(),
         files: Vec::new(),
         kept: Default::default(),
+    }
+}
+
+/// Sets the distances from each `LEPC` to the end of the call that it precedes, in the sum between
+/// them. Padding may be between them, too.
+fn set_return_distances(insts: &mut [Coded]) {
+    for at in 0..insts.len() {
+        if insts[at].inst.op != Op::LEPC {
+            continue;
+        }
+        let after = |op| insts[at..].iter().position(|coded| coded.inst.op == op);
+        if let (Some(sum), Some(call)) = (after(Op::IADD3), after(Op::CALL_ABSOLUTE)) {
+            let distance = Operand::imm((call as u32 + 1) * Program::INST_BYTES);
+            let inst = insts[at + sum].inst.clone();
+            insts[at + sum].inst = inst.slot(slot!(IADD3, "b"), distance);
+        }
     }
 }
 

@@ -11,9 +11,12 @@
 //!          IADD3 R0, R4, R5, RZ                  CALL.REL.NOINC `($1)
 //!                                       block 1: IADD3 R0, R4, R5, RZ
 //! ```
-//! The upper half of an address within a program is zero, and the callee writes it. Linear.
+//! The upper half of an address within a program is zero, and the callee writes it. A function of
+//! another module returns to a whole address, which `LEPC` tells. Linear.
 
-use ptxc_sass::{Inst, Label, Op, Operand};
+use ptxc_ir::SourceLoc;
+use ptxc_machine::Arch;
+use ptxc_sass::{Inst, Label, Op, Operand, PReg, slot};
 
 use super::code::{Code, CodeBlock};
 use crate::abi;
@@ -22,7 +25,12 @@ use crate::mir::is_call;
 
 /// Ends blocks at their calls and makes return addresses explicit.
 pub(super) fn split_at_calls(code: &mut Code) {
-    let calls = |block: &CodeBlock| block.insts.iter().filter(|minst| is_call(minst.inst.op)).count();
+    // The instructions before a call of another module's function get a block of their own.
+    let parts_of = |minst: &MInst<PReg>| match minst.inst.op {
+        Op::CALL_ABSOLUTE => 2,
+        op => usize::from(is_call(op)),
+    };
+    let calls = |block: &CodeBlock| block.insts.iter().map(parts_of).sum::<usize>();
     let mut first = Vec::with_capacity(code.blocks.len());
     let mut next = 0;
     for block in &code.blocks {
@@ -47,15 +55,50 @@ pub(super) fn split_at_calls(code: &mut Code) {
                 part.push(minst);
                 continue;
             }
-            let back = Operand::label(Label(blocks.len() as u32 + 1));
-            let address = Inst::new(Op::MOV).ops([Operand::reg(abi::return_address()), back]);
-            part.extend([MInst::new(address, minst.loc), minst]);
-            let insts = std::mem::take(&mut part);
-            blocks.push(CodeBlock { body: insts.len(), insts, table: None, frequency: block.frequency });
+            if minst.inst.op == Op::CALL_ABSOLUTE {
+                blocks.push(whole(std::mem::take(&mut part), block.frequency));
+                let next = Label(blocks.len() as u32 + 1);
+                part.extend(absolute_return_address(next, code.header.arch, minst.loc));
+            } else {
+                let back = Operand::label(Label(blocks.len() as u32 + 1));
+                let address = Inst::new(Op::MOV).ops([Operand::reg(abi::return_address()), back]);
+                part.push(MInst::new(address, minst.loc));
+            }
+            part.push(minst);
+            blocks.push(whole(std::mem::take(&mut part), block.frequency));
         }
         block.body = part.len() - tail;
         block.insts = part;
         blocks.push(block);
     }
     code.blocks = blocks;
+}
+
+/// A block that is all body.
+fn whole(insts: Vec<MInst<PReg>>, frequency: u64) -> CodeBlock {
+    CodeBlock { body: insts.len(), insts, table: None, frequency }
+}
+
+/// The instructions that put the address after the call that follows them into the pair of the
+/// platform's convention. `next` is the label there. They depend on each other, and the call on them, so
+/// that they stay adjacent.
+///
+/// Up to sm_89, the address is that of `LEPC` plus the distance to the end of the call. The call
+/// clobbers all predicates, so one holds the carry.
+fn absolute_return_address(next: Label, arch: Arch, loc: SourceLoc) -> Vec<MInst<PReg>> {
+    let [low, high] = abi::platform::return_address().map(Operand::reg);
+    let insts = if Inst::<PReg>::new(Op::LEPC_TARGET).exists_on(arch) {
+        vec![Inst::new(Op::LEPC_TARGET).ops([low, Operand::label(next)])]
+    } else {
+        // The distance is set when it is known.
+        let distance = Operand::imm(0);
+        let carry = Operand::reg(PReg::p(0));
+        let sum = Inst::new(Op::IADD3).ops([low, low, distance, Operand::rz()]);
+        vec![
+            Inst::new(Op::LEPC).ops([low]),
+            sum.slot(slot!(IADD3, "pd"), carry),
+            Inst::new(Op::IADD3_X).ops([high, Operand::rz(), high, Operand::rz(), carry]),
+        ]
+    };
+    insts.into_iter().map(|inst| MInst::new(inst, loc)).collect()
 }

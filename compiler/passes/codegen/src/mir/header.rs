@@ -36,6 +36,8 @@ pub struct Header {
     pub spills: u32,
     /// Whether lanes that call the function together return together.
     pub returns_together: bool,
+    /// Whether a function outside of the module may run while it does.
+    pub leaves_module: bool,
 }
 
 impl Header {
@@ -57,6 +59,7 @@ impl Header {
             table_bytes: 0,
             spills: 0,
             returns_together: false,
+            leaves_module: false,
         }
     }
 }

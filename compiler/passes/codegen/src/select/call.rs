@@ -14,21 +14,25 @@
 //! pseudo-instruction. The end of a routine that is copied instead of called
 //! ([`warp`](ptxc_ssa::runtime::warp)) is `ENDCOLLECTIVE`.
 
-use ptxc_ir::{CalleeKind, Inst as IrInst, Op as IrOp, SourceLoc, Type, Value};
+use ptxc_ir::{Callee, CalleeKind, External, Inst as IrInst, Op as IrOp, SourceLoc, Type, Value};
 use ptxc_sass::{FunctionIndex, Inst, Op, Operand, PReg, RegFile};
 use ptxc_ssa::runtime;
 use smallvec::SmallVec;
 
 use super::compare::plop3;
-use super::lower::{Lower, width_of};
+use super::lower::{ADDRESS_BANK, Lower, width_of};
+use super::pool::{BankPlace, Pooled};
 use crate::abi;
-use crate::mir::{CallSite, Fixed, MInst, Term, Tuple, VReg};
+use crate::mir::{CallSite, Fixed, MInst, RegSet, Term, Tuple, VReg};
 
 impl Lower<'_> {
     pub(super) fn lower_call(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         let (IrOp::Call { callee, .. } | IrOp::CallIndirect(callee)) = data.op else { return };
         let callee = &self.func.callees[callee];
+        if let CalleeKind::External(external) = &callee.kind {
+            return self.lower_external_call(inst, callee, external);
+        }
         let (values, types) = match callee.kind {
             // The address of the callee is an additional, last argument.
             CalleeKind::Prototype => {
@@ -44,6 +48,7 @@ impl Lower<'_> {
         let args = self.fixed(&values, &params);
         let inst_of = |target| Inst::new(Op::CALL).ops([Operand::function(target)]);
         let made = match callee.kind {
+            CalleeKind::External(_) => return,
             CalleeKind::Routine => inst_of(self.function_index(runtime::symbol(&callee.name))),
             CalleeKind::Device => inst_of(self.function_index(callee.name.clone())),
             CalleeKind::Prototype => {
@@ -52,15 +57,45 @@ impl Lower<'_> {
                 Inst::new(Op::CALL_INDIRECT).ops([Operand::reg(target.value.reg), own])
             }
         };
+        self.put_call(inst, made, args, &places, abi::unknown_clobbers());
+    }
+
+    /// Lowers a call of a function outside of the module, by the convention of the platform. Constant
+    /// bank 4 has its address.
+    fn lower_external_call(&mut self, inst: IrInst, callee: &Callee, external: &External) {
+        let data = &self.func.insts[inst];
+        let places = abi::platform::places(&external.params, &callee.params)
+            .zip(abi::platform::places(&external.results, &callee.results));
+        let Some((params, results)) = places else {
+            let why = format!("`{}` has parameters or results on the stack", callee.name);
+            return self.unsupported(&data.op, why);
+        };
+        let Some(offset) = external.address else {
+            return self.unsupported(&data.op, format!("the address of `{}` has no place", callee.name));
+        };
+        let args = self.fixed(&data.args, &params);
+        let at = BankPlace { bank: ADDRESS_BANK, offset };
+        let target = self.pooled(Pooled::Bank { at, width: 2 });
+        let made = Inst::new(Op::CALL_ABSOLUTE).ops([Operand::reg(target), Operand::imm(0)]);
+        self.put_call(inst, made, args, &results, abi::platform::clobbers());
+    }
+
+    fn put_call(
+        &mut self,
+        inst: IrInst,
+        made: Inst<VReg>,
+        args: SmallVec<[Fixed<VReg>; 4]>,
+        places: &[PReg],
+        clobbers: RegSet,
+    ) {
         let mut results = SmallVec::new();
-        for (&result, place) in self.func.results(inst).iter().zip(places) {
+        for (&result, &place) in self.func.results(inst).iter().zip(places) {
             if self.is_needed(result) {
                 results.push(Fixed { value: self.whole(result), place });
             }
         }
-        let site = CallSite { args, results, clobbers: abi::unknown_clobbers(), uses_stack: false };
         let mut call = MInst::new(made, self.loc);
-        call.call = Some(Box::new(site));
+        call.call = Some(Box::new(CallSite { args, results, clobbers, uses_stack: false }));
         self.seq.push(call);
     }
 

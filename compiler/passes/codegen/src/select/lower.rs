@@ -27,7 +27,7 @@ use crate::mir::{Cfg, EdgeArg, MBlockId, MInst, Mir, VReg};
 /// The constant bank of the module's constant variables.
 pub(super) const CONST_BANK: u8 = 3;
 /// The constant bank of the addresses of global variables.
-const ADDRESS_BANK: u8 = 4;
+pub(super) const ADDRESS_BANK: u8 = 4;
 /// The greatest size of a constant bank, in bytes.
 const CONST_BYTES: i64 = 1 << 16;
 

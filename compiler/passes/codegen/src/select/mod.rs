@@ -54,9 +54,12 @@ mod warp;
 mod wide;
 
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::{Block, Function, FunctionKind, Inst as IrInst, Op, Order, SourceLoc, Space, Type, Value};
+use ptxc_ir::{
+    Block, CalleeKind, Function, FunctionKind, Inst as IrInst, Op, Order, SourceLoc, Space, Type, Value,
+};
 use ptxc_machine::Arch;
 use ptxc_sass::RegFile;
+use ptxc_sass::variable::Variable;
 use ptxc_ssa::uniformity::Uniformity;
 
 use crate::mir::{Cfg, Edge, MBlock, MBlockId, Mir, Term, Tuple, VReg};
@@ -152,6 +155,12 @@ fn skeleton(
             }
         }
     }
+    for callee in func.callees.values() {
+        let CalleeKind::External(external) = &callee.kind else { continue };
+        let known = external.address.map(|place| Variable::external(&callee.name, place));
+        mir.header.variables.extend(known);
+    }
+    mir.header.leaves_module = func.callees.values().any(|callee| !callee.lanes.inside);
     let mut block_map: SecondaryMap<Block, Option<MBlockId>> = SecondaryMap::new();
     let blocks = reachable(func);
     mir.blocks.reserve(blocks.len());

@@ -11,7 +11,7 @@
 //! Arguments and results are variables in the `.param` space, whose [pieces](super::params) are
 //! what the IR passes, or registers and constants.
 
-use ptxc_ir::{Op, Type, Value};
+use ptxc_ir::{CalleeKind, External, Layout, Op, Type, Value};
 use ptxc_syntax::ast::{self, Operand, OperandKind};
 use rustc_hash::FxHashSet;
 
@@ -132,7 +132,17 @@ fn store_value(t: &mut Translator, image: &Image, offset: u32, bytes: u32, value
 impl Translator<'_> {
     /// The IR's callee for a function of the module.
     pub fn callee(&mut self, signature: &Signature) -> Translated<ptxc_ir::FuncRef> {
-        let callee = device_callee(signature).ok_or(Unsupported)?;
+        let mut callee = device_callee(signature).ok_or(Unsupported)?;
+        if let Some(&address) = self.env.external.get(&signature.name) {
+            let layouts = |formals: &[Formal]| {
+                formals.iter().map(|formal| Layout { bytes: formal.size, align: formal.align }).collect()
+            };
+            callee.kind = CalleeKind::External(Box::new(External {
+                address: Some(address),
+                params: layouts(&signature.parameters),
+                results: layouts(&signature.returns),
+            }));
+        }
         Ok(self.function.callee(&callee))
     }
 

@@ -99,6 +99,9 @@ pub struct ModuleEnv {
     pub later: FxHashSet<Name>,
     /// Functions that the function mentions.
     pub signatures: IndexMap<Name, Signature>,
+    /// The places in constant bank 4, in bytes, of the addresses of the functions among them that
+    /// another module or the driver defines.
+    pub external: IndexMap<Name, u32>,
     /// The start, in bytes, of the shared variables that a device function, or a kernel that calls
     /// device functions, declares itself. Shared variables that device functions name lie before
     /// it.
@@ -117,6 +120,7 @@ impl ModuleEnv {
             later: FxHashSet::default(),
             variables: IndexMap::new(),
             signatures: IndexMap::new(),
+            external: IndexMap::new(),
             shared_start: 0,
         }
     }

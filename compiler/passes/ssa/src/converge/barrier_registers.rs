@@ -12,8 +12,9 @@ use smallvec::{SmallVec, smallvec};
 use crate::runtime;
 
 /// The convergence barriers that a callee preserves for its callers. A region that contains a call
-/// has one of these, and a function that opens one of them saves it first.
-pub const KEPT_BARRIERS: Range<u8> = 0..6;
+/// has one of these, and a function that opens one of them saves it first. Functions of other modules
+/// preserve B6 and those above it (seen in functions that ptxas compiles).
+pub const KEPT_BARRIERS: Range<u8> = 6..12;
 /// The convergence barriers of runtime routines, which may be called anywhere.
 const OF_ROUTINES: Range<u8> = 12..16;
 
@@ -23,12 +24,12 @@ const OF_ROUTINES: Range<u8> = 12..16;
 /// A callee must not open a barrier that is open at the call. So runtime routines have barriers of
 /// their own, and a barrier that is open at a call of a device function is one that the callee
 /// preserves. A kernel has nothing to preserve.
-pub fn convergence_barriers(func: &Function, calls: bool) -> SmallVec<[Range<u8>; 2]> {
-    let end = if func.callees.is_empty() { OF_ROUTINES.end } else { OF_ROUTINES.start };
+pub fn convergence_barriers(func: &Function, calls: bool) -> SmallVec<[Range<u8>; 3]> {
+    let of_routines = if func.callees.is_empty() { OF_ROUTINES } else { 0..0 };
     match func.kind {
         FunctionKind::Device if runtime::is_routine(&func.name) => smallvec![OF_ROUTINES],
         _ if calls => smallvec![KEPT_BARRIERS],
-        FunctionKind::Entry => smallvec![0..end],
-        FunctionKind::Device => smallvec![KEPT_BARRIERS.end..end, KEPT_BARRIERS],
+        FunctionKind::Entry => smallvec![0..KEPT_BARRIERS.end, of_routines],
+        FunctionKind::Device => smallvec![0..KEPT_BARRIERS.start, of_routines, KEPT_BARRIERS],
     }
 }

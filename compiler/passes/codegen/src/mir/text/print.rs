@@ -47,9 +47,12 @@ pub(crate) fn write_header(
         FunctionKind::Device => "device",
     };
     writeln!(f, "{form} {} {} {kind}{registers} {{", quoted_name(&header.name), header.arch)?;
-    let symbols = header.variables.iter().map(symbol).collect();
+    let symbols = header.variables.iter().filter_map(symbol).collect();
     let lines = text::Header { bounds: header.bounds.clone(), params: header.params.clone(), symbols };
     write!(f, "{lines}")?;
+    for external in header.variables.iter().filter(|variable| variable.section == Section::External) {
+        writeln!(f, "    external {} {}", quoted_name(&external.name), external.place)?;
+    }
     for function in header.functions.iter().skip(1) {
         writeln!(f, "    function {}", quoted_name(function))?;
     }
@@ -64,11 +67,12 @@ pub(crate) fn write_header(
         writeln!(f, "    {name} {count}")?;
     }
     f.write_str(if header.dynamic_shared { "    dynamic shared\n" } else { "" })?;
-    f.write_str(if header.returns_together { "    returns together\n" } else { "" })
+    f.write_str(if header.returns_together { "    returns together\n" } else { "" })?;
+    f.write_str(if header.leaves_module { "    leaves module\n" } else { "" })
 }
 
-/// A variable as a symbol of SSA's text.
-fn symbol(variable: &Variable) -> SymbolData {
+/// A variable as a symbol of SSA's text; `None` if another module defines it.
+fn symbol(variable: &Variable) -> Option<SymbolData> {
     let Variable { section, place, name, size, align, bytes, pointers } = variable.clone();
     let addresses = pointers.into_iter().map(|pointer| InitialAddress {
         at: pointer.at,
@@ -79,17 +83,18 @@ fn symbol(variable: &Variable) -> SymbolData {
         addend: pointer.addend,
     });
     let initial = Initial { bytes, addresses: addresses.collect() };
-    SymbolData {
+    Some(SymbolData {
         name,
         space: match section {
             Section::Constant => Space::Const,
             Section::Global => Space::Global,
+            Section::External => return None,
         },
         size,
         align,
         offset: Some(place),
         initial: (initial != Initial::default()).then_some(initial),
-    }
+    })
 }
 
 fn write_blocks<R: Register>(f: &mut fmt::Formatter<'_>, mir: &Mir<R>) -> fmt::Result {

@@ -11,6 +11,7 @@ use ptxc_ir::text::{self, ParseError, unquoted_name};
 use ptxc_ir::{FunctionKind, SourceLoc};
 use ptxc_machine::Arch;
 use ptxc_sass::text::parse_inst_over;
+use ptxc_sass::variable::Variable;
 use ptxc_sass::{OperandKind, PReg, RegFile, Register};
 use smallvec::SmallVec;
 
@@ -139,9 +140,9 @@ fn without_comment(line: &str) -> &str {
 }
 
 /// The words that begin the lines of a header.
-const HEADER_WORDS: [&str; 12] = [
-    "param", "symbol", "bounds", "function", "width", "returns", "shared", "dynamic", "local", "barriers",
-    "tables", "spills",
+const HEADER_WORDS: [&str; 14] = [
+    "param", "symbol", "external", "bounds", "function", "width", "returns", "leaves", "shared", "dynamic",
+    "local", "barriers", "tables", "spills",
 ];
 
 /// The head and header of a function, and whether it is allocated; `None`, with errors, if the head
@@ -207,6 +208,17 @@ pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAn
                 match parsed {
                     Some(width) => widths.push(width),
                     None => lines.error(line, "expected `width`, a virtual register and its components"),
+                }
+                continue;
+            }
+            "leaves" if rest == "module" => {
+                header.leaves_module = true;
+                continue;
+            }
+            "external" => {
+                match unquoted_name(rest).and_then(|(name, place)| Some((name, place.trim().parse().ok()?))) {
+                    Some((name, place)) => header.variables.push(Variable::external(name, place)),
+                    None => lines.error(line, "expected `external @name place`"),
                 }
                 continue;
             }

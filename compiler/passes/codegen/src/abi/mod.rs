@@ -8,11 +8,13 @@
 //! (b64, f32, b64, pred)  ->  R4-R5, R6, R8-R9, P0
 //! ```
 
+pub mod platform;
+
 use ptxc_ir::{FunctionKind, Type};
 use ptxc_sass::{PReg, RegFile};
 use ptxc_ssa::runtime;
 
-use crate::mir::RegSet;
+use crate::mir::{Header, RegSet};
 
 /// The stack pointer, a byte address in local memory. A callee preserves it.
 pub fn stack_pointer() -> PReg {
@@ -49,9 +51,9 @@ pub fn once_a_warp() -> [PReg; 3] {
 
 /// The uniform registers for the cache policies of device functions, in pairs. Only policies are
 /// ever written to them in a program with calls, so an access always finds a policy there,
-/// whichever part of a warp wrote last.
-pub fn policies() -> [PReg; 8] {
-    [48, 49, 50, 51, 52, 53, 54, 55].map(PReg::ur)
+/// whichever part of a warp wrote last. Functions of other modules leave them alone.
+pub fn policies() -> [PReg; 4] {
+    [52, 53, 54, 55].map(PReg::ur)
 }
 
 /// The uniform registers that the callees of a kernel write.
@@ -63,9 +65,13 @@ pub fn uniform_of_callees() -> impl Iterator<Item = PReg> {
 /// those of the descriptor and of policies. A routine in which lanes meet may use only the one for
 /// answers, and a routine that does something once for a warp only its own. A kernel that calls
 /// device functions must avoid the registers of its callees, any other kernel the one for answers.
-pub fn kept_uniform_registers(kind: FunctionKind, calls_device_functions: bool, name: &str) -> RegSet {
+/// If a function outside of the module may run while the kernel does, the kernel must also avoid
+/// all registers that such a function may write, since part of a warp may be there.
+pub fn kept_uniform_registers(header: &Header, calls_device_functions: bool) -> RegSet {
+    let Header { kind, name, .. } = header;
+    let of_others = |reg: &PReg| header.leaves_module && !platform::keeps_uniform(*reg);
     let all = || (0..RegFile::Ugpr.count()).map(PReg::ur);
-    match kind {
+    match *kind {
         FunctionKind::Device if runtime::warp::is_warp_routine(name) => {
             all().filter(|&reg| reg != collective_answer()).collect()
         }
@@ -75,7 +81,9 @@ pub fn kept_uniform_registers(kind: FunctionKind, calls_device_functions: bool, 
         FunctionKind::Device => {
             all().filter(|reg| !descriptor().contains(reg) && !policies().contains(reg)).collect()
         }
-        FunctionKind::Entry if calls_device_functions => uniform_of_callees().collect(),
+        FunctionKind::Entry if calls_device_functions => {
+            uniform_of_callees().chain(all().filter(of_others)).collect()
+        }
         FunctionKind::Entry => std::iter::once(collective_answer()).collect(),
     }
 }

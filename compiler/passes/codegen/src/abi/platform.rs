@@ -1,0 +1,110 @@
+//! The calling convention of the platform, which functions of other modules and of the driver have.
+//!
+//! In: the sizes and alignments of parameters or results. Out: their places. The facts were observed
+//! in the output of ptxas 13.5 for sm_75 to sm_90 (`docs/abi.md` has the evidence).
+//!
+//! ```text
+//! (b32, b64, 12 bytes, b8, 72 bytes)  ->  R4, R6-R7, R8-R10, R5, the stack at [R1]
+//! ```
+
+use ptxc_ir::{Layout, Type};
+use ptxc_sass::{PReg, RegFile, Register};
+
+use crate::mir::RegSet;
+
+/// The first general register for parameters and results.
+const FIRST: u8 = 4;
+/// The number of general registers for parameters and results.
+const COUNT: u8 = 12;
+
+/// The pair with the return address, which is the whole address of an instruction.
+pub fn return_address() -> [PReg; 2] {
+    [20, 21].map(PReg::r)
+}
+
+/// The registers that the callee may clobber. Of the general registers it preserves R1, R2, R16 to
+/// R31, and of the higher ones the upper four of each eight; R20 and R21 hold the return address.
+/// Predicates hold nothing after the call. Uniform registers follow the rule of the higher general
+/// registers; since they exist once per warp, [kernels](super::kept_uniform_registers) avoid the
+/// others altogether.
+pub fn clobbers() -> RegSet {
+    let is_kept = |number: u8| matches!(number, 1 | 2 | 16..=31) || number >= 32 && number & 4 != 0;
+    let general = (0..RegFile::Gpr.count()).filter(|&number| !is_kept(number)).map(PReg::r);
+    general.chain(return_address()).chain((0..RegFile::Pred.count()).map(PReg::p)).collect()
+}
+
+/// Whether a function of another module leaves a uniform register alone.
+pub fn keeps_uniform(reg: PReg) -> bool {
+    reg.number().is_some_and(|number| number >= 32 && number & 4 != 0)
+}
+
+/// The first general register of each parameter or result: the first free registers at a multiple
+/// of its alignment that have room for all of it, also before registers that are in use. `None`
+/// stands for a place on the stack.
+fn starts(layouts: &[Layout]) -> Vec<Option<u8>> {
+    let mut taken = 0u16;
+    let place = |layout: &Layout| {
+        let words = u8::try_from(layout.bytes.div_ceil(4)).ok().filter(|&words| words <= COUNT)?;
+        let step = (layout.align.min(16) / 4).max(1) as usize;
+        let mask = (1u16 << words) - 1;
+        let start = (0..=COUNT - words).step_by(step).find(|start| taken >> start & mask == 0)?;
+        taken |= mask << start;
+        Some(FIRST + start)
+    };
+    layouts.iter().map(place).collect()
+}
+
+/// The registers of the values of parameters or results: each layout has as many values, of 8 or 4
+/// bytes, as it has room for. `None` if one of them is on the stack, or if the values do not fit the
+/// layouts.
+pub fn places(layouts: &[Layout], types: &[Type]) -> Option<Vec<PReg>> {
+    let mut places = Vec::with_capacity(types.len());
+    let mut types = types.iter();
+    for (layout, start) in layouts.iter().zip(starts(layouts)) {
+        let start = start?;
+        let mut offset = 0;
+        while offset < layout.bytes {
+            let bytes = types.next().filter(|&&ty| ty != Type::Pred)?.bits().div_ceil(32) * 4;
+            places.push(PReg::r(start + (offset / 4) as u8));
+            offset += bytes;
+        }
+    }
+    types.next().is_none().then_some(places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn registers(layouts: &[(u32, u32)]) -> Vec<Option<u8>> {
+        let layouts: Vec<Layout> = layouts.iter().map(|&(bytes, align)| Layout { bytes, align }).collect();
+        starts(&layouts)
+    }
+
+    #[test]
+    fn parameters_fill_the_first_gap() {
+        let all = [(4, 4), (8, 8), (16, 16), (12, 4), (1, 1), (72, 8), (4, 4)];
+        let found = registers(&all);
+        assert_eq!(found, [Some(4), Some(6), Some(8), Some(12), Some(5), None, Some(15)]);
+        assert_eq!(registers(&[(8, 8), (12, 4), (4, 1), (3, 1), (16, 8)]), [4, 6, 9, 10, 12].map(Some));
+        assert_eq!(registers(&[(48, 16)]), [Some(4)]);
+        assert_eq!(registers(&[(52, 4), (4, 4)]), [None, Some(4)]);
+    }
+
+    #[test]
+    fn values_follow_their_layouts() {
+        let layouts = [Layout { bytes: 4, align: 4 }, Layout { bytes: 12, align: 8 }];
+        let types = [Type::B32, Type::B64, Type::B32];
+        assert_eq!(places(&layouts, &types), Some([4, 6, 8].map(PReg::r).to_vec()));
+        assert_eq!(places(&layouts, &types[..2]), None);
+    }
+
+    #[test]
+    fn what_callees_keep() {
+        let clobbers = clobbers();
+        let kept = [1, 2, 16, 19, 22, 31, 36, 39, 182].map(PReg::r);
+        assert!(kept.into_iter().all(|reg| !clobbers.contains(reg)));
+        let lost = [0, 3, 4, 15, 20, 21, 32, 35, 40, 176].map(PReg::r);
+        assert!(lost.into_iter().all(|reg| clobbers.contains(reg)));
+    }
+}
