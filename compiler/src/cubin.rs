@@ -7,10 +7,11 @@
 
 #![allow(missing_docs, reason = "salsa generates methods that carry no documentation")]
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ptxc_codegen::func_code::FuncCode;
-use ptxc_object::cubin::{CubinError, Line, Module, Source, assemble, write};
+use ptxc_object::cubin::{Cubin, CubinError, Line, Module, Source, assemble, write};
 use ptxc_ptx::diagnostic::{Diagnostic, source_node};
 use ptxc_sass::Program;
 use ptxc_syntax::ast::{Item, StatementKind};
@@ -38,6 +39,16 @@ pub fn cubin(db: &dyn Db, file: SourceFile, options: Options) -> Arc<Result<Vec<
     Arc::new(cubin_of(db, file, options, &kernels))
 }
 
+/// The contents of a file's cubin, for a linker.
+///
+/// # Errors
+/// Anything that a cubin can't hold.
+pub fn object(db: &dyn Db, file: SourceFile, options: Options) -> Result<Cubin, CubinError> {
+    let kernels: Vec<_> =
+        kernels(db, file, options).into_iter().filter_map(|(func, code)| Some((func, code?))).collect();
+    contents(db, file, options, &kernels)
+}
+
 /// The bytes of a cubin with some of a file's kernels.
 ///
 /// # Errors
@@ -48,6 +59,15 @@ pub fn cubin_of(
     options: Options,
     kernels: &[(Func, &FuncCode)],
 ) -> Result<Vec<u8>, CubinError> {
+    write(&contents(db, file, options, kernels)?)
+}
+
+fn contents(
+    db: &dyn Db,
+    file: SourceFile,
+    options: Options,
+    kernels: &[(Func, &FuncCode)],
+) -> Result<Cubin, CubinError> {
     let with_lines = options.line_info(db);
     let files = if with_lines { source_files(db, file) } else { SourceFiles::default() };
     let sources: Vec<Source<'_>> = kernels
@@ -60,11 +80,19 @@ pub fn cubin_of(
     let codes: Vec<&FuncCode> = kernels.iter().map(|&(_, code)| code).collect();
     let module = Module {
         files: files.names,
-        variables: unnamed(db, file, &codes),
+        variables: unnamed(db, file, &codes, options.relocatable(db)),
         bindings: bindings(db, file),
+        relocatable: options.relocatable(db),
+        outside: declared(db, file),
         ..Module::of(arch(db, file, options), options.abi(db))
     };
-    write(&assemble(&sources, module)?)
+    assemble(&sources, module)
+}
+
+/// The functions that a file declares and does not define.
+fn declared(db: &dyn Db, file: SourceFile) -> BTreeSet<String> {
+    let functions = items(db, file).functions.iter().filter(|func| !func.has_body(db));
+    functions.map(|func| func.name(db).to_string()).collect()
 }
 
 /// The error as a finding, at the place of the instruction that it is about.

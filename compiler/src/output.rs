@@ -3,6 +3,7 @@
 use ptxc_codegen::func_code::FuncCode;
 use ptxc_machine::Arch;
 use ptxc_passes::UNSUPPORTED_ARCH;
+use ptxc_ptx::check::codes::WITHOUT_KERNEL;
 use ptxc_ptx::check::env::PtxTarget;
 use ptxc_ptx::check::requirements::Strictness;
 use ptxc_ptx::diagnostic::{Diagnostic, Severity};
@@ -35,13 +36,15 @@ use crate::variables::missing_definitions;
 pub fn diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located> {
     let mut found = ssa_findings(db, file, options);
     found.extend(unsupported_target(db, file, options));
-    found.extend(missing_definitions(db, file));
+    if !options.relocatable(db) {
+        found.extend(missing_definitions(db, file));
+    }
     found.extend(registers(db, file));
-    found.extend(lonely_function(db, file));
+    found.extend(lonely_function(db, file, options));
     let called: FxHashSet<Func> =
         defined_kernels(db, file).flat_map(|kernel| device_callees(db, kernel)).copied().collect();
     for &func in &items(db, file).functions {
-        if func.kind(db) != ItemKind::Func || called.contains(&func) {
+        if func.kind(db) != ItemKind::Func || called.contains(&func) || options.relocatable(db) {
             found.extend(lowering_findings(db, func, options));
         }
     }
@@ -53,9 +56,11 @@ pub fn diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Locat
 pub(crate) fn module_findings(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located> {
     let mut found = findings_between_functions(db, file);
     found.extend(unsupported_target(db, file, options));
-    found.extend(missing_definitions(db, file));
+    if !options.relocatable(db) {
+        found.extend(missing_definitions(db, file));
+    }
     found.extend(registers(db, file));
-    found.extend(lonely_function(db, file));
+    found.extend(lonely_function(db, file, options));
     sort(file.text(db), found)
 }
 
@@ -63,7 +68,7 @@ pub(crate) fn module_findings(db: &dyn Db, file: SourceFile, options: Options) -
 pub(crate) fn function_findings(db: &dyn Db, func: Func, options: Options) -> Vec<Located> {
     let mut found = text_findings(db, func);
     found.extend(ssa_findings_in(db, func, options));
-    if func.kind(db) != ItemKind::Func {
+    if func.kind(db) != ItemKind::Func || options.relocatable(db) {
         found.extend(lowering_findings(db, func, options));
         let callees = device_callees(db, func).iter();
         found.extend(callees.flat_map(|&callee| lowering_findings(db, callee, options)));
@@ -82,14 +87,17 @@ fn lowering_findings(db: &dyn Db, func: Func, options: Options) -> Vec<Located> 
     stages.map(|diagnostic| locate(db, func, diagnostic)).collect()
 }
 
-/// The finding that a file has only device functions, so that no code would be written for it.
-fn lonely_function(db: &dyn Db, file: SourceFile) -> Option<Located> {
-    if defined_kernels(db, file).next().is_some() {
+/// The warning that a file has only device functions, so that a program has no code.
+fn lonely_function(db: &dyn Db, file: SourceFile, options: Options) -> Option<Located> {
+    if options.relocatable(db) || defined_kernels(db, file).next().is_some() {
         return None;
     }
     let func = items(db, file).functions.iter().find(|func| func.has_body(db))?;
-    let what = format!("the device function `{}` of a module without kernels", func.name(db));
-    Some(locate(db, *func, &Diagnostic::unsupported(ast(db, *func).id, what)))
+    let message = "a module without kernels: no code is written";
+    let warning = Diagnostic::warning(WITHOUT_KERNEL, ast(db, *func).id, message)
+        .label("no kernel calls it")
+        .help("`lower -c` makes a relocatable object, which contains the functions");
+    Some(locate(db, *func, &warning))
 }
 
 /// All findings except those of the lowering from SSA to code.
@@ -271,10 +279,12 @@ pub fn locate(db: &dyn Db, func: Func, diagnostic: &Diagnostic) -> Located {
     locate_in(&parsed(db, func).spans, func.offset(db), diagnostic)
 }
 
-/// The kernels of a file, in order, with their code if they have it. Device functions have no code
-/// of their own here.
+/// The kernels of a file, in order, with their code if they have it. In an object, device functions
+/// have code of their own, too.
 pub fn kernels(db: &dyn Db, file: SourceFile, options: Options) -> Vec<(Func, Option<&FuncCode>)> {
-    defined_kernels(db, file).map(|func| (func, code(db, func, options).value.as_ref())).collect()
+    let functions = items(db, file).functions.iter().copied().filter(|func| func.has_body(db));
+    let functions = functions.filter(|func| func.kind(db) == ItemKind::Entry || options.relocatable(db));
+    functions.map(|func| (func, code(db, func, options).value.as_ref())).collect()
 }
 
 /// The SASS text of a file: one kernel after another, then the variables that they name. Kernels

@@ -27,6 +27,8 @@ pub struct Settings {
     pub line_info: bool,
     /// The layout of cubins.
     pub abi: Abi,
+    /// Whether the result is a relocatable object, which a linker completes, instead of a program.
+    pub relocatable: bool,
 }
 
 impl Default for Settings {
@@ -42,6 +44,7 @@ impl Default for Settings {
             aggregate: false,
             line_info: false,
             abi: Abi::default(),
+            relocatable: false,
         }
     }
 }

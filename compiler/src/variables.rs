@@ -21,7 +21,7 @@ use crate::db::Db;
 use crate::input::SourceFile;
 use crate::input::items::{items, places};
 use crate::locate::{MOST_FINDINGS, locate_in};
-use crate::module::{ModuleName, definition, module_variables, signature};
+use crate::module::{ModuleName, ast, definition, module_variables, signature};
 use crate::render::Located;
 
 /// The binding by which other files see each variable of a module.
@@ -31,19 +31,41 @@ pub(crate) fn bindings(db: &dyn Db, file: SourceFile) -> BTreeMap<String, Bindin
         Some(Linkage::Weak) => Binding::Weak,
         Some(Linkage::Visible | Linkage::Common | Linkage::Extern) => Binding::Global,
     };
-    module_variables(db, file).iter().map(|(name, variable)| (name.to_string(), binding(variable))).collect()
+    let variables = module_variables(db, file).iter();
+    let mut all: BTreeMap<String, Binding> =
+        variables.map(|(name, variable)| (name.to_string(), binding(variable))).collect();
+    // Only in an object do functions have symbols of their own.
+    for func in items(db, file).functions.iter().filter(|func| func.kind(db) == ItemKind::Func) {
+        let binding = match ast(db, *func).linkage {
+            None => Binding::Local,
+            Some(Linkage::Weak) => Binding::Weak,
+            Some(Linkage::Visible | Linkage::Common | Linkage::Extern) => Binding::Global,
+        };
+        // A declaration before the definition may have the linkage.
+        let known = all.entry(func.name(db).to_string()).or_insert(binding);
+        if *known == Binding::Local {
+            *known = binding;
+        }
+    }
+    all
 }
 
 /// The constant and global variables that no kernel names. A variable that holds the address of a
 /// function is not among them: the code of a function is part of the kernels that name it.
-pub(crate) fn unnamed(db: &dyn Db, file: SourceFile, kernels: &[&FuncCode]) -> Vec<Variable> {
+pub(crate) fn unnamed(
+    db: &dyn Db,
+    file: SourceFile,
+    kernels: &[&FuncCode],
+    relocatable: bool,
+) -> Vec<Variable> {
     let all = module_variables(db, file);
     let named = kernels.iter().flat_map(|code| &code.program.variables);
     let named: FxHashSet<&str> = named.map(|variable| &*variable.name).collect();
     let is_here = |variable: &env::Variable| {
         matches!(variable.space, Space::Const | Space::Global) && variable.linkage != Some(Linkage::Extern)
     };
-    let lost = pointing_elsewhere(all);
+    // In an object, functions have addresses of their own.
+    let lost = if relocatable { FxHashSet::default() } else { pointing_elsewhere(all) };
     let rest = all.iter().filter(|(name, variable)| {
         is_here(variable) && !named.contains(name.as_str()) && !lost.contains(name.as_str())
     });

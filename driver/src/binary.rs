@@ -43,6 +43,7 @@ pub(crate) fn disassemble_words(
     let name = name.to_string();
     let function = Function { name, is_kernel: true, code, max_registers: 255, ..Function::default() };
     let cubin = Cubin {
+        outside: Default::default(),
         arch,
         accelerated: false,
         abi: Abi::default(),

@@ -60,7 +60,7 @@ pub use dominators::Dominators;
 pub use entities::{Block, FuncRef, Inst, Symbol, Value};
 pub use function::{
     BlockCall, BlockData, Callee, CalleeKind, CalleeLanes, External, Function, FunctionKind, InstData,
-    LaunchBounds, Layout, Param, SourceLoc, ValueDef,
+    LaunchBounds, Layout, Layouts, Param, SourceLoc, ValueDef,
 };
 pub use lists::Lists;
 pub use liveness::Liveness;

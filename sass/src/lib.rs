@@ -38,6 +38,7 @@ pub mod dependences;
 mod flow;
 pub mod inst;
 pub mod issue;
+pub mod joined;
 pub mod kept;
 pub mod latency;
 pub mod memory_order;

@@ -118,6 +118,10 @@ pub struct Options {
     #[default]
     #[returns(copy)]
     pub abi: Abi,
+    /// Whether the result is a relocatable object.
+    #[default]
+    #[returns(copy)]
+    pub relocatable: bool,
 }
 
 impl Options {
@@ -130,9 +134,16 @@ impl Options {
 impl Settings {
     /// The same as an input of the query graph.
     pub fn options(self, db: &dyn Db) -> Options {
-        let Settings { arch, opt, fmad, heuristic, max_regs, serial, strict, aggregate, line_info, abi } =
+        let Settings { arch, opt, fmad, heuristic, max_regs, serial, strict, aggregate, line_info, .. } =
             self;
+        let (abi, relocatable) = (self.abi, self.relocatable);
         let options = Options::builder(arch, opt, fmad, heuristic, max_regs, serial);
-        options.strict(strict).aggregate(aggregate).line_info(line_info).abi(abi).new(db)
+        options
+            .strict(strict)
+            .aggregate(aggregate)
+            .line_info(line_info)
+            .abi(abi)
+            .relocatable(relocatable)
+            .new(db)
     }
 }

@@ -407,7 +407,8 @@ pub fn own_code(
             let Some(code) = &stage.value else { return Err(stage.diagnostics.clone()) };
             summaries.extend(code.summary.map(|summary| (symbol.clone(), summary)));
             codes.insert(symbol.clone(), code.clone());
-        } else if let Some(func) = named_callee(db, owner.file(db), symbol)
+        } else if !options.relocatable(db)
+            && let Some(func) = named_callee(db, owner.file(db), symbol)
             && func != owner
             && !device_callees(db, func).contains(&owner)
         {
@@ -448,6 +449,8 @@ pub fn callees(
     };
     let mut wanted = pointers(&mir.header.variables);
     wanted.extend(mir.header.functions.iter().skip(1).rev().cloned());
+    // In an object, everything else is for a linker to find.
+    wanted.retain(|symbol| !options.relocatable(db) || runtime::name_of_symbol(symbol).is_some());
     while let Some(symbol) = wanted.pop() {
         if found.contains_key(&symbol) {
             continue;

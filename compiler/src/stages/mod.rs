@@ -5,6 +5,7 @@
 
 pub mod callees;
 mod meetings;
+mod relocatable;
 
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ use ptxc_syntax::items::ItemKind;
 use rustc_hash::FxHashSet;
 
 use callees::{SYSTEM_FUNCTIONS, add_barriers_by_address, callees, fill_lanes, named_callee};
+use relocatable::make_relocatable;
 
 use crate::db::Db;
 use crate::input::items::Func;
@@ -162,11 +164,7 @@ pub fn built(db: &dyn Db, func: Func) -> Arc<Stage<ir::Function>> {
     if environment(db, func).variables.values().any(|variable| variable.space == Space::Reg) {
         return Stage::nothing();
     }
-    let built = ptxc_passes::build(ast(db, func), environment(db, func), &checked(db, func).resolved);
-    Stage::of(built.and_then(|function| {
-        let missing = undefined_callees(db, func, &function);
-        if missing.is_empty() { Ok(function) } else { Err(missing) }
-    }))
+    Stage::of(ptxc_passes::build(ast(db, func), environment(db, func), &checked(db, func).resolved))
 }
 
 /// The calls of functions that neither the module nor the driver defines.
@@ -201,6 +199,17 @@ pub fn ssa(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<ir::Function>
             if !unsuited.is_empty() {
                 return Stage::of(Err(unsuited));
             }
+            let mut built = built.clone();
+            if options.relocatable(db) {
+                if let Err(found) = make_relocatable(db, func, arch(db, func.file(db), options), &mut built) {
+                    return Stage::of(Err(found));
+                }
+            } else {
+                let missing = undefined_callees(db, func, &built);
+                if !missing.is_empty() {
+                    return Stage::of(Err(missing));
+                }
+            }
             // Only the options that these passes read: with another heuristic their product stays
             // valid.
             let settings = CodeSettings {
@@ -210,7 +219,7 @@ pub fn ssa(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<ir::Function>
                 aggregate: options.aggregate(db),
                 ..CodeSettings::default()
             };
-            let ssa = run(built.clone().into(), Span::SSA, &mut Context::new(&settings), &mut Silent);
+            let ssa = run(built.into(), Span::SSA, &mut Context::new(&settings), &mut Silent);
             Stage::of(ssa.map(Form::into_ssa))
         }
         None => Stage::nothing(),
@@ -260,7 +269,7 @@ pub fn code_settings(db: &dyn Db, func: Func, options: Options) -> CodeSettings 
 /// device function see [`device_code`](crate::stages::callees::device_code).
 #[salsa::tracked(returns(ref))]
 pub fn code(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<FuncCode>> {
-    if func.kind(db) == ItemKind::Func {
+    if func.kind(db) == ItemKind::Func && !options.relocatable(db) {
         return Stage::nothing();
     }
     match (&mir(db, func, options).value, &own_code(db, func, options).value) {

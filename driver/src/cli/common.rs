@@ -87,6 +87,7 @@ impl Words {
             },
             kernel: Vec::new(),
             emit: Vec::new(),
+            compile_only: false,
             lineinfo: self.lineinfo,
             cubin_abi: CubinAbi::default(),
             control: Control::default(),

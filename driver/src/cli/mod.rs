@@ -236,6 +236,10 @@ pub struct LowerArgs {
     /// The forms to write, in order (default: by OUT's extension; else sass).
     #[arg(long, value_enum, value_delimiter = ',')]
     pub emit: Vec<Emit>,
+    /// Make a relocatable object, which a linker such as nvlink completes: functions keep their names, and
+    /// calls of functions of other files are allowed.
+    #[arg(short = 'c', long)]
+    pub compile_only: bool,
     /// Add line information to the cubin: the source line of each instruction, from `.loc`.
     #[arg(long)]
     pub lineinfo: bool,

@@ -1,5 +1,6 @@
 //! `ptxc lower`.
 
+mod linked;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -63,6 +64,7 @@ pub(crate) fn settings(args: &CodeArgs, line_info: bool, abi: Abi) -> Result<Set
         aggregate: args.aggregate_atomics,
         line_info,
         abi,
+        relocatable: false,
     })
 }
 
@@ -89,6 +91,9 @@ pub(crate) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
     }
     if let Err(message) = arch_and_heuristic(&args.code) {
         return streams.usage(message);
+    }
+    if linked::is_wanted(args, &emits) {
+        return linked::run(args, streams);
     }
     let targets = Destination::new(&args.output, args.files.len()).and_then(|destination| {
         let is_terminal = streams.surroundings.out_is_terminal;
@@ -138,7 +143,7 @@ fn lower_file(job: Job<'_>, workers: &Workers, streams: &mut Streams<'_>) -> Out
         Err(failed) => return failed,
     };
     let settings = match settings(&args.code, args.lineinfo, args.cubin_abi.into()) {
-        Ok(settings) => settings,
+        Ok(settings) => Settings { relocatable: args.compile_only, ..settings },
         Err(message) => return streams.usage(message),
     };
     let db = Database::default();
@@ -212,9 +217,10 @@ pub(crate) fn write_out(
 }
 
 /// The forms that extensions of the output select.
-const EXTENSIONS: [(&str, Emit); 6] = [
+const EXTENSIONS: [(&str, Emit); 7] = [
     ("sass", Emit::Sass),
     ("cubin", Emit::Cubin),
+    ("o", Emit::Cubin),
     ("json", Emit::Json),
     ("dot", Emit::Dot),
     ("ir", Emit::Ir),

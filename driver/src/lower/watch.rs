@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use ptxc_compiler::{Interrupted, Session, Update};
+use ptxc_compiler::{Interrupted, Session, Settings, Update};
 
 use super::{Job, settings, write_out};
 use crate::cli::LowerArgs;
@@ -44,7 +44,7 @@ pub(crate) fn refusal(args: &LowerArgs, passes: &Watch, emits_tree: bool) -> Opt
 pub(crate) fn run(job: Job<'_>, streams: &mut Streams<'_>) -> Outcome {
     let args = job.args;
     let settings = match settings(&args.code, args.lineinfo, args.cubin_abi.into()) {
-        Ok(settings) => settings,
+        Ok(settings) => Settings { relocatable: args.compile_only, ..settings },
         Err(message) => return streams.usage(message),
     };
     let pool = match rayon::ThreadPoolBuilder::new().num_threads(args.jobs.jobs.unwrap_or(0) as usize).build()

@@ -9,6 +9,7 @@ use ptxc_compiler::stages::callees::{device_callees, ssa_callees};
 use ptxc_compiler::stages::{built, ssa};
 use ptxc_compiler::{Database, Located, SourceFile, diagnostics};
 use ptxc_ir::Function;
+use ptxc_sass::joined::joined;
 use ptxc_sass::text::{Kernel, ReadOptions};
 use ptxc_sass::verify::Order;
 use ptxc_sass::{ParamInfo, Program};
@@ -271,6 +272,9 @@ fn from_sass(
     let mut file = sass_text::load_bytes(input, bytes, "run", &options, MessageFormat::Human, streams)?;
     let names = file.module.kernels.iter().map(|kernel| kernel.program.name.as_str());
     let index = choose(input.shown(), entry, names).map_err(|message| streams.failed(message))?;
+    let programs = file.module.kernels.iter().map(|kernel| &kernel.program);
+    let whole = joined(&file.module.kernels[index].program, programs);
+    let whole = whole.map_err(|what| streams.failed(format!("{}: {what}", input.shown())))?;
     let kernel = file.module.kernels.swap_remove(index);
     let places = Places::of_sass(input.shown(), &file.text, &kernel);
     Ok(Code {
@@ -278,7 +282,7 @@ fn from_sass(
         entry: kernel.program.name.clone(),
         params: kernel.has_parameters.then(|| kernel.program.params.clone()),
         ssa: None,
-        program: Some(kernel.program.clone()),
+        program: Some(whole),
         source: Some(SassSource { path: input.to_string(), text: file.text, kernel }),
     })
 }

@@ -41,8 +41,15 @@ pub struct External {
     /// The place of its address in constant bank 4, in bytes, where the loader writes it; `None` if
     /// a linker puts the address into the code.
     pub address: Option<u32>,
-    /// The parameters as they are declared. The convention of the platform places these, and not
-    /// the values that a call passes.
+    /// Its parameters and results.
+    pub layouts: Layouts,
+}
+
+/// Parameters and results as they are declared. The calling convention of the platform places these,
+/// and not the values that a call passes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Layouts {
+    /// The parameters.
     pub params: Vec<Layout>,
     /// The results.
     pub results: Vec<Layout>,

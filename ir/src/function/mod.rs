@@ -7,7 +7,9 @@
 mod interface;
 
 use cranelift_entity::{EntityRef, PrimaryMap};
-pub use interface::{Callee, CalleeKind, CalleeLanes, External, FunctionKind, LaunchBounds, Layout, Param};
+pub use interface::{
+    Callee, CalleeKind, CalleeLanes, External, FunctionKind, LaunchBounds, Layout, Layouts, Param,
+};
 use smallvec::SmallVec;
 
 use crate::entities::{Block, FuncRef, Inst, Symbol, Value};
@@ -151,6 +153,9 @@ pub struct Function {
     pub params: Vec<Param>,
     /// The types of the values that a device function returns.
     pub returns: Vec<Type>,
+    /// The layouts of a device function's parameters and results, if it has the calling convention of
+    /// the platform; other modules may call it.
+    pub platform: Option<Box<Layouts>>,
     /// The functions that it calls or takes the address of, and the prototypes of its calls through addresses.
     pub callees: PrimaryMap<FuncRef, Callee>,
     /// The kinds of this function's operations that wait for lanes, such as `warp.shfl.bfly`, that
@@ -199,6 +204,7 @@ impl Clone for Function {
             bounds: self.bounds.clone(),
             params: self.params.clone(),
             returns: self.returns.clone(),
+            platform: self.platform.clone(),
             callees: self.callees.clone(),
             elsewhere: self.elsewhere.clone(),
             symbols: self.symbols.clone(),
@@ -221,6 +227,7 @@ impl Function {
             bounds: LaunchBounds::default(),
             params: Vec::new(),
             returns: Vec::new(),
+            platform: None,
             callees: PrimaryMap::new(),
             elsewhere: Vec::new(),
             symbols: PrimaryMap::new(),

@@ -6,7 +6,7 @@
 use std::fmt::{self, Write};
 
 use crate::function::{
-    Callee, CalleeKind, CalleeLanes, External, Function, FunctionKind, LaunchBounds, Layout, Param,
+    Callee, CalleeKind, CalleeLanes, External, Function, FunctionKind, LaunchBounds, Layout, Layouts, Param,
 };
 use crate::memory::Space;
 use crate::symbol::{Initial, InitialAddress, SymbolData};
@@ -246,13 +246,18 @@ impl FunctionParser<'_> {
     /// `+8 [8:8, 4:4] -> [4:4]`.
     fn external(&mut self) -> Result<External, ParseError> {
         let address = if self.token.kind == Kind::Plus { Some(self.offset()?) } else { None };
-        let params = self.layouts()?;
-        let results = if self.take_if(Kind::Arrow) { self.layouts()? } else { Vec::new() };
-        Ok(External { address, params, results })
+        Ok(External { address, layouts: self.layouts()? })
+    }
+
+    /// `[8:8, 4:4] -> [4:4]`.
+    pub(super) fn layouts(&mut self) -> Result<Layouts, ParseError> {
+        let params = self.layout_list()?;
+        let results = if self.take_if(Kind::Arrow) { self.layout_list()? } else { Vec::new() };
+        Ok(Layouts { params, results })
     }
 
     /// `[8:8, 4:4]`.
-    fn layouts(&mut self) -> Result<Vec<Layout>, ParseError> {
+    fn layout_list(&mut self) -> Result<Vec<Layout>, ParseError> {
         let mut layouts = Vec::new();
         self.expect(Kind::LeftBracket)?;
         while self.token.kind != Kind::RightBracket {

@@ -312,10 +312,13 @@ impl<'t> FunctionParser<'t> {
                 return Err(ParseError { span, message });
             }
         };
-        let returns = self.result_types()?;
-        self.expect(Kind::LeftBrace)?;
         let mut func = Function::new(name, kind);
-        func.returns = returns;
+        if self.peek_word() == Some("platform") {
+            self.keyword("platform")?;
+            func.platform = Some(Box::new(self.layouts()?));
+        }
+        func.returns = self.result_types()?;
+        self.expect(Kind::LeftBrace)?;
         Ok(func)
     }
 

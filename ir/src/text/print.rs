@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use crate::entities::{Inst, Value};
-use crate::function::{BlockCall, CalleeKind, External, Function, FunctionKind, Layout, SourceLoc};
+use crate::function::{BlockCall, CalleeKind, External, Function, FunctionKind, Layout, Layouts, SourceLoc};
 use crate::text::field::OpWriter;
 use crate::text::header::{write_bounds, write_params, write_symbols};
 use crate::text::lexer::{is_word, quote};
@@ -38,6 +38,11 @@ fn print_into(func: &Function, options: PrintOptions, out: &mut String) -> fmt::
         FunctionKind::Entry => " entry",
         FunctionKind::Device => " device",
     });
+    if let Some(layouts) = &func.platform {
+        out.push_str(" platform ");
+        write_layouts(layouts, out)?;
+        out.truncate(out.trim_end().len());
+    }
     if !func.returns.is_empty() {
         out.push_str(" -> ");
         types_into(&func.returns, out);
@@ -174,10 +179,15 @@ fn write_external(external: &External, out: &mut String) -> fmt::Result {
     if let Some(address) = external.address {
         write!(out, "+{address} ")?;
     }
-    layouts_into(&external.params, out)?;
-    if !external.results.is_empty() {
+    write_layouts(&external.layouts, out)
+}
+
+/// Parameters and results: `[8:8, 4:4] -> [4:4] `.
+fn write_layouts(layouts: &Layouts, out: &mut String) -> fmt::Result {
+    layouts_into(&layouts.params, out)?;
+    if !layouts.results.is_empty() {
         out.push_str("-> ");
-        layouts_into(&external.results, out)?;
+        layouts_into(&layouts.results, out)?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@
 //!
 //! Linear in the code, except for sorting the variables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ptxc_machine::Arch;
@@ -29,7 +29,7 @@ use ptxc_sass::register::PReg;
 use ptxc_sass::symbol::Addend;
 use ptxc_sass::table::{Op, Transfer};
 use ptxc_sass::variable::{MOST_BYTES, Pointer, Section, Variable, union};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::attribute as eiattr;
 use super::contents::{
@@ -76,6 +76,10 @@ pub struct Module {
     pub kept: Arc<Kept>,
     /// Whether the file is for this very architecture only, whatever the kernels say.
     pub accelerated: bool,
+    /// Whether the file is an object for a linker.
+    pub relocatable: bool,
+    /// The functions of other files that an object may name.
+    pub outside: BTreeSet<String>,
 }
 
 impl Module {
@@ -90,6 +94,8 @@ impl Module {
             bindings: BTreeMap::new(),
             kept: Arc::default(),
             accelerated: false,
+            relocatable: false,
+            outside: BTreeSet::new(),
         }
     }
 }
@@ -107,7 +113,14 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
     let kept = &*kept;
     let mut functions = Vec::new();
     for source in sources {
-        functions.push(kernel(source, module.abi, Some(kept))?);
+        let mut function = kernel(source, module.abi, Some(kept))?;
+        if let Some(&binding) = module.bindings.get(&function.name).filter(|_| module.relocatable) {
+            function.binding = binding;
+        }
+        functions.push(function);
+    }
+    if module.relocatable {
+        name_externs(&mut functions, module.arch);
     }
     let mut named = union(sources.iter().map(|source| &source.program.variables[..]));
     named.retain(|variable| has_address(variable, kept));
@@ -164,7 +177,7 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
         }
         let mut relocations = Vec::new();
         for pointer in &variable.pointers {
-            match address(variable, pointer, &places, sources, home.is_some())? {
+            match address(variable, pointer, &places, sources, (home.is_some(), module.relocatable))? {
                 Address::Known(value) => put(&mut bytes, pointer, value),
                 Address::OfLoader(relocation) => relocations.push(relocation),
             }
@@ -202,7 +215,8 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
         addresses,
         files: module.files,
         debug: Arc::default(),
-        relocatable: false,
+        relocatable: module.relocatable,
+        outside: module.outside,
         attributes: kept.attributes.clone(),
         compatibility: kept.compatibility.clone(),
         symbols: kept.symbols.clone(),
@@ -284,13 +298,18 @@ fn address(
     pointer: &Pointer,
     places: &FxHashMap<&str, &Variable>,
     sources: &[Source<'_>],
-    is_exact: bool,
+    (is_exact, relocatable): (bool, bool),
 ) -> Result<Address, CubinError> {
     let unsupported = |what: String| Err(CubinError::Unsupported(what));
     let Pointer { target, addend, .. } = pointer;
     let at = u64::from(pointer.at);
     // The loader decides where a function with a section of its own is.
-    if is_exact || sources.iter().any(|source| source.program.name == *target) {
+    let is_function = sources.iter().any(|source| source.program.name == *target);
+    let is_outside = relocatable && !is_exact && !places.contains_key(target.as_str());
+    if relocatable && (is_function || is_outside) && has_function_table(sources) {
+        return unsupported(format!("the address of `{target}` in `{}`", holder.name));
+    }
+    if is_exact || is_function || is_outside {
         let piece = || format!("a part of the address of `{target}`");
         let kind = RelocationKind::of_data(pointer.bytes, pointer.shift, pointer.generic);
         let kind = kind.ok_or_else(|| CubinError::Unsupported(piece()))?;
@@ -328,6 +347,12 @@ fn address(
         }
     };
     Ok(Address::OfLoader(Relocation { at, kind, target: target.clone(), addend: *addend }))
+}
+
+/// Whether the address of a function is its number in a table of the linker: on sm_90.
+fn has_function_table(sources: &[Source<'_>]) -> bool {
+    let facts = sources.first().and_then(|source| source.program.arch.facts().cubin.as_ref());
+    facts.is_some_and(|facts| facts.call_absolute.is_some())
 }
 
 /// Writes an address that is already known.
@@ -439,14 +464,27 @@ pub(super) fn kernel(source: &Source<'_>, abi: Abi, kept: Option<&Kept>) -> Resu
 /// Notes which functions outside of the module a program calls, and where: the driver looks for its
 /// own services there.
 fn outside_calls(program: &Program, function: &mut Function) {
+    let external = program.variables.iter().filter(|variable| variable.section == Section::External);
+    let names: Vec<String> = external.map(|variable| variable.name.clone()).collect();
+    if names.is_empty() {
+        return;
+    }
     let calls = (0..).zip(&program.insts).filter(|(_, coded)| coded.inst.op == Op::CALL_ABSOLUTE);
     let marks = calls.map(|(inst, _)| Mark { code: eiattr::SYSCALL_OFFSETS, inst, words: Vec::new() });
     function.marks.extend(marks);
-    let external = program.variables.iter().filter(|variable| variable.section == Section::External);
-    let names: Vec<String> = external.map(|variable| variable.name.clone()).collect();
-    if !function.marks.is_empty() && !names.is_empty() {
-        let value = AttributeValue::Symbols(names);
-        function.attributes.push(Attribute { code: eiattr::EXTERNS, value });
+    function.attributes.push(Attribute { code: eiattr::EXTERNS, value: AttributeValue::Symbols(names) });
+}
+
+/// Notes which functions of other files each function calls.
+fn name_externs(functions: &mut [Function], arch: Arch) {
+    let here: FxHashSet<String> = functions.iter().map(|function| function.name.clone()).collect();
+    for function in functions {
+        let called = function.calls(arch).into_iter();
+        let names: Vec<String> = called.filter(|name| !here.contains(*name)).map(str::to_string).collect();
+        if !names.is_empty() {
+            let value = AttributeValue::Symbols(names);
+            function.attributes.push(Attribute { code: eiattr::EXTERNS, value });
+        }
     }
 }
 

@@ -1,16 +1,18 @@
 //! The contents of a cubin, independent of their form in ELF.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ptxc_machine::Arch;
 pub use ptxc_sass::kept::Binding;
-use ptxc_sass::kept::{Attribute, DebugSection, KeptSymbol, Mark};
+use ptxc_sass::kept::{Attribute, AttributeValue, DebugSection, KeptSymbol, Mark};
 use ptxc_sass::program::Resources;
 use ptxc_sass::variable::Section;
 use rustc_hash::FxHashSet;
 
+use super::attribute as eiattr;
 use super::error::CubinError;
-use super::relocation::Relocation;
+use super::relocation::{Relocation, RelocationKind};
 
 /// The layout of a file's header and attributes: NVIDIA's tools changed both with CUDA 13.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -44,8 +46,10 @@ pub struct Cubin {
     /// The debug sections that are kept as they are. The line table is among them if it has more
     /// than the files and lines here.
     pub debug: Arc<Vec<DebugSection>>,
-    /// Whether it is an object for a linker. [`write()`](super::write()) always writes programs.
+    /// Whether it is an object for a linker.
     pub relocatable: bool,
+    /// The functions of other files that it may name.
+    pub outside: BTreeSet<String>,
     /// Attributes of the whole file that are kept as they are.
     pub attributes: Vec<Attribute>,
     /// Symbols of variables in shared memory, which only debug information names.
@@ -126,6 +130,23 @@ pub struct Function {
 }
 
 impl Function {
+    /// The functions that it calls and that are not part of its code, each once: those whose addresses
+    /// a linker or loader puts into calls, and those of the driver that it calls through constant bank 4.
+    pub fn calls(&self, arch: Arch) -> Vec<&str> {
+        let call = arch.facts().cubin.as_ref().map(|facts| RelocationKind(facts.call_loaded));
+        let mut names: Vec<&str> = Vec::new();
+        let in_code = self.relocations.iter().filter(|one| Some(one.kind) == call);
+        let externs = self.attributes.iter().filter(|one| one.code == eiattr::EXTERNS);
+        let externs = externs.flat_map(|one| match &one.value {
+            AttributeValue::Symbols(names) => &names[..],
+            _ => &[],
+        });
+        let mut seen = FxHashSet::default();
+        let all = in_code.map(|one| one.target.as_str()).chain(externs.map(String::as_str));
+        names.extend(all.filter(|name| seen.insert(*name)));
+        names
+    }
+
     /// A constant bank by its number.
     pub fn bank(&self, number: u8) -> Option<&Bank> {
         self.banks.iter().find(|bank| bank.number == number)

@@ -123,6 +123,8 @@ pub(super) struct Header {
     pub(super) abi_version: u8,
     pub(super) version: u32,
     pub(super) flags: u32,
+    /// Whether a linker completes the file; then it has no segments.
+    pub(super) relocatable: bool,
 }
 
 /// A file under construction.
@@ -233,14 +235,16 @@ impl Elf {
         let offsets: Vec<usize> = self.sections.iter().map(|section| reserve(&mut writer, section)).collect();
         writer.reserve_section_headers();
         let segments = self.segments(&offsets);
-        writer.reserve_program_headers(segments.len() as u32 + 2);
+        if !header.relocatable {
+            writer.reserve_program_headers(segments.len() as u32 + 2);
+        }
 
         let e_flags = header.flags;
         let (os_abi, abi_version) = (header.os_abi, header.abi_version);
         let file = FileHeader {
             os_abi,
             abi_version,
-            e_type: abi::ET_EXEC,
+            e_type: if header.relocatable { abi::ET_REL } else { abi::ET_EXEC },
             e_machine: abi::EM_CUDA,
             e_entry: 0,
             e_flags,
@@ -281,13 +285,15 @@ impl Elf {
                 sh_entsize: section.entry_size,
             });
         }
-        writer.write_align_program_headers();
-        let at = writer.len() as u64;
-        let size = (segments.len() as u64 + 2) * PROGRAM_HEADER_BYTES;
-        for p_type in [abi::PT_PHDR, abi::PT_LOAD] {
-            writer.write_program_header(&segment(p_type, abi::PF_R, at, size, size));
+        if !header.relocatable {
+            writer.write_align_program_headers();
+            let at = writer.len() as u64;
+            let size = (segments.len() as u64 + 2) * PROGRAM_HEADER_BYTES;
+            for p_type in [abi::PT_PHDR, abi::PT_LOAD] {
+                writer.write_program_header(&segment(p_type, abi::PF_R, at, size, size));
+            }
+            segments.iter().for_each(|header| writer.write_program_header(header));
         }
-        segments.iter().for_each(|header| writer.write_program_header(header));
         // The writer knows only one version of ELF; NVIDIA's older files have the toolkit's version
         // here.
         bytes[VERSION_AT..VERSION_AT + 4].copy_from_slice(&header.version.to_le_bytes());

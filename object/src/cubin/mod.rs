@@ -13,6 +13,7 @@ mod error;
 mod frame;
 mod kernel_info;
 mod line;
+mod link;
 mod note;
 mod notes;
 mod program;
@@ -26,6 +27,7 @@ pub use contents::{
     Abi, Bank, Binding, Cubin, Function, GlobalVariable, IndirectBranch, Launch, Line, Param, Part,
 };
 pub use error::CubinError;
+pub use link::{LinkError, Object, link};
 pub use program::program;
 pub use read::read;
 pub use relocation::{Relocation, RelocationKind};

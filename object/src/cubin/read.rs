@@ -10,6 +10,8 @@ mod attributes;
 
 use std::sync::Arc;
 
+use std::collections::BTreeSet;
+
 use object::LittleEndian as LE;
 use object::elf::{FileHeader64, STT_FUNC, STT_OBJECT, SectionHeader64, Sym64};
 use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, SectionTable, Sym, SymbolTable};
@@ -60,6 +62,7 @@ pub fn read(data: &[u8]) -> Result<Cubin> {
         variables: Vec::new(),
         address_bytes: 0,
         addresses: Vec::new(),
+        outside: BTreeSet::new(),
         files: Vec::new(),
         debug: Arc::default(),
         relocatable: header.e_type(LE) == object::elf::ET_REL,

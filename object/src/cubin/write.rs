@@ -9,9 +9,8 @@ mod symbols;
 
 pub(in crate::cubin) use symbols::part_symbol;
 
-use ptxc_sass::kept::AttributeValue;
 use ptxc_sass::variable::Section as Space;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::attribute::{self as eiattr, Attributes};
 use super::contents::{Abi, Cubin, Function, GlobalVariable};
@@ -70,6 +69,10 @@ pub fn write(cubin: &Cubin) -> Result<Vec<u8>, CubinError> {
         return Err(CubinError::NoFormat(cubin.arch));
     };
     cubin.check_names()?;
+    if let Some(name) = function_with_address(cubin) {
+        let what = format!("the address of the function `{name}`");
+        return Err(CubinError::Unsupported(what));
+    }
     let mut writer = Writer {
         cubin,
         facts,
@@ -77,6 +80,7 @@ pub fn write(cubin: &Cubin) -> Result<Vec<u8>, CubinError> {
         sections: FxHashMap::default(),
         symbols: FxHashMap::default(),
         locals: FxHashMap::default(),
+        called: cubin.functions.iter().flat_map(|function| function.calls(cubin.arch)).collect(),
         kernels: Vec::new(),
         banks: Vec::new(),
     };
@@ -87,6 +91,25 @@ pub fn write(cubin: &Cubin) -> Result<Vec<u8>, CubinError> {
     writer.fill()?;
     let header = header(cubin);
     writer.elf.finish(&header)
+}
+
+/// A function whose address an object holds. nvlink drops such functions unless the call graph has their
+/// prototypes, which is not written yet.
+fn function_with_address(cubin: &Cubin) -> Option<&str> {
+    if !cubin.relocatable {
+        return None;
+    }
+    let functions: FxHashSet<&str> = cubin.functions.iter().map(|one| one.name.as_str()).collect();
+    let is_function = |name: &str| functions.contains(name) || cubin.outside.contains(name);
+    let in_variables = cubin.variables.iter().flat_map(|variable| &variable.relocations);
+    let in_code = cubin.functions.iter().flat_map(|function| {
+        // Its own name is that of a return address.
+        let others = function.relocations.iter().filter(|one| one.target != function.name);
+        let called = function.calls(cubin.arch);
+        others.filter(move |one| !called.contains(&one.target.as_str()))
+    });
+    let mut names = in_variables.chain(in_code).map(|one| one.target.as_str());
+    names.find(|name| is_function(name))
 }
 
 fn header(cubin: &Cubin) -> Header {
@@ -100,9 +123,12 @@ fn header(cubin: &Cubin) -> Header {
                 | cuda::OLD_FLAGS
                 | sm
                 | if cubin.accelerated { cuda::OLD_ACCELERATED } else { 0 },
+            relocatable: cubin.relocatable,
         },
         Abi::V8 => {
-            Header { os_abi: cuda::NEW_OS_ABI, abi_version: 8, version: 1, flags: cuda::NEW_FLAGS | sm << 8 }
+            let flags = cuda::NEW_FLAGS | sm << 8;
+            let relocatable = cubin.relocatable;
+            Header { os_abi: cuda::NEW_OS_ABI, abi_version: 8, version: 1, flags, relocatable }
         }
     }
 }
@@ -118,6 +144,8 @@ struct Writer<'a> {
     symbols: FxHashMap<String, SymbolId>,
     /// The other symbols that they can name: sections, and functions after kernels.
     locals: FxHashMap<String, SymbolId>,
+    /// The functions that others call and that are not part of their code.
+    called: FxHashSet<&'a str>,
     /// The symbol of each function.
     kernels: Vec<SymbolId>,
     /// The section symbol of each function's constant bank 0.
@@ -372,14 +400,14 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Four lists, each ended by its own mark. The first has the calls of functions outside of the
-    /// module, the others have no members.
+    /// Four lists, each ended by its own mark. The first has the calls of functions that are not part of
+    /// the caller's code, the others have no members.
     fn call_graph(&mut self) -> Attributes {
         let mark = |number: i32| [0, -number].into_iter().flat_map(i32::to_le_bytes);
         let mut graph = Attributes::default();
         graph.bytes.extend(mark(1));
         for (function, symbol) in self.cubin.functions.iter().zip(self.kernels.clone()) {
-            for name in externs(function) {
+            for name in function.calls(self.cubin.arch) {
                 let at = graph.bytes.len();
                 graph.symbols.extend([(at, symbol), (at + 4, self.target(name))]);
                 graph.bytes.extend([0; 8]);
@@ -473,15 +501,6 @@ impl<'a> Writer<'a> {
         }
         Ok(())
     }
-}
-
-/// The functions outside of the module that a function calls.
-fn externs(function: &Function) -> impl Iterator<Item = &String> {
-    let lists = function.attributes.iter().filter(|one| one.code == eiattr::EXTERNS);
-    lists.flat_map(|one| match &one.value {
-        AttributeValue::Symbols(names) => &names[..],
-        _ => &[],
-    })
 }
 
 /// The section name of a kernel's bank.

@@ -235,7 +235,9 @@ pub fn keeps_warp_registers(program: &Program) -> bool {
     });
     let is_descriptor = |reg: PReg| abi::descriptor().contains(&reg);
     let may_write = |reg: PReg| abi::uniform_of_callees().any(|known| known == reg) && !is_descriptor(reg);
-    let is_kept = |reg: PReg| reg.file().is_uniform() && !may_write(reg);
+    // Other modules expect that functions of the platform's convention write some.
+    let is_free = |reg: PReg| program.device_function && abi::platform::uniform().any(|free| free == reg);
+    let is_kept = |reg: PReg| reg.file().is_uniform() && !may_write(reg) && !is_free(reg);
     let writes = |inst: &Inst<PReg>| inst.defs().any(|def| is_kept(def.reg));
     let keeps = |inst: &Inst<PReg>| !writes(inst) || descriptor.as_ref() == Some(inst);
     program.insts.iter().all(|coded| keeps(&coded.inst))

@@ -87,11 +87,15 @@ impl Writer<'_> {
                 (Space::Global | Space::External, true) => ".nv.global.init",
                 (Space::Global | Space::External, false) => ".nv.global",
             };
-            let kind = object_kind(variable.binding);
+            let (kind, other) = match (self.cubin.relocatable, variable.section) {
+                (false, _) => (object_kind(variable.binding), 0),
+                (true, Space::Constant) => (linked_kind(variable.binding), IN_CONSTANT),
+                (true, _) => (linked_kind(variable.binding), IN_GLOBAL),
+            };
             let symbol = Symbol {
                 name: variable.name.clone(),
                 kind,
-                other: 0,
+                other,
                 section: self.sections.get(section).copied(),
                 value: variable.offset,
                 size: variable.size,
@@ -121,6 +125,10 @@ impl Writer<'_> {
         }
     }
 
+    fn is_called(&self, name: &str) -> bool {
+        !self.cubin.relocatable || self.cubin.outside.contains(name) || self.called.contains(name)
+    }
+
     /// The symbol of a relocation's target; a name that the file does not define is left to the
     /// loader.
     pub(super) fn target(&mut self, name: &str) -> SymbolId {
@@ -133,9 +141,10 @@ impl Writer<'_> {
         let name_of = name.to_string();
         let symbol = self.elf.global(Symbol {
             name: name_of,
-            // A program leaves only functions of the system open, such as `vprintf`.
-            kind: GLOBAL_FUNCTION,
-            other: 0,
+            // A program leaves only functions of the system open, such as `vprintf`; an object also
+            // variables.
+            kind: if self.is_called(name) { GLOBAL_FUNCTION } else { linked_kind(Binding::Global) },
+            other: if self.is_called(name) { 0 } else { IN_GLOBAL },
             section: None,
             value: 0,
             size: 0,
@@ -152,6 +161,22 @@ pub(in crate::cubin) fn part_symbol(kernel: &str, part: &str) -> String {
         return part.to_string();
     }
     format!("${kernel}${part}")
+}
+
+/// The kind of a variable's symbol in an object, whose linker wants to know the memory that it is in.
+const LINKED_OBJECT: u8 = 13;
+/// That memory, in the symbol's other bits.
+const IN_GLOBAL: u8 = 0x20;
+const IN_CONSTANT: u8 = 0x80;
+
+/// The kind and the binding of a variable's symbol in an object.
+fn linked_kind(binding: Binding) -> u8 {
+    let binding = match binding {
+        Binding::Local => object::elf::STB_LOCAL,
+        Binding::Global => object::elf::STB_GLOBAL,
+        Binding::Weak => object::elf::STB_WEAK,
+    };
+    binding << 4 | LINKED_OBJECT
 }
 
 /// The kind and the binding of a variable's symbol.

@@ -38,7 +38,7 @@ pub fn descriptor() -> [PReg; 2] {
 /// ([`warp`](ptxc_ssa::runtime::warp)). These routines are copied into functions that are already
 /// allocated, so nothing else may ever be in this register.
 pub fn collective_answer() -> PReg {
-    PReg::ur(62)
+    PReg::ur(56)
 }
 
 /// The uniform registers of the routines that do something once for a warp
@@ -66,12 +66,16 @@ pub fn uniform_of_callees() -> impl Iterator<Item = PReg> {
 /// answers, and a routine that does something once for a warp only its own. A kernel that calls
 /// device functions must avoid the registers of its callees, any other kernel the one for answers.
 /// If a function outside of the module may run while the kernel does, the kernel must also avoid
-/// all registers that such a function may write, since part of a warp may be there.
+/// all registers that such a function may write, since part of a warp may be there. A device
+/// function of the platform's convention may use UR4 to UR15, between two branches.
 pub fn kept_uniform_registers(header: &Header, calls_device_functions: bool) -> RegSet {
     let Header { kind, name, .. } = header;
     let of_others = |reg: &PReg| header.leaves_module && !platform::keeps_uniform(*reg);
     let all = || (0..RegFile::Ugpr.count()).map(PReg::ur);
     match *kind {
+        FunctionKind::Device if header.platform => {
+            all().filter(|&reg| platform::uniform().all(|free| free != reg)).collect()
+        }
         FunctionKind::Device if runtime::warp::is_warp_routine(name) => {
             all().filter(|&reg| reg != collective_answer()).collect()
         }

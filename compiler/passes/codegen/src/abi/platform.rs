@@ -38,6 +38,12 @@ pub fn keeps_uniform(reg: PReg) -> bool {
     reg.number().is_some_and(|number| number >= 32 && number & 4 != 0)
 }
 
+/// The uniform registers that a function may write. Other parts of the warp may do so at any branch, so
+/// a function reads them in the block that has written them.
+pub fn uniform() -> impl Iterator<Item = PReg> {
+    (4..16).map(PReg::ur)
+}
+
 /// The first general register of each parameter or result: the first free registers at a multiple
 /// of its alignment that have room for all of it, also before registers that are in use. `None`
 /// stands for a place on the stack.

@@ -12,7 +12,7 @@
 
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 use ptxc_ir::{FunctionKind, SourceLoc};
-use ptxc_sass::{Inst, Op, PReg, RegFile, Register};
+use ptxc_sass::{Inst, Op, Operand, PReg, RegFile, Register, slot};
 use smallvec::SmallVec;
 
 use super::assign::{Assignment, Budget};
@@ -21,7 +21,8 @@ use super::parallel_copy::order;
 use super::save::{self, AtCall, Saves};
 use super::work::{Origin, Work};
 use super::{AllocError, hoist, moves};
-use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, Term, VReg, for_blocks};
+use crate::abi;
+use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, RegSet, Term, VReg, for_blocks};
 
 /// The function with physical registers.
 pub(super) struct Rewritten {
@@ -142,7 +143,9 @@ pub(super) fn rewrite(
     if rewriter.saved_words > 0 && !work.is_framed() {
         return Ok(None);
     }
-    let bytes = work.frame_bytes(4 * rewriter.saved_words);
+    let kept = if work.mir.header.platform { preserved(&blocks) } else { Vec::new() };
+    let kept_at = work.spill_bytes.next_multiple_of(16) + 4 * rewriter.saved_words;
+    let bytes = work.frame_bytes(4 * (rewriter.saved_words + kept.len().next_multiple_of(4) as u32));
     let minst = |inst| MInst::new(inst, SourceLoc::NONE);
     let entry = work.mir.entry();
     match work.mir.header.kind {
@@ -159,15 +162,29 @@ pub(super) fn rewrite(
                     && moves::as_copy(&minst.inst).is_some_and(|(_, from)| from == PReg::r(1))
             };
             let at = blocks[entry].insts.iter().position(copies_stack).map_or(0, |copy| copy + 1);
-            blocks[entry].insts.insert(at, minst(moves::move_stack(PReg::r(1), bytes.wrapping_neg())));
-            origins[entry].insert(at, Origin::Inserted);
+            let places = || kept.iter().zip((kept_at..).step_by(4));
+            let stores = places().map(|(&reg, at)| moves::store(reg, 1, PReg::r(1), at));
+            let enter = std::iter::once(moves::move_stack(PReg::r(1), bytes.wrapping_neg())).chain(stores);
+            blocks[entry].insts.splice(at..at, enter.map(minst));
+            origins[entry].splice(at..at, std::iter::repeat_n(Origin::Inserted, 1 + kept.len()));
             for (block, data) in blocks.iter_mut().filter(|(_, data)| data.term == Term::Return) {
                 let ret = data.insts.len() - 1;
-                data.insts.insert(ret, minst(moves::move_stack(PReg::r(1), bytes)));
-                origins[block].insert(ret, Origin::Inserted);
+                let loads = places().map(|(&reg, at)| moves::load(reg, 1, PReg::r(1), at));
+                let leave = loads.chain([moves::move_stack(PReg::r(1), bytes)]);
+                data.insts.splice(ret..ret, leave.map(minst));
+                origins[block].splice(ret..ret, std::iter::repeat_n(Origin::Inserted, 1 + kept.len()));
             }
         }
         _ => {}
+    }
+    if work.mir.header.platform {
+        // The address is also in its place of the convention, which nothing is loaded into.
+        let [back, _] = abi::platform::return_address().map(Operand::reg);
+        for ret in blocks.values_mut().filter_map(|block| block.insts.last_mut()) {
+            if ret.inst.op == Op::RET_ABSOLUTE {
+                ret.inst = ret.inst.clone().slot(slot!(RET_ABSOLUTE, "a"), back);
+            }
+        }
     }
     let mut header = work.mir.header.clone();
     header.local_bytes = bytes;
@@ -177,6 +194,22 @@ pub(super) fn rewrite(
     named.add_inserted(&mir, &origins);
     let registers = named.end.map(|end| end.min(255) as u8);
     Ok(Some(Rewritten { mir, origins, copies: rewriter.copies, registers }))
+}
+
+/// The registers that the platform's convention preserves and that these blocks or the routines that
+/// they call write, in order.
+fn preserved(blocks: &PrimaryMap<MBlockId, MBlock<PReg>>) -> Vec<PReg> {
+    let mut written = RegSet::default();
+    for minst in blocks.values().flat_map(|block| &block.insts) {
+        minst.inst.defs().for_each(|def| written.insert_tuple(def.reg, def.width));
+        if let Some(site) = &minst.call {
+            written = written.union(site.destroyed());
+        }
+    }
+    let scratch = abi::platform::clobbers();
+    let is_kept =
+        |reg: &PReg| reg.file() == RegFile::Gpr && *reg != abi::stack_pointer() && !scratch.contains(*reg);
+    written.iter().filter(is_kept).collect()
 }
 
 /// The place for code that must run at the end of a block: before a final `BSYNC`, through which

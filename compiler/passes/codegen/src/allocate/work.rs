@@ -173,7 +173,7 @@ fn calls_device_functions(mir: &Mir<VReg>) -> bool {
 /// A device function has the descriptor of global memory in the same place as all others.
 fn descriptor_of_device_function(mir: &Mir<VReg>) -> SecondaryMap<VRegId, Option<PReg>> {
     let mut fixed = SecondaryMap::new();
-    if mir.header.kind != FunctionKind::Device {
+    if mir.header.kind != FunctionKind::Device || mir.header.platform {
         return fixed;
     }
     let insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);

@@ -23,6 +23,7 @@
 //! nesting.
 
 mod hints;
+mod relocate;
 mod scoreboards;
 mod stalls;
 mod stream;
@@ -118,13 +119,16 @@ fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resource
     }
     tables.sort_by_key(|table: &JumpTable| table.offset);
     set_return_distances(&mut insts);
+    let mut names = code.header.functions;
+    let relocations =
+        if code.header.relocatable { relocate::relocate(&mut insts, &mut names) } else { Vec::new() };
     Program {
-        functions: code.header.functions.into_iter().map(unlinked).collect(),
+        functions: names.into_iter().map(unlinked).collect(),
         name: code.header.name,
         arch,
         accelerated: false,
         trap_handler: false,
-        device_function: false,
+        device_function: code.header.platform,
         resources,
         insts,
         labels,
@@ -133,7 +137,7 @@ fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resource
         variables: code.header.variables,
         tables,
         literals: Vec::new(),
-        relocations: Vec::new(),
+        relocations,
         kept_relocations: Vec::new(),
         unknown: Vec::new(),
         lines: Vec::new(),

@@ -16,12 +16,13 @@
 
 use ptxc_ir::SourceLoc;
 use ptxc_machine::Arch;
-use ptxc_sass::{Inst, Label, Op, Operand, PReg, slot};
+use ptxc_sass::{FunctionIndex, HalfSelect, Inst, Label, Op, Operand, OperandKind, PReg, slot, slot_name};
+use ptxc_ssa::runtime;
 
 use super::code::{Code, CodeBlock};
 use crate::abi;
-use crate::mir::MInst;
 use crate::mir::is_call;
+use crate::mir::{Header, MInst};
 
 /// Ends blocks at their calls and makes return addresses explicit.
 pub(super) fn split_at_calls(code: &mut Code) {
@@ -59,6 +60,13 @@ pub(super) fn split_at_calls(code: &mut Code) {
                 blocks.push(whole(std::mem::take(&mut part), block.frequency));
                 let next = Label(blocks.len() as u32 + 1);
                 part.extend(absolute_return_address(next, code.header.arch, minst.loc));
+            } else if is_platform_call(&minst, &code.header) {
+                // A linker fills in both words.
+                let back = Operand::label(Label(blocks.len() as u32 + 1));
+                let words = [HalfSelect::Low, HalfSelect::High].map(|half| back.half(half));
+                for (word, to) in words.into_iter().zip(abi::platform::return_address()) {
+                    part.push(MInst::new(Inst::new(Op::MOV).ops([Operand::reg(to), word]), minst.loc));
+                }
             } else {
                 let back = Operand::label(Label(blocks.len() as u32 + 1));
                 let address = Inst::new(Op::MOV).ops([Operand::reg(abi::return_address()), back]);
@@ -72,6 +80,14 @@ pub(super) fn split_at_calls(code: &mut Code) {
         blocks.push(block);
     }
     code.blocks = blocks;
+}
+
+/// Whether an instruction calls a function of the platform's convention that a linker will find.
+fn is_platform_call(minst: &MInst<PReg>, header: &Header) -> bool {
+    let target = minst.inst.get(slot_name!("target")).map(|target| target.kind);
+    let Some(OperandKind::Function(FunctionIndex(number))) = target else { return false };
+    let name = header.functions.get(number as usize);
+    header.relocatable && name.is_some_and(|name| runtime::name_of_symbol(name).is_none())
 }
 
 /// A block that is all body.

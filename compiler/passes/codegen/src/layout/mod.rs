@@ -21,6 +21,7 @@
 //! Unreachable blocks are dropped. [`check_convergence`] re-checks afterwards that convergence
 //! barriers nest along every path. Cost: `O(e log e)` in the edges.
 
+mod aligned_stack;
 mod calls;
 mod chains;
 mod code;
@@ -110,6 +111,7 @@ pub fn layout(mir: Mir<PReg>, arch: Arch) -> Code {
     if found.fences {
         fences::split_at_fences(&mut code);
     }
+    aligned_stack::align_stack(&mut code);
     code
 }
 

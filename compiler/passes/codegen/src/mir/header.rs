@@ -38,6 +38,14 @@ pub struct Header {
     pub returns_together: bool,
     /// Whether a function outside of the module may run while it does.
     pub leaves_module: bool,
+    /// Whether it is a device function of the platform's calling convention.
+    pub platform: bool,
+    /// The greatest alignment of its variables in local memory, in bytes, if it has that convention; else
+    /// 0. Callers promise less than others.
+    pub stack_align: u32,
+    /// Whether a linker completes its code: all functions that it calls except for routines have the
+    /// platform's convention.
+    pub relocatable: bool,
 }
 
 impl Header {
@@ -60,6 +68,9 @@ impl Header {
             spills: 0,
             returns_together: false,
             leaves_module: false,
+            platform: false,
+            stack_align: 0,
+            relocatable: false,
         }
     }
 }

@@ -25,6 +25,13 @@ impl Lower<'_> {
     /// The pair that an access to a 64-bit address names.
     pub(super) fn descriptor(&mut self, address: Value) -> Option<VReg> {
         let offset = self.arch.facts().banks.global_descriptor?;
+        if self.func.platform.is_some() {
+            // Other lanes may use the register at any branch, so each access loads it.
+            let pair = self.mir.new_vreg(RegFile::Ugpr, 2);
+            let from = BankPlace::launch(offset).operand();
+            self.emit(Inst::new(Op::ULDC).with(choice!(ULDC, ".64")).ops([Operand::reg(pair), from]));
+            return Some(pair);
+        }
         let policy = self.policy_of(address).and_then(|policy| self.policy_pair(policy));
         Some(policy.unwrap_or_else(|| {
             let at = BankPlace::launch(offset);
@@ -60,7 +67,8 @@ impl Lower<'_> {
     fn policy_pair(&mut self, policy: Value) -> Option<VReg> {
         let ValueDef::Result(inst, _) = self.func.def(policy) else { return None };
         let data = &self.func.insts[inst];
-        if data.op != IrOp::CachePolicy {
+        // In a function of the platform's convention no uniform register lives as long as a policy.
+        if data.op != IrOp::CachePolicy || self.func.platform.is_some() {
             return None;
         }
         if self.func.kind == FunctionKind::Device {

@@ -15,7 +15,7 @@
 //! ([`warp`](ptxc_ssa::runtime::warp)) is `ENDCOLLECTIVE`.
 
 use ptxc_ir::{Callee, CalleeKind, External, Inst as IrInst, Op as IrOp, SourceLoc, Type, Value};
-use ptxc_sass::{FunctionIndex, Inst, Op, Operand, PReg, RegFile};
+use ptxc_sass::{FunctionIndex, HalfSelect, Inst, Op, Operand, PReg, RegFile};
 use ptxc_ssa::runtime;
 use smallvec::SmallVec;
 
@@ -61,22 +61,39 @@ impl Lower<'_> {
     }
 
     /// Lowers a call of a function outside of the module, by the convention of the platform. Constant
-    /// bank 4 has its address.
+    /// bank 4 has its address, or a linker puts it into the instruction.
     fn lower_external_call(&mut self, inst: IrInst, callee: &Callee, external: &External) {
         let data = &self.func.insts[inst];
-        let places = abi::platform::places(&external.params, &callee.params)
-            .zip(abi::platform::places(&external.results, &callee.results));
+        let layouts = &external.layouts;
+        let places = abi::platform::places(&layouts.params, &callee.params)
+            .zip(abi::platform::places(&layouts.results, &callee.results));
         let Some((params, results)) = places else {
             let why = format!("`{}` has parameters or results on the stack", callee.name);
             return self.unsupported(&data.op, why);
         };
-        let Some(offset) = external.address else {
-            return self.unsupported(&data.op, format!("the address of `{}` has no place", callee.name));
+        let (target, values) = match data.op {
+            IrOp::CallIndirect(_) => {
+                data.args.split_first().map_or((None, &[][..]), |(t, rest)| (Some(*t), rest))
+            }
+            _ => (None, &data.args[..]),
         };
-        let args = self.fixed(&data.args, &params);
-        let at = BankPlace { bank: ADDRESS_BANK, offset };
-        let target = self.pooled(Pooled::Bank { at, width: 2 });
-        let made = Inst::new(Op::CALL_ABSOLUTE).ops([Operand::reg(target), Operand::imm(0)]);
+        let args = self.fixed(values, &params);
+        if let Some(target) = target {
+            let target = self.tuple(target);
+            let made = Inst::new(Op::CALL_ABSOLUTE).ops([target, Operand::imm(0)]);
+            return self.put_call(inst, made, args, &results, abi::platform::clobbers());
+        }
+        let made = match external.address {
+            Some(offset) => {
+                let at = BankPlace { bank: ADDRESS_BANK, offset };
+                let target = self.pooled(Pooled::Bank { at, width: 2 });
+                Inst::new(Op::CALL_ABSOLUTE).ops([Operand::reg(target), Operand::imm(0)])
+            }
+            None => {
+                let target = Operand::function(self.function_index(callee.name.clone()));
+                Inst::new(Op::CALL).ops([target])
+            }
+        };
         self.put_call(inst, made, args, &results, abi::platform::clobbers());
     }
 
@@ -107,27 +124,51 @@ impl Lower<'_> {
         if !self.is_needed(result) {
             return;
         }
+        let is_linked = matches!(self.func.callees[callee].kind, CalleeKind::External(_));
         let target = Operand::function(self.function_index(self.func.callees[callee].name.clone()));
         let to = self.reg_of(result);
+        if is_linked {
+            return self.emit_linked_address(to, target);
+        }
         self.emit(Inst::new(Op::MOV).ops([Operand::reg(to), target]));
         self.emit(Inst::new(Op::MOV).ops([Operand::reg(to.offset(1)), Operand::rz()]));
+    }
+
+    /// The 64 bits of an address that a linker puts into the code.
+    pub(super) fn emit_linked_address(&mut self, to: VReg, target: Operand<VReg>) {
+        for (n, half) in [HalfSelect::Low, HalfSelect::High].into_iter().enumerate() {
+            let to = Operand::reg(to.offset(n as u8));
+            self.emit(Inst::new(Op::MOV).ops([to, target.half(half)]));
+        }
     }
 
     /// Lowers a `ret` of a device function.
     pub(super) fn lower_return(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
         self.mir.blocks[self.block].term = Term::Return;
-        let Some(places) = abi::places(&self.func.returns) else {
+        let places = match &self.func.platform {
+            Some(layouts) => abi::platform::places(&layouts.results, &self.func.returns),
+            None => abi::places(&self.func.returns),
+        };
+        let Some(places) = places else {
             return self.unsupported(&data.op, "the results do not fit into registers");
         };
-        let args = self.fixed(&data.args, &places);
+        let mut args = self.fixed(&data.args, &places);
         if self.is_collective() {
             let mut end = MInst::new(Inst::new(Op::ENDCOLLECTIVE), self.loc);
             end.call = Some(Box::new(CallSite { args, ..CallSite::default() }));
             return self.seq.push(end);
         }
-        let pair = self.mir.new_vreg(RegFile::Gpr, 2);
         let back = self.return_address;
+        if self.func.platform.is_some() {
+            let [place, _] = abi::platform::return_address();
+            args.push(Fixed { value: Tuple { reg: back, width: 2 }, place });
+            let mut ret =
+                MInst::new(Inst::new(Op::RET_ABSOLUTE).ops([Operand::reg(back), Operand::imm(0)]), self.loc);
+            ret.call = Some(Box::new(CallSite { args, ..CallSite::default() }));
+            return self.seq.push(ret);
+        }
+        let pair = self.mir.new_vreg(RegFile::Gpr, 2);
         let own = Operand::function(FunctionIndex(0));
         self.emit(Inst::new(Op::MOV).ops([Operand::reg(pair), Operand::reg(back)]));
         self.emit(Inst::new(Op::MOV).ops([Operand::reg(pair.offset(1)), Operand::rz()]));
@@ -141,7 +182,11 @@ impl Lower<'_> {
     pub(super) fn parameters(&mut self) -> Option<MInst<VReg>> {
         let params = &self.func.blocks[self.func.entry()].params;
         let types: Vec<Type> = params.iter().map(|&param| self.func.ty(param)).collect();
-        let Some(places) = abi::parameter_places(&self.func.name, &types) else {
+        let places = match &self.func.platform {
+            Some(layouts) => abi::platform::places(&layouts.params, &types),
+            None => abi::parameter_places(&self.func.name, &types),
+        };
+        let Some(places) = places else {
             self.loc = SourceLoc::NONE;
             self.unsupported(&IrOp::Return, "the parameters do not fit into registers");
             return None;
@@ -155,9 +200,11 @@ impl Lower<'_> {
                 results.push(Fixed { value: self.whole(param), place });
             }
         }
-        let value = Tuple { reg: self.return_address, width: 1 };
+        let [back, _] = abi::platform::return_address();
+        let (width, place) =
+            if self.func.platform.is_some() { (2, back) } else { (1, abi::return_address()) };
         if !self.is_collective() {
-            results.push(Fixed { value, place: abi::return_address() });
+            results.push(Fixed { value: Tuple { reg: self.return_address, width }, place });
         }
         let mut nop = MInst::new(Inst::new(Op::NOP), ptxc_ir::SourceLoc::NONE);
         nop.call = Some(Box::new(CallSite { results, ..CallSite::default() }));
@@ -173,7 +220,8 @@ impl Lower<'_> {
         }
     }
 
-    fn function_index(&mut self, symbol: String) -> FunctionIndex {
+    /// The number of a function, or of a variable that a linker places, among the names of the code.
+    pub(super) fn function_index(&mut self, symbol: String) -> FunctionIndex {
         let functions = &mut self.mir.header.functions;
         let index = functions.iter().skip(1).position(|known| *known == symbol).map(|at| at + 1);
         let index = index.unwrap_or_else(|| {

@@ -140,7 +140,7 @@ impl<'a> Lower<'a> {
             arch,
             uniformity,
             block: mir.entry(),
-            return_address: mir.new_vreg(RegFile::Gpr, 1),
+            return_address: mir.new_vreg(RegFile::Gpr, if func.platform.is_some() { 2 } else { 1 }),
             stack_pointer: None,
             pool: Pool::new(&mir, &cfg),
             policies: Vec::new(),
@@ -571,6 +571,12 @@ impl<'a> Lower<'a> {
         let part = matches!(self.func.insts[inst].op, IrOp::Load(_) | IrOp::Atomic { .. } | IrOp::Unpack);
         let part = self.func.results(inst).len() > 1 && part;
         self.regs[value].is_none() && self.home[inst] == Some(self.block) && !part
+    }
+
+    /// Whether a linker puts the address of a variable into the code.
+    pub(super) fn is_linked(&self, symbol: ptxc_ir::Symbol) -> bool {
+        let data = &self.func.symbols[symbol];
+        matches!(data.space, ptxc_ir::Space::Global | ptxc_ir::Space::Const) && data.offset.is_none()
     }
 
     /// The register of a pooled value.

@@ -55,7 +55,8 @@ mod wide;
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{
-    Block, CalleeKind, Function, FunctionKind, Inst as IrInst, Op, Order, SourceLoc, Space, Type, Value,
+    Block, Callee, CalleeKind, Function, FunctionKind, Inst as IrInst, Op, Order, SourceLoc, Space, Type,
+    Value,
 };
 use ptxc_machine::Arch;
 use ptxc_sass::RegFile;
@@ -160,6 +161,18 @@ fn skeleton(
         let known = external.address.map(|place| Variable::external(&callee.name, place));
         mir.header.variables.extend(known);
     }
+    mir.header.platform = func.platform.is_some();
+    if mir.header.platform {
+        let locals = func.symbols.values().filter(|symbol| symbol.space == Space::Local);
+        mir.header.stack_align = locals.map(|symbol| symbol.align).max().unwrap_or(0);
+    }
+    let is_linked = |callee: &Callee| matches!(&callee.kind, CalleeKind::External(external) if external.address.is_none());
+    mir.header.relocatable = mir.header.platform
+        || func.callees.values().any(is_linked)
+        || func
+            .symbols
+            .values()
+            .any(|one| matches!(one.space, Space::Global | Space::Const) && one.offset.is_none());
     mir.header.leaves_module = func.callees.values().any(|callee| !callee.lanes.inside);
     let mut block_map: SecondaryMap<Block, Option<MBlockId>> = SecondaryMap::new();
     let blocks = reachable(func);

@@ -91,6 +91,15 @@ impl Lower<'_> {
                 let to = self.def(result);
                 self.emit(Inst::new(Op::MOV).ops([to, Operand::reg(from)]));
             }
+            IrOp::SymbolAddr(symbol) if self.is_linked(symbol) => {
+                let name = self.func.symbols[symbol].name.clone();
+                let at = Operand::function(self.function_index(name));
+                let to = self.reg_of(result);
+                match data.ty.bits() {
+                    64 => self.emit_linked_address(to, at),
+                    _ => self.emit(Inst::new(Op::MOV).ops([Operand::reg(to), at])),
+                }
+            }
             IrOp::SymbolAddr(symbol) => {
                 let symbol = &self.func.symbols[symbol];
                 let why = format!("the address of `{}` in {} memory", symbol.name, symbol.space);

@@ -11,15 +11,15 @@
 //! Arguments and results are variables in the `.param` space, whose [pieces](super::params) are
 //! what the IR passes, or registers and constants.
 
-use ptxc_ir::{CalleeKind, External, Layout, Op, Type, Value};
-use ptxc_syntax::ast::{self, Operand, OperandKind};
+use ptxc_ir::{CalleeKind, External, Layout, Layouts, Op, Type, Value};
+use ptxc_syntax::ast::{self, Operand, OperandKind, StatementKind};
 use rustc_hash::FxHashSet;
 
 use super::form::{Form, Translated, Unsupported};
 use super::params::{self, Image, pieces};
 use super::symbols::device_callee;
 use super::translator::Translator;
-use crate::check::env::{Formal, Signature};
+use crate::check::env::{Formal, ModuleEnv, Signature};
 use crate::check::scalar::Scalar;
 use crate::check::scope::{Meaning, Register};
 use crate::check::table::Modifier;
@@ -129,19 +129,45 @@ fn store_value(t: &mut Translator, image: &Image, offset: u32, bytes: u32, value
     t.store_image(image, offset, bytes, bits)
 }
 
+/// The layouts of the parameters and results of a function.
+pub fn layouts(signature: &Signature) -> Layouts {
+    let list = |formals: &[Formal]| {
+        formals.iter().map(|formal| Layout { bytes: formal.size, align: formal.align }).collect()
+    };
+    Layouts { params: list(&signature.parameters), results: list(&signature.returns) }
+}
+
+/// The values that a call passes and returns.
+pub type Types = (Vec<Type>, Vec<Type>);
+
+/// The prototypes and lists of targets in a function: the values that an indirect call passes by them,
+/// and their layouts.
+pub fn prototypes(function: &ast::Function, env: &ModuleEnv) -> Vec<(Types, Layouts)> {
+    let signature = |statement: &ast::Statement| match &statement.kind {
+        StatementKind::CallPrototype(prototype) => Some(Signature {
+            name: prototype.name.name.clone(),
+            is_entry: false,
+            returns: prototype.returns.iter().map(Formal::of).collect(),
+            parameters: prototype.parameters.iter().map(Formal::of).collect(),
+        }),
+        StatementKind::CallTargets(list) => env.signatures.get(&list.targets.first()?.name).cloned(),
+        _ => None,
+    };
+    let known = function.body.iter().flatten().filter_map(signature);
+    let known = known.filter_map(|one| {
+        let params = params::types(&one.parameters).ok()?;
+        Some(((params, params::types(&one.returns).ok()?), layouts(&one)))
+    });
+    known.collect()
+}
+
 impl Translator<'_> {
     /// The IR's callee for a function of the module.
     pub fn callee(&mut self, signature: &Signature) -> Translated<ptxc_ir::FuncRef> {
         let mut callee = device_callee(signature).ok_or(Unsupported)?;
         if let Some(&address) = self.env.external.get(&signature.name) {
-            let layouts = |formals: &[Formal]| {
-                formals.iter().map(|formal| Layout { bytes: formal.size, align: formal.align }).collect()
-            };
-            callee.kind = CalleeKind::External(Box::new(External {
-                address: Some(address),
-                params: layouts(&signature.parameters),
-                results: layouts(&signature.returns),
-            }));
+            let layouts = layouts(signature);
+            callee.kind = CalleeKind::External(Box::new(External { address: Some(address), layouts }));
         }
         Ok(self.function.callee(&callee))
     }

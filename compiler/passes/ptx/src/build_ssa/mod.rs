@@ -56,6 +56,7 @@ mod sync;
 mod translator;
 mod video;
 
+pub use calls::{Types, layouts, prototypes};
 use ptxc_ir::function::LaunchBounds;
 use ptxc_ir::{Function, Param};
 use ptxc_syntax::ast::{self, DirectiveKind, StatementKind};

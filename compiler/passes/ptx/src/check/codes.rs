@@ -71,6 +71,7 @@ codes! {
     UNWRITTEN_REGISTER = 304, "A register must be written before it is read.";
     UNREACHABLE = 305, "Every instruction must be reachable from the start of its function.";
     FALLS_OFF = 306, "A body ends with `ret`, `exit`, `trap` or a branch.";
+    WITHOUT_KERNEL = 307, "A program contains the code of its kernels, and of the functions that they call.";
 }
 
 /// The rule of `code`, if it is a code of the checker.

@@ -62,13 +62,16 @@ pub(crate) fn write_header(
         ("barriers", header.barriers),
         ("tables", header.table_bytes),
         ("spills", header.spills),
+        ("stack-align", header.stack_align),
     ];
     for (name, count) in counts.into_iter().filter(|&(_, count)| count > 0) {
         writeln!(f, "    {name} {count}")?;
     }
     f.write_str(if header.dynamic_shared { "    dynamic shared\n" } else { "" })?;
     f.write_str(if header.returns_together { "    returns together\n" } else { "" })?;
-    f.write_str(if header.leaves_module { "    leaves module\n" } else { "" })
+    f.write_str(if header.leaves_module { "    leaves module\n" } else { "" })?;
+    f.write_str(if header.platform { "    platform convention\n" } else { "" })?;
+    f.write_str(if header.relocatable { "    relocatable code\n" } else { "" })
 }
 
 /// A variable as a symbol of SSA's text; `None` if another module defines it.

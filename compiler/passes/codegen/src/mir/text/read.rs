@@ -140,9 +140,24 @@ fn without_comment(line: &str) -> &str {
 }
 
 /// The words that begin the lines of a header.
-const HEADER_WORDS: [&str; 14] = [
-    "param", "symbol", "external", "bounds", "function", "width", "returns", "leaves", "shared", "dynamic",
-    "local", "barriers", "tables", "spills",
+const HEADER_WORDS: [&str; 17] = [
+    "param",
+    "symbol",
+    "external",
+    "bounds",
+    "function",
+    "width",
+    "returns",
+    "leaves",
+    "platform",
+    "relocatable",
+    "shared",
+    "dynamic",
+    "local",
+    "barriers",
+    "tables",
+    "spills",
+    "stack-align",
 ];
 
 /// The head and header of a function, and whether it is allocated; `None`, with errors, if the head
@@ -211,6 +226,14 @@ pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAn
                 }
                 continue;
             }
+            "platform" if rest == "convention" => {
+                header.platform = true;
+                continue;
+            }
+            "relocatable" if rest == "code" => {
+                header.relocatable = true;
+                continue;
+            }
             "leaves" if rest == "module" => {
                 header.leaves_module = true;
                 continue;
@@ -235,6 +258,7 @@ pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAn
             "barriers" => &mut header.barriers,
             "tables" => &mut header.table_bytes,
             "spills" => &mut header.spills,
+            "stack-align" => &mut header.stack_align,
             _ => {
                 lines.error(line, "expected `returns together`");
                 continue;

@@ -1,0 +1,70 @@
+//! Addresses that a linker puts into the code of a relocatable object.
+//!
+//! In: the instructions of a function, and the names that it uses: of itself, of routines, and of
+//! functions and variables that a linker will find. Out: the same instructions without the latter, and
+//! the relocations in their place.
+//!
+//! ```text
+//! MOV R20, `(.L_x_1) low     =>    MOV R20, 0x0       32@lo(f + .L_x_1)
+//! CALL.REL.NOINC `(g)        =>    CALL.ABS.NOINC 0x0     g
+//! MOV R4, `(counter) high    =>    MOV R4, 0x0        32@hi(counter)
+//! ```
+//! Linear in the code.
+
+use ptxc_sass::symbol::{Addend, CodeRelocation, Symbol, SymbolBits, SymbolValue};
+use ptxc_sass::{Coded, FunctionIndex, HalfSelect, Inst, Op, Operand, OperandKind, slot_name};
+use ptxc_ssa::runtime;
+
+/// Replaces names by relocations. `functions` keeps the function itself and its routines.
+pub(super) fn relocate(insts: &mut [Coded], functions: &mut Vec<String>) -> Vec<CodeRelocation> {
+    let all = functions.clone();
+    let is_routine = |name: &String| runtime::name_of_symbol(name).is_some();
+    let (mut kept, mut numbers) = (Vec::new(), Vec::new());
+    for (index, name) in all.iter().enumerate() {
+        numbers.push(FunctionIndex(kept.len() as u32));
+        if index == 0 || is_routine(name) {
+            kept.push(name.clone());
+        }
+    }
+    let mut relocations = Vec::new();
+    for (number, coded) in (0..).zip(insts) {
+        let mut found = None;
+        let op = coded.inst.op;
+        for (slot, operand) in (0..).zip(&mut coded.inst.operands) {
+            let bits = match operand.flags.half {
+                HalfSelect::Low => Some(SymbolBits::Low),
+                HalfSelect::High => Some(SymbolBits::High),
+                _ => None,
+            };
+            let (name, addend, bits) = match (operand.kind, bits) {
+                (OperandKind::Label(label), Some(bits)) => (&all[0], Addend::Label(label), bits),
+                (OperandKind::Function(FunctionIndex(index)), bits) => {
+                    let name = &all[index as usize];
+                    if index == 0 || is_routine(name) {
+                        operand.kind = OperandKind::Function(numbers[index as usize]);
+                        continue;
+                    }
+                    // Without a half, it is a call, or the place of a constant in its bank.
+                    let whole = if op == Op::CALL { SymbolBits::Target } else { SymbolBits::Short16 };
+                    (name, Addend::Bytes(0), bits.unwrap_or(whole))
+                }
+                _ => continue,
+            };
+            let symbol = Symbol { name: name.clone(), addend, value: SymbolValue::Address, bits };
+            *operand = Operand::imm(0);
+            found = Some((slot, symbol));
+        }
+        let Some((slot, symbol)) = found else { continue };
+        let slot = if coded.inst.op == Op::CALL {
+            let guard = coded.inst.guard;
+            coded.inst = Inst::new(Op::CALL_LOADED).ops([Operand::imm(0)]);
+            coded.inst.guard = guard;
+            coded.inst.slot_index(slot_name!("target")).unwrap_or(0) as u8
+        } else {
+            slot
+        };
+        relocations.push(CodeRelocation { inst: number, slot, symbol });
+    }
+    *functions = kept;
+    relocations
+}

@@ -1,0 +1,343 @@
+//! Objects of ptxc and of NVIDIA's ptxas, linked by nvlink in all combinations: the linked kernel gives
+//! the expected values in the simulator.
+//!
+//! Random signatures cover the calling convention: scalars of every size, structures of several
+//! alignments, results of up to 32 bytes, calls under divergence and from one module into the other and
+//! back. Values are computed here from the definition of the program, not by any of the compilers.
+//! Without NVIDIA's programs only ptxc's own object is made and read again.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ptxc_compiler::{Settings, compile};
+use ptxc_families::oracle;
+use ptxc_fuzz::random::Random;
+use ptxc_object::cubin::read;
+use ptxc_sass::joined::joined;
+use ptxc_sim::{Case, Options, run_sass};
+
+const THREADS: u32 = 40;
+const FUNCTIONS: usize = 24;
+const ARCHS: [&str; 3] = ["sm_75", "sm_80", "sm_90"];
+
+/// A parameter or result.
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    /// A scalar of that many bytes.
+    Scalar(u32),
+    /// A structure with a size and an alignment.
+    Struct(u32, u32),
+}
+
+impl Shape {
+    fn bytes(self) -> u32 {
+        match self {
+            Shape::Scalar(bytes) | Shape::Struct(bytes, _) => bytes,
+        }
+    }
+
+    fn declare(self, name: &str) -> String {
+        match self {
+            Shape::Scalar(bytes) => format!(".param .b{} {name}", 8 * bytes),
+            Shape::Struct(bytes, align) => format!(".param .align {align} .b8 {name}[{bytes}]"),
+        }
+    }
+
+    /// The sizes of its parts that are accessed one by one.
+    fn units(self) -> Vec<u32> {
+        match self {
+            Shape::Scalar(8) => vec![4, 4],
+            Shape::Scalar(bytes) => vec![bytes],
+            Shape::Struct(bytes, _) => vec![4; bytes as usize / 4],
+        }
+    }
+}
+
+struct Signature {
+    params: Vec<Shape>,
+    result: Option<Shape>,
+    /// Only odd lanes call it.
+    parted: bool,
+    /// It calls the function before it, which is in the other module.
+    nested: bool,
+}
+
+fn signatures(random: &mut Random) -> Vec<Signature> {
+    let shapes = [
+        Shape::Scalar(1),
+        Shape::Scalar(2),
+        Shape::Scalar(4),
+        Shape::Scalar(8),
+        Shape::Struct(4, 4),
+        Shape::Struct(8, 8),
+        Shape::Struct(12, 4),
+        Shape::Struct(16, 8),
+        Shape::Struct(16, 16),
+    ];
+    (0..FUNCTIONS)
+        .map(|_| {
+            let mut params = Vec::new();
+            let mut words = 0;
+            for _ in 0..random.below(7) {
+                let shape = shapes[random.below(shapes.len())];
+                words += shape.bytes().div_ceil(4);
+                if words <= 8 {
+                    params.push(shape);
+                }
+            }
+            let results = [None, Some(Shape::Scalar(4)), Some(Shape::Scalar(8)), Some(Shape::Struct(32, 16))];
+            let result = results[random.below(results.len())];
+            Signature { params, result, parted: random.below(3) == 0, nested: random.below(3) == 0 }
+        })
+        .collect()
+}
+
+/// The value of a part of an argument: a mask of its size applies.
+fn argument(function: usize, param: usize, unit: usize, seed: u32) -> u32 {
+    seed.wrapping_mul(17 + unit as u32).wrapping_add((function * 101 + param * 13 + unit) as u32)
+}
+
+fn mask(bytes: u32) -> u32 {
+    if bytes == 4 { u32::MAX } else { (1 << (8 * bytes)) - 1 }
+}
+
+/// The words that a function returns if it is called with arguments of that seed.
+fn value(all: &[Signature], function: usize, seed: u32) -> Vec<u32> {
+    let one = &all[function];
+    let mut sum = function as u32;
+    for (param, shape) in one.params.iter().enumerate() {
+        for (unit, bytes) in shape.units().into_iter().enumerate() {
+            let word = argument(function, param, unit, seed) & mask(bytes);
+            sum = sum.wrapping_mul(31).wrapping_add(word);
+        }
+    }
+    if one.nested && function > 0 {
+        for word in value(all, function - 1, sum) {
+            sum = sum.wrapping_mul(33).wrapping_add(word);
+        }
+    }
+    let words = one.result.map_or(0, Shape::bytes) / 4;
+    (0..words).map(|word| sum.wrapping_add(7 * word)).collect()
+}
+
+/// A call with arguments made from `seed`, whose results are added to `sum`.
+fn call(out: &mut String, all: &[Signature], function: usize, seed: &str, sum: &str) {
+    let one = &all[function];
+    out.push_str("{ .reg .b32 v, w; .reg .b64 d;\n");
+    let mut names = Vec::new();
+    for (param, shape) in one.params.iter().enumerate() {
+        let name = format!("a{param}");
+        let _ = writeln!(out, "{};", shape.declare(&name));
+        let part = |unit: usize, to: &str| {
+            let added = argument(function, param, unit, 0);
+            format!("mad.lo.u32 {to}, {seed}, {}, {added};", 17 + unit)
+        };
+        if matches!(shape, Shape::Scalar(8)) {
+            let (low, high) = (part(0, "v"), part(1, "w"));
+            let _ = writeln!(out, "{low} {high} mov.b64 d, {{v, w}}; st.param.b64 [{name}], d;");
+        } else {
+            let mut offset = 0;
+            for (unit, bytes) in shape.units().into_iter().enumerate() {
+                let made = part(unit, "v");
+                let _ = writeln!(out, "{made} st.param.b{} [{name}+{offset}], v;", 8 * bytes);
+                offset += bytes;
+            }
+        }
+        names.push(name);
+    }
+    let list = names.join(", ");
+    let Some(result) = one.result else {
+        let _ = writeln!(out, "call f{function}, ({list}); }}");
+        return;
+    };
+    let _ = writeln!(out, "{}; call (r), f{function}, ({list});", result.declare("r"));
+    if matches!(result, Shape::Scalar(8)) {
+        out.push_str("ld.param.b64 d, [r]; mov.b64 {v, w}, d;\n");
+        for word in ["v", "w"] {
+            let _ = writeln!(out, "mad.lo.u32 {sum}, {sum}, 33, {word};");
+        }
+    } else {
+        for word in 0..result.bytes() / 4 {
+            let _ = writeln!(out, "ld.param.b32 v, [r+{}]; mad.lo.u32 {sum}, {sum}, 33, v;", 4 * word);
+        }
+    }
+    out.push_str("}\n");
+}
+
+fn head(all: &[Signature], function: usize) -> String {
+    let one = &all[function];
+    let result = one.result.map_or(String::new(), |result| format!("({}) ", result.declare("r")));
+    let params: Vec<String> =
+        one.params.iter().enumerate().map(|(index, shape)| shape.declare(&format!("p{index}"))).collect();
+    format!(".func {result}f{function} ({})", params.join(", "))
+}
+
+fn define(out: &mut String, all: &[Signature], function: usize) {
+    let one = &all[function];
+    let _ = writeln!(out, ".visible {}\n{{ .reg .b32 s, x, y; .reg .b64 q;", head(all, function));
+    let _ = writeln!(out, "mov.u32 s, {function};");
+    for (param, shape) in one.params.iter().enumerate() {
+        if matches!(shape, Shape::Scalar(8)) {
+            let _ = writeln!(out, "ld.param.b64 q, [p{param}]; mov.b64 {{x, y}}, q;");
+            out.push_str("mad.lo.u32 s, s, 31, x; mad.lo.u32 s, s, 31, y;\n");
+            continue;
+        }
+        let mut offset = 0;
+        for bytes in shape.units() {
+            let _ = writeln!(out, "ld.param.u{} x, [p{param}+{offset}]; mad.lo.u32 s, s, 31, x;", 8 * bytes);
+            offset += bytes;
+        }
+    }
+    if one.nested && function > 0 {
+        out.push_str("mov.u32 y, s;\n");
+        call(out, all, function - 1, "y", "s");
+    }
+    match one.result {
+        None => {}
+        Some(Shape::Scalar(8)) => {
+            out.push_str("add.u32 x, s, 7; mov.b64 q, {s, x}; st.param.b64 [r], q;\n");
+        }
+        Some(result) => {
+            for word in 0..result.bytes() / 4 {
+                let _ = writeln!(out, "add.u32 x, s, {}; st.param.b32 [r+{}], x;", 7 * word, 4 * word);
+            }
+        }
+    }
+    out.push_str("ret; }\n");
+}
+
+/// The module with the kernel and the odd functions, and that with the even ones.
+fn modules(all: &[Signature]) -> [String; 2] {
+    [1, 0].map(|odd| {
+        let mut text = String::from(".version 8.0\n.target sm_75\n.address_size 64\n");
+        let is_here = |function: &usize| function % 2 == odd;
+        for function in 0..all.len() {
+            let linkage = if is_here(&function) { ".visible" } else { ".extern" };
+            let _ = writeln!(text, "{linkage} {};", head(all, function));
+        }
+        (0..all.len()).filter(is_here).for_each(|function| define(&mut text, all, function));
+        if odd == 1 {
+            text.push_str(
+                ".visible .entry k(.param .u64 out)\n{ .reg .b64 p, o; .reg .b32 t, s; .reg .pred c;\n",
+            );
+            text.push_str(
+                "ld.param.u64 p, [out]; mov.u32 t, %tid.x; mul.wide.u32 o, t, 4; add.u64 p, p, o;\n",
+            );
+            for (function, one) in all.iter().enumerate() {
+                text.push_str("mov.u32 s, 1;\n");
+                if one.parted {
+                    let _ = writeln!(text, "and.b32 s, t, 1; setp.eq.u32 c, s, 0; @c bra L{function};");
+                }
+                call(&mut text, all, function, "t", "s");
+                let _ =
+                    writeln!(text, "L{function}:\nst.global.u32 [p+{}], s;", 4 * function * THREADS as usize);
+            }
+            text.push_str("ret; }\n");
+        }
+        text
+    })
+}
+
+fn case(all: &[Signature]) -> Case {
+    let mut bytes = String::new();
+    for (function, one) in all.iter().enumerate() {
+        for thread in 0..THREADS {
+            let mut sum = 1u32;
+            if one.parted && thread % 2 == 0 {
+                sum = 0;
+            } else {
+                for word in value(all, function, thread) {
+                    sum = sum.wrapping_mul(33).wrapping_add(word);
+                }
+            }
+            sum.to_le_bytes().iter().for_each(|byte| drop(write!(bytes, "{byte:02x}")));
+        }
+    }
+    let text = format!(
+        r#"{{"ptx": "k.ptx", "entry": "k", "grid": [1, 1, 1], "block": [{THREADS}, 1, 1], "args": [
+        {{"kind": "buffer", "name": "out", "elem": "u32", "init": {{"zeros": {}}}, "expect": {{"hex": "{bytes}"}},
+          "tolerance": "exact"}}]}}"#,
+        bytes.len() / 2
+    );
+    Case::parse(&text, Path::new("")).expect("the case is well-formed")
+}
+
+fn ours(text: &str, opt: u8) -> Vec<u8> {
+    let settings = Settings { relocatable: true, opt, ..Settings::default() };
+    let compiled = compile(text, settings).unwrap_or_else(|found| panic!("{}\n{text}", found[0].message));
+    compiled.cubin().expect("the object can be written")
+}
+
+fn theirs(folder: &Path, path: &Path, arch: &str) -> Vec<u8> {
+    let object = path.with_extension("theirs.o");
+    let mut ptxas = Command::new(folder.join("ptxas"));
+    let output =
+        ptxas.args(["-arch", arch, "-c"]).arg(path).arg("-o").arg(&object).output().expect("ptxas runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::read(object).expect("ptxas writes an object")
+}
+
+fn link(folder: &Path, arch: &str, objects: [&[u8]; 2], scratch: &Path) -> Vec<u8> {
+    let paths: Vec<PathBuf> = (0..2).map(|number| scratch.join(format!("{number}.o"))).collect();
+    for (path, object) in paths.iter().zip(objects) {
+        std::fs::write(path, object).expect("the object can be written");
+    }
+    let cubin = scratch.join("linked.cubin");
+    let mut nvlink = Command::new(folder.join("nvlink"));
+    let output =
+        nvlink.args(["-arch", arch]).args(&paths).arg("-o").arg(&cubin).output().expect("nvlink runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::read(cubin).expect("nvlink writes a cubin")
+}
+
+fn run(cubin: &[u8], case: &Case, seed: u64) {
+    let cubin = read(cubin).expect("the cubin can be read");
+    let programs: Vec<_> = cubin
+        .functions
+        .iter()
+        .map(|function| ptxc_object::cubin::program(&cubin, &function.name).expect("a program"))
+        .collect();
+    let kernel = programs.iter().find(|program| program.name == "k").expect("the kernel is there");
+    let whole = joined(kernel, &programs).expect("functions without tables");
+    let options = Options { seed, ..Options::default() };
+    let report = run_sass(case, &whole, &options).unwrap_or_else(|error| panic!("{error}"));
+    assert!(report.passed(), "wrong values");
+}
+
+#[test]
+fn objects_of_both_compilers_call_each_other() {
+    let folder = oracle::folder().filter(|folder| folder.join("nvlink").exists());
+    let scratch = std::env::temp_dir().join(format!("ptxc-linking-{}", std::process::id()));
+    std::fs::create_dir_all(&scratch).expect("a folder for files");
+    for seed in 1..=3 {
+        let all = signatures(&mut Random::new(seed));
+        let case = case(&all);
+        for arch in ARCHS {
+            let texts = modules(&all).map(|text| text.replace("sm_75", arch));
+            let own = texts.each_ref().map(|text| ours(text, 3));
+            let Some(folder) = &folder else {
+                eprintln!("skipped: nvlink is not installed");
+                assert!(own.iter().all(|object| read(object).is_ok_and(|cubin| cubin.relocatable)));
+                continue;
+            };
+            let other: Vec<Vec<u8>> = texts
+                .iter()
+                .enumerate()
+                .map(|(number, text)| {
+                    let path = scratch.join(format!("{number}.ptx"));
+                    std::fs::write(&path, text).expect("the text can be written");
+                    theirs(folder, &path, arch)
+                })
+                .collect();
+            for objects in
+                [[&own[0], &own[1]], [&own[0], &other[1]], [&other[0], &own[1]], [&other[0], &other[1]]]
+            {
+                run(&link(folder, arch, objects.map(|object| &object[..]), &scratch), &case, seed);
+            }
+            let plain = texts.each_ref().map(|text| ours(text, 0));
+            run(&link(folder, arch, [&plain[0], &plain[1]], &scratch), &case, seed);
+        }
+    }
+    let _ = std::fs::remove_dir_all(scratch);
+}
