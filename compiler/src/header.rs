@@ -18,11 +18,12 @@ use ptxc_syntax::{Name, Parsed, Span, parse_item};
 
 use crate::addresses::{self, Functions};
 use crate::db::Db;
+use crate::declared::name_of;
 use crate::directives::{self, Directives};
 use crate::input::SourceFile;
 use crate::input::items::{items, places};
 use crate::locate::{MOST_FINDINGS, locate_in, syntax_error};
-use crate::module::{ABI, Header, header};
+use crate::module::{ABI, Header, header, own_variables};
 use crate::redeclared::Variables;
 use crate::render::Located;
 
@@ -169,6 +170,12 @@ pub(crate) fn findings(db: &dyn Db, file: SourceFile) -> Vec<Located> {
         }
     }
     for func in &items.functions {
+        for own in own_variables(db, *func).iter().filter(|own| own.variable.space == Space::Const) {
+            found.extend(constants.add(&own.name, &own.variable, name_of(db, *func)));
+        }
+        for own in own_variables(db, *func) {
+            found.extend(contents.add(&own.name, &own.variable, name_of(db, *func)));
+        }
         if let Some(variable) = declared.get(func.name(db)) {
             let message = format!("`{}` is a function and a variable of this module", func.name(db));
             found.push(

@@ -11,15 +11,16 @@ use indexmap::IndexMap;
 use ptxc_ptx::check::env::{
     self, Declared, ModuleEnv, PtxTarget, PtxVersion, Signature, TargetKind, Variable,
 };
+use ptxc_ptx::check::own_variables::OwnVariable;
 use ptxc_ptx::check::scope::misplaces_predicate;
 use ptxc_ptx::check::targets;
 use ptxc_syntax::ast::{
-    Function, Item, Linkage, Operand, OperandKind, Parameter, Space, StatementKind, SymbolOffset,
+    Function, Initialiser, Item, Linkage, Operand, OperandKind, Parameter, Space, StatementKind, SymbolOffset,
 };
 use ptxc_syntax::codes::{self, Code};
 use ptxc_syntax::items::ItemKind;
 use ptxc_syntax::{Name, NodeId, Parsed, parse_function, parse_item, parse_signature};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::db::Db;
 use crate::input::SourceFile;
@@ -76,13 +77,28 @@ pub fn header(db: &dyn Db, file: SourceFile) -> Header {
     header
 }
 
-/// The variables that a file declares outside its functions, with their places in the module.
+/// The variables of a file with their places in the module: those that it declares outside its
+/// functions, then the constant and global variables of its functions.
 pub(crate) fn module_variables(db: &dyn Db, file: SourceFile) -> &IndexMap<Name, Variable> {
     &declared_variables(db, file).0
 }
 
-/// The variables that a file declares outside its functions, and for each, the first item that
-/// declares it, as an index into the items other than functions.
+/// The constant and global variables that a function declares in its body.
+#[salsa::tracked(returns(ref))]
+pub(crate) fn own_variables(db: &dyn Db, func: Func) -> Vec<OwnVariable> {
+    // Most functions declare none, and their trees are not needed. Instructions also have these
+    // words, but after other letters.
+    let code = func.code(db);
+    let follows = |at: usize| code[..at].chars().next_back().is_none_or(|c| !c.is_ascii_alphanumeric());
+    let declares = |word: &str| code.match_indices(word).any(|(at, _)| follows(at));
+    match declares(".global") || declares(".const") {
+        true => ptxc_ptx::check::own_variables::own_variables(ast(db, func)),
+        false => Vec::new(),
+    }
+}
+
+/// The variables of a file. For each that it declares outside its functions, which come first, the
+/// list has the first item that declares it, as an index into the items other than functions.
 #[salsa::tracked(returns(ref))]
 fn declared_variables(db: &dyn Db, file: SourceFile) -> (IndexMap<Name, Variable>, Vec<u32>) {
     let mut found: IndexMap<Name, Variable> = IndexMap::new();
@@ -105,6 +121,8 @@ fn declared_variables(db: &dyn Db, file: SourceFile) -> (IndexMap<Name, Variable
             }
         }
     }
+    let own = items(db, file).functions.iter().flat_map(|&func| own_variables(db, func));
+    found.extend(own.map(|own| (own.name.clone(), own.variable.clone())));
     let globals = found.values().filter(|variable| variable.space == Space::Global).count();
     if globals <= env::MOST_ADDRESSES {
         env::place(found.iter_mut(), &|_| true);
@@ -168,6 +186,9 @@ fn used_names(db: &dyn Db, file: SourceFile, variables: &IndexMap<Name, Variable
     }
     for content in variables.values().filter_map(|variable| variable.content.as_ref().ok()?.as_deref()) {
         used.extend(content.addresses.iter().map(|address| Name::from(address.symbol.as_str())));
+    }
+    for &func in &items(db, file).functions {
+        used.extend(own_variables(db, func).iter().map(|own| own.name.clone()));
     }
     used
 }
@@ -404,6 +425,17 @@ fn mentioned(db: &dyn Db, func: Func) -> Vec<Name> {
                     }
                 }
             }
+            StatementKind::Declaration(declaration) => {
+                let mut rest: Vec<&Initialiser> =
+                    declaration.declarators.iter().filter_map(|one| one.initialiser.as_ref()).collect();
+                while let Some(part) = rest.pop() {
+                    match part {
+                        Initialiser::List(list) => rest.extend(list),
+                        Initialiser::Address(address) => add(&address.symbol.name, false),
+                        Initialiser::Constant(_) | Initialiser::Fields(_) => {}
+                    }
+                }
+            }
             StatementKind::CallTargets(list) => {
                 list.targets.iter().for_each(|target| add(&target.name, true))
             }
@@ -484,6 +516,7 @@ pub fn environment(db: &dyn Db, func: Func) -> Arc<ModuleEnv> {
         has_samplers: header.has_samplers,
         later: FxHashSet::default(),
         variables: IndexMap::new(),
+        own: FxHashMap::default(),
         signatures: IndexMap::new(),
         external: IndexMap::new(),
         shared_start: 0,
@@ -510,6 +543,12 @@ pub fn environment(db: &dyn Db, func: Func) -> Arc<ModuleEnv> {
                 env.external.insert(signature.name.clone(), place);
             }
             env.signatures.insert(name.clone(), signature);
+        }
+    }
+    for own in own_variables(db, func) {
+        if let Some(variable) = symbol(db, file, ModuleName::new(db, own.name.clone())) {
+            env.own.insert(own.index, own.name.clone());
+            env.variables.insert(own.name.clone(), variable);
         }
     }
     add_pointed_to(db, file, &mut env);

@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use ptxc_ir::symbol::{self, Initial};
 use ptxc_syntax::Name;
 use ptxc_syntax::ast::{Declaration, Declarator, Function, Linkage, Parameter, Space, Type};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::initial::{self, Misfit};
 pub use super::needs::{PtxTarget, PtxVersion, TargetKind};
@@ -94,6 +94,9 @@ pub struct ModuleEnv {
     pub has_samplers: bool,
     /// Variables that the function mentions.
     pub variables: IndexMap<Name, Variable>,
+    /// The names in the module of the constant and global variables that the function declares, by
+    /// their numbers among its variables. The variables are among `variables` too.
+    pub own: FxHashMap<usize, Name>,
     /// The names that the function mentions and that are declared only after it, so that it can't
     /// use them.
     pub later: FxHashSet<Name>,
@@ -119,6 +122,7 @@ impl ModuleEnv {
             has_samplers: false,
             later: FxHashSet::default(),
             variables: IndexMap::new(),
+            own: FxHashMap::default(),
             signatures: IndexMap::new(),
             external: IndexMap::new(),
             shared_start: 0,

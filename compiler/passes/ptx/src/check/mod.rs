@@ -78,6 +78,7 @@ pub mod needs;
 mod old_targets;
 mod opaque;
 pub mod operands;
+pub mod own_variables;
 mod packs;
 mod parameter_space;
 mod ranges;
@@ -196,6 +197,8 @@ fn examine_with(function: &Function, env: &ModuleEnv, strictness: Strictness) ->
                 declarations::in_function(declaration, env, &mut checker.out);
                 call_variables::check(function, declaration, env.version, &mut checker.out);
                 initialisers::check(declaration, (env.version, env.target), &mut checker.out);
+                let names = (checker.names.scopes(), env);
+                own_variables::check_addresses(declaration, names, &mut checker.out);
             }
             StatementKind::BranchTargets(list) => checker.targets(list, Wanted::Label),
             StatementKind::CallTargets(list) => checker.targets(list, Wanted::Function),

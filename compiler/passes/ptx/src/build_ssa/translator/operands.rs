@@ -107,8 +107,13 @@ impl Translator<'_> {
     pub fn symbol(&mut self, name: &str) -> Translated<Symbol> {
         let (owner, name, variable) = match self.scopes.lookup(name) {
             Some(Meaning::Variable(index)) => {
-                let (name, variable) = self.scopes.variables.get(index).ok_or(Unsupported)?;
-                (Owner::Function(index), name.clone(), variable.clone())
+                let own = self.env.own.get(&index).and_then(|name| self.env.variables.get_key_value(name));
+                if let Some((name, variable)) = own {
+                    (Owner::Module(name.clone()), name.clone(), variable.clone())
+                } else {
+                    let (name, variable) = self.scopes.variables.get(index).ok_or(Unsupported)?;
+                    (Owner::Function(index), name.clone(), variable.clone())
+                }
             }
             Some(_) => return Err(Unsupported),
             None => {
