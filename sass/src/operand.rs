@@ -79,6 +79,10 @@ pub enum OperandKind<R> {
     Code(i32),
     /// A function: the target of a call, or the base of a relative address in a register.
     Function(FunctionIndex),
+    /// The end of the static shared memory of a kernel and of the functions that it calls, at the
+    /// next multiple of this number of bytes: the start of dynamic shared memory. Linking makes an
+    /// immediate of it.
+    SharedEnd(u32),
     /// A special register, `SR_TID.X`.
     Special(SpecialReg),
     /// A convergence barrier, B0 to B15.
@@ -105,6 +109,7 @@ impl<R: Register> OperandKind<R> {
             OperandKind::Mem(_) => "an address",
             OperandKind::Label(_) | OperandKind::Code(_) => "a place in the code",
             OperandKind::Function(_) => "a function",
+            OperandKind::SharedEnd(_) => "the end of shared memory",
             OperandKind::Special(_) => "a special register",
             OperandKind::Convergence(_) => "a convergence barrier",
             OperandKind::Predicates => "all predicates",
@@ -234,6 +239,11 @@ impl<R: Register> Operand<R> {
         Operand::plain(OperandKind::Function(function))
     }
 
+    /// The end of shared memory at a multiple of that many bytes.
+    pub const fn shared_end(align: u32) -> Operand<R> {
+        Operand::plain(OperandKind::SharedEnd(align))
+    }
+
     /// A special register.
     pub const fn special(reg: SpecialReg) -> Operand<R> {
         Operand::plain(OperandKind::Special(reg))
@@ -315,6 +325,7 @@ impl<R: Register> Operand<R> {
             OperandKind::Label(label) => OperandKind::Label(label),
             OperandKind::Code(offset) => OperandKind::Code(offset),
             OperandKind::Function(function) => OperandKind::Function(function),
+            OperandKind::SharedEnd(align) => OperandKind::SharedEnd(align),
             OperandKind::Special(reg) => OperandKind::Special(reg),
             OperandKind::Convergence(index) => OperandKind::Convergence(index),
             OperandKind::Predicates => OperandKind::Predicates,

@@ -62,7 +62,10 @@ fn shape_of(operand: &Operand<PReg>, slot: &Slot) -> Shape {
         OperandKind::Mem(address) if address.uniform.is_some() || slot.names_uniform => Shape::AddressUniform,
         OperandKind::Mem(_) => Shape::Address,
         OperandKind::Label(_) | OperandKind::Function(_) | OperandKind::Code(_) => Shape::Other,
-        OperandKind::Special(_) | OperandKind::Convergence(_) | OperandKind::Predicates => Shape::Other,
+        OperandKind::SharedEnd(_)
+        | OperandKind::Special(_)
+        | OperandKind::Convergence(_)
+        | OperandKind::Predicates => Shape::Other,
     }
 }
 

@@ -89,7 +89,8 @@ impl Kinds {
                 (true, true) => Kinds::MEM_SCALED.or(Kinds::MEM_AT_UR),
             },
             OperandKind::Label(_) | OperandKind::Code(_) => Kinds::LABEL,
-            OperandKind::Function(_) => Kinds::FUNCTION,
+            // No instruction of a program takes the end of shared memory.
+            OperandKind::Function(_) | OperandKind::SharedEnd(_) => Kinds::FUNCTION,
             OperandKind::Special(_) => Kinds::SPECIAL,
             OperandKind::Convergence(_) => Kinds::CONVERGENCE,
             OperandKind::Predicates => Kinds::PREDICATES,

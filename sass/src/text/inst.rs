@@ -339,6 +339,11 @@ fn operand_text<W: Sink, R: Register>(
             }
             line.str(")");
         }
+        OperandKind::SharedEnd(align) => {
+            line.str("`(shared:");
+            line.decimal(align);
+            line.str(")");
+        }
         OperandKind::Special(reg) => match reg.name(names.arch) {
             "" => {
                 line.str("SR");

@@ -227,13 +227,16 @@ fn place<R: Register>(text: &str, slot: &Slot, names: &mut dyn Names) -> Option<
     }
 }
 
-/// A label or function whose address a `MOV` of machine IR takes: linking makes an immediate of it.
+/// A label, a function, or the end of shared memory, whose address a `MOV` of machine IR takes: linking makes an immediate of it.
 /// A program has a [symbol](Symbol) there.
 pub(super) fn unlinked<R: Register>(text: &str, op: Op, names: &mut dyn Names) -> Option<OperandKind<R>> {
     if op != Op::MOV || names.has_symbols() {
         return None;
     }
     let name = text.strip_prefix("`(")?.strip_suffix(')')?;
+    if let Some(align) = name.strip_prefix("shared:") {
+        return align.parse().ok().filter(|align: &u32| align.is_power_of_two()).map(OperandKind::SharedEnd);
+    }
     let label = names.label(name).map(OperandKind::Label);
     label.or_else(|| names.function(name).map(OperandKind::Function))
 }

@@ -251,7 +251,10 @@ fn edge_operands(slot: &Slot, shape: Shape, old: Operand<PReg>, arch: Arch) -> V
         OperandKind::Convergence(_) => {
             list.extend([0, 15].map(|index| with(OperandKind::Convergence(index))))
         }
-        OperandKind::Label(_) | OperandKind::Function(_) | OperandKind::Predicates => {}
+        OperandKind::Label(_)
+        | OperandKind::Function(_)
+        | OperandKind::SharedEnd(_)
+        | OperandKind::Predicates => {}
     }
     list
 }

@@ -48,9 +48,11 @@ fn encode(
     arch: Arch,
     label: impl Fn(ptxc_sass::Label) -> Option<u32>,
 ) -> Result<(), String> {
-    // Linking turns the addresses of functions and return addresses into immediates.
-    let is_address =
-        |operand: &Operand<PReg>| matches!(operand.kind, OperandKind::Function(_) | OperandKind::Label(_));
+    // Linking turns the addresses of functions, return addresses and the end of shared memory into
+    // immediates.
+    let is_address = |operand: &Operand<PReg>| {
+        matches!(operand.kind, OperandKind::Function(_) | OperandKind::Label(_) | OperandKind::SharedEnd(_))
+    };
     let word = if coded.inst.op == Op::MOV && coded.inst.operands.iter().any(is_address) {
         let mut linked = coded.clone();
         for operand in linked.inst.operands.iter_mut().filter(|operand| is_address(operand)) {

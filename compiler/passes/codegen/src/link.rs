@@ -16,6 +16,7 @@
 //! ```
 //! Return addresses, which were labels, become numbers. Linear in the code.
 
+use ptxc_machine::Feature;
 use ptxc_sass::{
     FunctionIndex, Inst, Label, Op, Operand, OperandKind, PReg, Program, ProgramFunction, RegFile, Register,
     choice, slot_name,
@@ -133,6 +134,7 @@ pub fn link(kernel: Program, explain: Explain, callees: &Callees) -> Result<(Pro
     program.functions = functions;
     program.variables.sort_unstable();
     program.variables.dedup();
+    resolve_shared_end(&mut program);
     resolve_addresses(&mut program);
     Ok((program, explain))
 }
@@ -203,6 +205,27 @@ fn renumber(inst: &mut Inst<PReg>, first_label: u32, numbers: &[u32]) {
             OperandKind::Function(function) if returns => function.0 = 0,
             OperandKind::Function(function) => function.0 = numbers[function.0 as usize],
             _ => {}
+        }
+    }
+}
+
+/// The end of static shared memory, at each alignment that the code asks for, becomes a number. All
+/// functions of the program see the same dynamic array there.
+fn resolve_shared_end(program: &mut Program) {
+    let static_end = program.resources.shared_bytes;
+    // Where the address has the number of the CTA in its cluster, the code adds it and the bytes
+    // that the system keeps.
+    let kept = match program.arch.has(Feature::RankedSharedAddresses) {
+        true => 0,
+        false => program.arch.facts().limits.reserved_shared,
+    };
+    for coded in program.insts.iter_mut().filter(|coded| coded.inst.op == Op::MOV) {
+        for operand in &mut coded.inst.operands {
+            if let OperandKind::SharedEnd(align) = operand.kind {
+                let end = static_end.checked_next_multiple_of(align.max(1)).unwrap_or(u32::MAX);
+                program.resources.shared_bytes = program.resources.shared_bytes.max(end);
+                *operand = Operand::imm(end.wrapping_add(kept));
+            }
         }
     }
 }

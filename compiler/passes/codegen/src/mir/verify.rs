@@ -186,10 +186,10 @@ impl Verifier<'_> {
 
     fn check_inst(&mut self, inst: &MInst<VReg>) {
         let row = inst.inst.row();
-        // Linking turns the address of a function into an immediate.
+        // Linking turns the address of a function and the end of shared memory into immediates.
         let mut form = inst.inst.clone();
         for operand in form.operands.iter_mut().filter(|_| form.op == Op::MOV) {
-            if matches!(operand.kind, OperandKind::Function(_)) {
+            if matches!(operand.kind, OperandKind::Function(_) | OperandKind::SharedEnd(_)) {
                 *operand = Operand::imm(0);
             }
         }

@@ -4,8 +4,8 @@
 //! operands of their users (`ULDC`, `LDC`), and so is the address of a variable in shared memory.
 //! All other special registers are read with `S2R`.
 
-use ptxc_ir::{Inst as IrInst, InstData, Op as IrOp, SpecialReg as IrReg, Type, Value};
-use ptxc_machine::{Arch, ParameterWindow};
+use ptxc_ir::{Inst as IrInst, InstData, Op as IrOp, Space, SpecialReg as IrReg, Type, Value};
+use ptxc_machine::{Arch, Feature, ParameterWindow};
 use ptxc_sass::{Inst, Op, Operand, RegFile, SpecialReg, choice, slot};
 
 use super::integer::shift_right;
@@ -102,6 +102,9 @@ impl Lower<'_> {
             }
             IrOp::SymbolAddr(symbol) => {
                 let symbol = &self.func.symbols[symbol];
+                if symbol.space == Space::Shared && symbol.size == 0 {
+                    return self.lower_open_array(symbol.align, result);
+                }
                 let why = format!("the address of `{}` in {} memory", symbol.name, symbol.space);
                 self.unsupported(&data.op, why);
             }
@@ -145,6 +148,20 @@ impl Lower<'_> {
 }
 
 impl Lower<'_> {
+    /// The address of a shared array of open size in a program of several functions. The static
+    /// shared memory of the whole program lies before it, so only linking knows the address.
+    fn lower_open_array(&mut self, align: u32, result: Value) {
+        let to = self.def(result);
+        let end = Operand::shared_end(align);
+        if !self.arch.has(Feature::RankedSharedAddresses) {
+            return self.emit(Inst::new(Op::MOV).ops([to, end]));
+        }
+        let above = Operand::reg(self.temp());
+        self.emit(Inst::new(Op::MOV).ops([above, end]));
+        let start = self.any(Src::Shared(0));
+        self.emit(Inst::new(Op::IADD3).ops([to, above, start, Operand::rz()]));
+    }
+
     /// The shared memory of the CTA without the system's.
     fn lower_total_shared(&mut self, to: Operand<VReg>) {
         let size = Operand::special(SpecialReg::SharedSize);

@@ -179,7 +179,7 @@ pub(super) fn device_callee(signature: &Signature) -> Option<Callee> {
 }
 
 /// Gives the shared and local symbols their offsets. Symbols of open size come last and share one
-/// start, which the kernel decides for a device function. `shared_start` is the start of shared
+/// start, which linking decides for a program of several functions. `shared_start` is the start of shared
 /// symbols without a place, in a device function and in a kernel that calls device functions; other
 /// kernels have all of shared memory to themselves. Returns the first symbol that ends beyond 2^31
 /// bytes.
@@ -196,7 +196,8 @@ pub(super) fn place(func: &mut Function, shared_start: u32) -> Result<(), Symbol
                 if space == Space::Shared && !alone && data.offset.is_some() {
                     continue;
                 }
-                if space == Space::Shared && open && func.kind == FunctionKind::Device {
+                // Only linking knows the end of the static shared memory of several functions.
+                if space == Space::Shared && open && !alone {
                     data.offset = None;
                     continue;
                 }

@@ -189,7 +189,7 @@ pub fn same_but_registers(a: &Inst<VReg>, b: &Inst<PReg>, mut visit: impl FnMut(
 #[inline]
 fn same_operand(a: &Operand<VReg>, b: &Operand<PReg>, visit: &mut impl FnMut(VReg, PReg)) -> bool {
     use OperandKind::{
-        Code, Const, Convergence, Function, Imm, IndexedConst, Label, Mem, Reg, Special, Zero,
+        Code, Const, Convergence, Function, Imm, IndexedConst, Label, Mem, Reg, SharedEnd, Special, Zero,
     };
     a.flags == b.flags
         && match (&a.kind, &b.kind) {
@@ -213,6 +213,7 @@ fn same_operand(a: &Operand<VReg>, b: &Operand<PReg>, visit: &mut impl FnMut(VRe
             (Label(a), Label(b)) => a == b,
             (Code(a), Code(b)) => a == b,
             (Function(a), Function(b)) => a == b,
+            (SharedEnd(a), SharedEnd(b)) => a == b,
             (Special(a), Special(b)) => a == b,
             (Convergence(a), Convergence(b)) => a == b,
             _ => false,
