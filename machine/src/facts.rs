@@ -57,6 +57,16 @@ pub struct Banks {
     /// The size of the shared memory that the system reserves in a CTA, in bytes; `None` if
     /// `SR_SMEMSZ` does not count it.
     pub reserved_shared_size: Option<u32>,
+    /// The ends of the two objects in the shared memory that the system reserves:
+    /// `%reserved_smem_offset_end` and `%reserved_smem_offset_1`.
+    pub reserved_shared_ends: Option<[u32; 2]>,
+    /// The most bytes that `%aggr_smem_size` can be.
+    pub aggregate_shared_limit: Option<u32>,
+    /// The graph that launched the kernel, 64 bits: `%current_graph_exec`.
+    pub graph_exec: u32,
+    /// `%envreg0`; the other 31 follow. On sm_90, ptxas also reads two of them as the ends of
+    /// reserved shared memory.
+    pub environment: u32,
     /// The cluster facts of a launch; `None` if there are no clusters.
     pub cluster: Option<ClusterPlaces>,
 }
@@ -240,6 +250,12 @@ mod tests {
         places.extend(banks.global_descriptor.map(|at| (at, 8)));
         places.extend(banks.shared_window.map(|at| (at, 8)));
         places.extend(banks.reserved_shared_size.map(|at| (at, 4)));
+        places.extend(banks.aggregate_shared_limit.map(|at| (at, 4)));
+        places.push((banks.graph_exec, 8));
+        let ends = banks.reserved_shared_ends.into_iter().flatten();
+        let environment = banks.environment..banks.environment + 4 * 32;
+        places.extend(ends.filter(|at| !environment.contains(at)).map(|at| (at, 4)));
+        places.push((banks.environment, 4 * 32));
         places.extend(match banks.parameter_window {
             ParameterWindow::OfBank { start, end } => [(start, 8), (end, 4)],
             ParameterWindow::OfParameters { start, end } => [(start, 8), (end, 8)],
@@ -295,6 +311,8 @@ mod tests {
                 Some(banks.local_window),
                 banks.shared_window,
                 Some(banks.constant_window),
+                Some(banks.graph_exec),
+                Some(banks.environment),
                 banks.cluster.map(|one| one.is_explicit),
                 banks.cluster.map(|one| one.size),
                 banks.cluster.map(|one| one.clusters),

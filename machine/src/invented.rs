@@ -21,6 +21,10 @@ pub(crate) static FACTS: Facts = Facts {
         constant_window: 0x3b8,
         parameter_window: ParameterWindow::OfBank { start: 0x398, end: 0x3a4 },
         reserved_shared_size: Some(0x394),
+        reserved_shared_ends: Some([0x380, 0x384]),
+        aggregate_shared_limit: Some(0x388),
+        graph_exec: 0x378,
+        environment: 0x2f0,
         cluster: Some(ClusterPlaces { is_explicit: 0x3c0, size: 0x3c4, clusters: 0x3d0, ranks: 0x3dc }),
     },
     registers: Registers {

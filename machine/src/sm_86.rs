@@ -19,6 +19,10 @@ pub(crate) static FACTS: Facts = Facts {
         constant_window: 0x50,
         parameter_window: ParameterWindow::OfBank { start: 0x40, end: 0x12c },
         reserved_shared_size: Some(0x114),
+        reserved_shared_ends: Some([0x120, 0x124]),
+        aggregate_shared_limit: None,
+        graph_exec: 0x130,
+        environment: 0x88,
         cluster: None,
     },
     registers: Registers {

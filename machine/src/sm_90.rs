@@ -19,6 +19,10 @@ pub(crate) static FACTS: Facts = Facts {
         constant_window: 0xd0,
         parameter_window: ParameterWindow::OfParameters { start: 0x198, end: 0x1a0 },
         reserved_shared_size: Some(0x114),
+        reserved_shared_ends: Some([0x68, 0x6c]),
+        aggregate_shared_limit: Some(0x13c),
+        graph_exec: 0x190,
+        environment: 0x40,
         cluster: Some(ClusterPlaces { is_explicit: 0x140, size: 0x144, clusters: 0x15c, ranks: 0x188 }),
     },
     registers: Registers {

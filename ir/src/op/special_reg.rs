@@ -95,6 +95,104 @@ spelled! {
         DynamicShared = "dynamic_smem_size",
         /// The bytes of shared memory of a CTA, without those that the system reserves.
         TotalShared = "total_smem_size",
+        /// The bytes of shared memory of a CTA, with those that the system reserves.
+        AllShared = "all_smem_size",
+        /// The most bytes that `%aggr_smem_size` can be.
+        AggregateLimit = "aggr_smem_limit",
+        /// The graph that launched the kernel, the low word.
+        GraphExec = "current_graph_exec",
+        /// The graph that launched the kernel, the high word.
+        GraphExecHigh = "current_graph_exec_hi",
+        /// The start of the shared memory that the system reserves.
+        ReservedBegin = "reserved_smem_offset_begin",
+        /// The end of the shared memory that the system reserves.
+        ReservedEnd = "reserved_smem_offset_end",
+        /// The limit of the shared memory that the system reserves.
+        ReservedCap = "reserved_smem_offset_cap",
+        /// The first object in the shared memory that the system reserves.
+        Reserved0 = "reserved_smem_offset_0",
+        /// The second object in the shared memory that the system reserves.
+        Reserved1 = "reserved_smem_offset_1",
+        /// Performance counter 0, or as 32 bits its low half.
+        Pm0 = "pm0",
+        /// Performance counter 1, or as 32 bits its low half.
+        Pm1 = "pm1",
+        /// Performance counter 2, or as 32 bits its low half.
+        Pm2 = "pm2",
+        /// Performance counter 3, or as 32 bits its low half.
+        Pm3 = "pm3",
+        /// Performance counter 4, or as 32 bits its low half.
+        Pm4 = "pm4",
+        /// Performance counter 5, or as 32 bits its low half.
+        Pm5 = "pm5",
+        /// Performance counter 6, or as 32 bits its low half.
+        Pm6 = "pm6",
+        /// Performance counter 7, or as 32 bits its low half.
+        Pm7 = "pm7",
+        /// Word 0 that the driver sets.
+        EnvReg0 = "envreg0",
+        /// Word 1 that the driver sets.
+        EnvReg1 = "envreg1",
+        /// Word 2 that the driver sets.
+        EnvReg2 = "envreg2",
+        /// Word 3 that the driver sets.
+        EnvReg3 = "envreg3",
+        /// Word 4 that the driver sets.
+        EnvReg4 = "envreg4",
+        /// Word 5 that the driver sets.
+        EnvReg5 = "envreg5",
+        /// Word 6 that the driver sets.
+        EnvReg6 = "envreg6",
+        /// Word 7 that the driver sets.
+        EnvReg7 = "envreg7",
+        /// Word 8 that the driver sets.
+        EnvReg8 = "envreg8",
+        /// Word 9 that the driver sets.
+        EnvReg9 = "envreg9",
+        /// Word 10 that the driver sets.
+        EnvReg10 = "envreg10",
+        /// Word 11 that the driver sets.
+        EnvReg11 = "envreg11",
+        /// Word 12 that the driver sets.
+        EnvReg12 = "envreg12",
+        /// Word 13 that the driver sets.
+        EnvReg13 = "envreg13",
+        /// Word 14 that the driver sets.
+        EnvReg14 = "envreg14",
+        /// Word 15 that the driver sets.
+        EnvReg15 = "envreg15",
+        /// Word 16 that the driver sets.
+        EnvReg16 = "envreg16",
+        /// Word 17 that the driver sets.
+        EnvReg17 = "envreg17",
+        /// Word 18 that the driver sets.
+        EnvReg18 = "envreg18",
+        /// Word 19 that the driver sets.
+        EnvReg19 = "envreg19",
+        /// Word 20 that the driver sets.
+        EnvReg20 = "envreg20",
+        /// Word 21 that the driver sets.
+        EnvReg21 = "envreg21",
+        /// Word 22 that the driver sets.
+        EnvReg22 = "envreg22",
+        /// Word 23 that the driver sets.
+        EnvReg23 = "envreg23",
+        /// Word 24 that the driver sets.
+        EnvReg24 = "envreg24",
+        /// Word 25 that the driver sets.
+        EnvReg25 = "envreg25",
+        /// Word 26 that the driver sets.
+        EnvReg26 = "envreg26",
+        /// Word 27 that the driver sets.
+        EnvReg27 = "envreg27",
+        /// Word 28 that the driver sets.
+        EnvReg28 = "envreg28",
+        /// Word 29 that the driver sets.
+        EnvReg29 = "envreg29",
+        /// Word 30 that the driver sets.
+        EnvReg30 = "envreg30",
+        /// Word 31 that the driver sets.
+        EnvReg31 = "envreg31",
         /// The end address of the local memory that belongs to a thread in this call: in a kernel,
         /// the end of all local memory; in a device function, the end of the part that its callers
         /// leave. Made by legalization.
@@ -145,6 +243,22 @@ impl SpecialReg {
         matches!(
             self,
             SpecialReg::Clock | SpecialReg::ClockHi | SpecialReg::GlobalTimer | SpecialReg::GlobalTimerHi
-        )
+        ) || self.counter().is_some()
+    }
+
+    /// The number of the performance counter that this is.
+    pub const fn counter(self) -> Option<u8> {
+        self.number_from(SpecialReg::Pm0, SpecialReg::Pm7)
+    }
+
+    /// The number among `%envreg0` to `%envreg31`.
+    pub const fn environment(self) -> Option<u8> {
+        self.number_from(SpecialReg::EnvReg0, SpecialReg::EnvReg31)
+    }
+
+    /// The number of a register in a range of the enumeration.
+    const fn number_from(self, first: SpecialReg, last: SpecialReg) -> Option<u8> {
+        let (first, last, own) = (first as u8, last as u8, self as u8);
+        if first <= own && own <= last { Some(own - first) } else { None }
     }
 }

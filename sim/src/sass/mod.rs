@@ -189,6 +189,13 @@ fn bank0(program: &Program, shape: &Shape, memory: &GridMemory) -> Vec<u8> {
     if let Some(offset) = banks.reserved_shared_size {
         put(offset as usize, 4, 0);
     }
+    if let Some(offset) = banks.aggregate_shared_limit {
+        put(offset as usize, 4, shape.total_shared().into());
+    }
+    put(banks.graph_exec as usize, 8, 0);
+    for number in 0..32 {
+        put((banks.environment + 4 * number) as usize, 4, 0);
+    }
     if let Some(places) = banks.cluster {
         put(places.is_explicit as usize, 4, shape.cluster.is_some().into());
         put(places.ranks as usize, 4, shape.cluster_size().into());

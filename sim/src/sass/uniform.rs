@@ -38,6 +38,8 @@ fn special(register: SpecialReg) -> Option<Read> {
         // The system reserves nothing here; the word of the constant bank says so.
         SpecialReg::SharedSize => |step, _| step.shape.total_shared(),
         SpecialReg::ClockLo | SpecialReg::GlobalTimerLo => |step, _| step.clock as u32,
+        // Nothing counts, and the performance counters are in pairs of words.
+        SpecialReg::Numbered(100..=115) => |_, _| 0,
         SpecialReg::SharedWindowHigh => |_, _| (SHARED_WINDOW >> 32) as u32,
         _ => return None,
     })

@@ -55,7 +55,11 @@ pub(super) fn special(register: SpecialReg, step: &Step<'_>, lane: u32) -> Resul
         SpecialReg::GridId | SpecialReg::GridIdHigh => 0,
         SpecialReg::SmCount => 1,
         SpecialReg::DynamicShared => step.shape.dynamic_shared,
-        SpecialReg::TotalShared => step.shape.total_shared(),
+        // The system reserves nothing here.
+        SpecialReg::TotalShared | SpecialReg::AllShared | SpecialReg::AggregateLimit => {
+            step.shape.total_shared()
+        }
+        SpecialReg::GraphExec | SpecialReg::GraphExecHigh => 0,
         SpecialReg::NumWarps => WARP_SLOTS,
         SpecialReg::LocalTop => step.shape.local_bytes,
         SpecialReg::LocalWindow => memory::LOCAL_WINDOW as u32,
@@ -68,5 +72,9 @@ pub(super) fn special(register: SpecialReg, step: &Step<'_>, lane: u32) -> Resul
         SpecialReg::ParamEndHigh => (memory::PARAMETER_END >> 32) as u32,
         SpecialReg::SharedWindow => memory::SHARED_WINDOW as u32,
         SpecialReg::SharedWindowHigh => (memory::SHARED_WINDOW >> 32) as u32,
+        // The driver sets nothing, and nothing counts.
+        register if register.environment().is_some() || register.counter().is_some() => 0,
+        // The offsets in the system's shared memory depend on the architecture.
+        register => return Err(Fault::new(lane, format!("%{register} has no model"))),
     })
 }

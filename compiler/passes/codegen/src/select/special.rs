@@ -27,6 +27,11 @@ pub(super) fn bank_offset(reg: IrReg, arch: Arch) -> Option<u32> {
         IrReg::GridId => 0x30,
         IrReg::GridIdHigh => 0x34,
         IrReg::SmCount => 0x10c,
+        IrReg::GraphExec => banks.graph_exec,
+        IrReg::GraphExecHigh => banks.graph_exec + 4,
+        IrReg::AggregateLimit => banks.aggregate_shared_limit?,
+        IrReg::ReservedEnd => banks.reserved_shared_ends?[0],
+        IrReg::Reserved1 => banks.reserved_shared_ends?[1],
         IrReg::ClusterNctaRank => banks.cluster?.ranks,
         IrReg::ClusterNctaidX => banks.cluster?.size,
         IrReg::ClusterNctaidY => banks.cluster?.size + 4,
@@ -51,7 +56,7 @@ pub(super) fn bank_offset(reg: IrReg, arch: Arch) -> Option<u32> {
         }
         IrReg::SharedWindow => banks.shared_window?,
         IrReg::SharedWindowHigh => banks.shared_window? + 4,
-        _ => return None,
+        _ => banks.environment + 4 * u32::from(reg.environment()?),
     })
 }
 
@@ -72,6 +77,7 @@ fn special_register(reg: IrReg) -> Option<SpecialReg> {
         IrReg::SmId => SpecialReg::VirtualSmId,
         IrReg::ClusterCtaRank => SpecialReg::CgaCtaId,
         IrReg::SharedWindowHigh => SpecialReg::SharedWindowHigh,
+        IrReg::AllShared => SpecialReg::SharedSize,
         _ => return None,
     })
 }
@@ -125,8 +131,22 @@ impl Lower<'_> {
         if let IrReg::ParamWindow | IrReg::ParamWindowHigh | IrReg::ParamEnd | IrReg::ParamEndHigh = reg {
             return self.lower_parameter_window(reg, data, to);
         }
-        if reg == IrReg::TotalShared {
-            return self.lower_total_shared(to);
+        let kept = self.arch.facts().limits.reserved_shared;
+        match reg {
+            IrReg::TotalShared => return self.lower_total_shared(to),
+            // The system's part comes first or last.
+            IrReg::ReservedBegin | IrReg::Reserved0 if kept == 0 => return self.lower_total_shared(to),
+            IrReg::ReservedBegin | IrReg::Reserved0 => {
+                return self.emit(Inst::new(Op::MOV).ops([to, Operand::rz()]));
+            }
+            IrReg::ReservedCap if kept > 0 => {
+                return self.emit(Inst::new(Op::MOV).ops([to, Operand::imm(kept)]));
+            }
+            IrReg::ReservedCap => {
+                let size = Operand::special(SpecialReg::SharedSize);
+                return self.emit(Inst::new(Op::S2R).ops([to, size]));
+            }
+            _ => {}
         }
         if let (IrReg::NumWarps, Some(slots)) = (reg, self.arch.facts().limits.warp_slots) {
             return self.emit(Inst::new(Op::MOV).ops([to, Operand::imm(slots)]));
@@ -200,13 +220,17 @@ impl Lower<'_> {
     }
 }
 
-/// The clock that a special register is, or whose low half it is.
+/// The number of `SR_PM0`.
+const FIRST_COUNTER: u8 = 100;
+
+/// The clock or performance counter that a special register is, or whose low half it is.
 fn clock(reg: IrReg) -> Option<SpecialReg> {
     Some(match reg {
         IrReg::Clock => SpecialReg::ClockLo,
         IrReg::ClockHi => SpecialReg::ClockHi,
         IrReg::GlobalTimer => SpecialReg::GlobalTimerLo,
         IrReg::GlobalTimerHi => SpecialReg::GlobalTimerHi,
-        _ => return None,
+        // The words of a counter have adjacent numbers.
+        _ => SpecialReg::Numbered(FIRST_COUNTER + 2 * reg.counter()?),
     })
 }

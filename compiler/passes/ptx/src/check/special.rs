@@ -127,6 +127,21 @@ pub(super) fn check(instruction: &Instruction, names: &Names, env: &ModuleEnv, o
     }
 }
 
+/// Every special register that is not a vector; of a vector, each element.
+pub fn scalars() -> Vec<String> {
+    let rows = ROWS.iter().flat_map(|row| match row.0.strip_suffix('*') {
+        Some(vector) => ["x", "y", "z", "w"].map(|element| format!("{vector}.{element}")).to_vec(),
+        None => vec![row.0.to_string()],
+    });
+    let numbered = NUMBERED.iter().flat_map(|&(prefix, suffix, count, ..)| {
+        (0..count).map(move |number| format!("{prefix}{number}{suffix}"))
+    });
+    let mut all: Vec<String> = rows.chain(numbered).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 /// The names to suggest, elements of vectors among them.
 pub fn names() -> impl Iterator<Item = &'static str> {
     const ELEMENTS: &[&str] = &[
@@ -152,7 +167,8 @@ mod tests {
 
     #[test]
     fn rows_are_sound_and_found() {
-        for name in names() {
+        for name in names().map(String::from).chain(scalars()) {
+            let name = name.as_str();
             assert!(find(name).is_some(), "{name}");
         }
         assert!(find("%tid").unwrap().vector && !find("%tid.x").unwrap().vector);

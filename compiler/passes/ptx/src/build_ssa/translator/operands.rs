@@ -79,9 +79,16 @@ impl Translator<'_> {
             // The fourth element of `%tid` and similar vectors is always zero.
             None if name.starts_with('%') && name.ends_with(".w") => Ok(self.constant(Type::B32, 0)),
             None if name == "%gridid" => {
-                let words = [SpecialReg::GridId, SpecialReg::GridIdHigh];
-                let words = words.map(|word| self.emit(Op::SpecialReg(word), Type::B32, &[]));
+                let words = self.words(SpecialReg::GridId, SpecialReg::GridIdHigh);
                 Ok(self.emit(Op::Pack, Type::B64, &words))
+            }
+            None if name == "%current_graph_exec" => {
+                let words = self.words(SpecialReg::GraphExec, SpecialReg::GraphExecHigh);
+                Ok(self.emit(Op::Pack, Type::B64, &words))
+            }
+            None if name == "%aggr_smem_size" => {
+                let sizes = self.words(SpecialReg::AllShared, SpecialReg::AggregateLimit);
+                Ok(self.emit(Op::Umin, Type::B32, &sizes))
             }
             None => match special(name) {
                 Some((register, Type::Pred)) => {
@@ -96,6 +103,10 @@ impl Translator<'_> {
                 },
             },
         }
+    }
+
+    fn words(&mut self, first: SpecialReg, second: SpecialReg) -> [Value; 2] {
+        [first, second].map(|word| self.emit(Op::SpecialReg(word), Type::B32, &[]))
     }
 
     fn register(&mut self, register: Register, ty: ast::Type) -> Translated<Value> {
@@ -295,6 +306,9 @@ fn special(name: &str) -> Option<(SpecialReg, Type)> {
         "globaltimer" => Some((SpecialReg::GlobalTimer, Type::B64)),
         "globaltimer_lo" => Some((SpecialReg::GlobalTimer, Type::B32)),
         "is_explicit_cluster" => Some((SpecialReg::ExplicitCluster, Type::Pred)),
-        name => Some((name.parse().ok()?, Type::B32)),
+        name => match name.strip_suffix("_64") {
+            Some(counter) => Some((counter.parse().ok()?, Type::B64)),
+            None => Some((name.parse().ok()?, Type::B32)),
+        },
     }
 }
