@@ -65,7 +65,7 @@ pub use function::{
 pub use lists::Lists;
 pub use liveness::Liveness;
 pub use loops::{Loop, Loops};
-pub use memory::{Access, AtomicOp, CacheOp, MemType, Order, Scope, Space};
+pub use memory::{Access, AtomicOp, CacheOp, Eviction, LineAction, MemType, Order, Prefetch, Scope, Space};
 pub use op::{
     Approx, BarrierKind, ByteFormat, BytePick, ConvergenceBarrier, Effects, FloatMode, Funnel, MatchMode,
     NarrowInt, Op, PairFunction, ReduxOp, Results, Rounding, ShflMode, SpecialReg, VoteMode,

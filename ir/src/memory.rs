@@ -126,6 +126,9 @@ spelled! {
         Volatile = "volatile",
         /// Atomic at its scope, without ordering other accesses.
         Relaxed = "relaxed",
+        /// As relaxed at the scope of the system, for registers of devices: every access happens, with
+        /// its size.
+        Mmio = "mmio",
         /// Later accesses stay after it.
         Acquire = "acquire",
         /// Earlier accesses stay before it.
@@ -172,6 +175,53 @@ spelled! {
         Wt = "wt",
         /// The read-only path (`ld.global.nc`): no store aliases the location while the kernel runs.
         Nc = "nc",
+    }
+}
+
+spelled! {
+    /// How many bytes around an element an access or an asynchronous copy brings into the
+    /// second-level cache: a hint.
+    Prefetch {
+        /// The bytes that it needs.
+        Needed = "needed",
+        /// 64 bytes.
+        L64 = "l2_64",
+        /// 128 bytes.
+        L128 = "l2_128",
+        /// 256 bytes.
+        L256 = "l2_256",
+    }
+}
+
+spelled! {
+    /// How a line of the first-level cache leaves it: a hint.
+    Eviction {
+        /// As usual.
+        Normal = "evict_normal",
+        /// In the order before the access.
+        Unchanged = "evict_unchanged",
+        /// Before others.
+        First = "evict_first",
+        /// After others.
+        Last = "evict_last",
+        /// The line does not enter the cache.
+        NoAllocate = "no_allocate",
+    }
+}
+
+spelled! {
+    /// What happens to a line of the caches.
+    LineAction {
+        /// It is brought into the first-level cache.
+        FetchL1 = "fetch_l1",
+        /// It is brought into the second-level cache.
+        FetchL2 = "fetch_l2",
+        /// It is brought into the second-level cache, and leaves after others.
+        FetchL2Last = "fetch_l2_last",
+        /// It leaves the second-level cache as usual from now on.
+        Demote = "demote",
+        /// Its content need not be kept: a later load may return anything.
+        Discard = "discard",
     }
 }
 
@@ -232,6 +282,10 @@ pub struct Access {
     pub scope: Scope,
     /// The cache operator.
     pub cache: CacheOp,
+    /// How its line leaves the first-level cache.
+    pub eviction: Eviction,
+    /// How much is brought into the second-level cache.
+    pub prefetch: Prefetch,
     /// The offset added to the address, in bytes.
     pub offset: i32,
 }
@@ -246,6 +300,8 @@ impl Access {
             order: Order::Weak,
             scope: Scope::Sys,
             cache: CacheOp::Default,
+            eviction: Eviction::Normal,
+            prefetch: Prefetch::Needed,
             offset: 0,
         }
     }

@@ -219,14 +219,20 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => {}
         Op::Load(_) | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy => {}
         Op::CacheHint | Op::IsSpace(_) => {}
-        Op::ActiveMask | Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => {}
+        Op::ActiveMask
+        | Op::Nanosleep
+        | Op::PmEvent { .. }
+        | Op::CacheLine { .. }
+        | Op::Breakpoint
+        | Op::WarpSync
+        | Op::WarpFence => {}
         Op::ClusterArrive { .. } | Op::ClusterWait { .. } | Op::GridDependency(_) => {}
         Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => {}
         Op::MbarrierPending => {}
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => {}
         Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => {}
         Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => {}
-        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => {}
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {}
         Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => {}
         Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => {}
         Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => {}
@@ -251,7 +257,12 @@ macro_rules! access {
             Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy => None,
             Op::CacheHint | Op::IsSpace(_) => None,
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => None,
-            Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => None,
+            Op::Nanosleep
+            | Op::PmEvent { .. }
+            | Op::CacheLine { .. }
+            | Op::Breakpoint
+            | Op::WarpSync
+            | Op::WarpFence => None,
             Op::Bar(_) | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => None,
             Op::GridDependency(_) => None,
             Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => None,
@@ -259,7 +270,9 @@ macro_rules! access {
             Op::AsyncArrive { .. } | Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll => None,
             Op::BulkLoad | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch | Op::BulkCommit => None,
             Op::BulkWait { .. } => None,
-            Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => None,
+            Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {
+                None
+            }
             Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => None,
             Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) => None,
             Op::RestoreBarrier(_) => None,
@@ -282,7 +295,7 @@ impl Op {
 
     /// The space that an address among the arguments belongs to.
     pub const fn address_space(&self) -> Option<Space> {
-        if let Op::ToGeneric(space) = self {
+        if let Op::ToGeneric(space) | Op::CacheLine { space, .. } = self {
             return Some(*space);
         }
         match self.access() {

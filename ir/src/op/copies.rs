@@ -1,22 +1,5 @@
 //! Asynchronous copies.
 
-use crate::memory::spelled;
-
-spelled! {
-    /// How many bytes around an element an asynchronous copy brings into the second-level cache: a
-    /// hint.
-    Prefetch {
-        /// The bytes that the copy needs.
-        Needed = "needed",
-        /// 64 bytes.
-        L64 = "l2_64",
-        /// 128 bytes.
-        L128 = "l2_128",
-        /// 256 bytes.
-        L256 = "l2_256",
-    }
-}
-
 macro_rules! copies_operations {
     ($then:ident $($later:ident)* { $($before:tt)* }) => { $then! { $($later)* { $($before)*
         /// `(a: b64, b: b32, n: b32)`: copies an element asynchronously from global memory at `a`

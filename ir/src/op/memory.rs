@@ -54,6 +54,15 @@ macro_rules! memory_operations {
         /// `(a: b64, b: b64) -> b64`: the global or generic address `a`. Accesses to the result
         /// follow the [policy](Op::CachePolicy) `b`, which changes no value.
         CacheHint = "cache_hint" [] [] NONE (B64, B64) -> (B64) {};
+        /// `(a: address in the space)`: moves the line at the address between the caches. Only
+        /// [`LineAction::Discard`] changes what a load returns.
+        CacheLine {
+            /// What happens to the line.
+            action: LineAction,
+            /// The space of the address.
+            space: Space,
+        } = "cache_line" [action space] [] NONE (Address)
+            -> () { reads, writes: matches!(action, LineAction::Discard), ordered };
         /// `(a: b64) -> pred`: whether a generic address lies in the space.
         IsSpace(space: Space) = "is_space" [space] [] NONE (B64) -> (Pred) {};
     } } };

@@ -78,7 +78,6 @@ pub use barrier::{BarrierKind, GridDependency};
 pub use bits::{BytePick, Funnel, NarrowInt};
 pub use convergence::ConvergenceBarrier;
 pub use convert::ByteFormat;
-pub use copies::Prefetch;
 pub use effects::Effects;
 pub use float::{Approx, FloatMode, Rounding};
 pub use integer::PairFunction;
@@ -90,7 +89,8 @@ pub use warp::{MatchMode, ReduxOp, ShflMode, VoteMode};
 
 use crate::condition::{FloatCond, IntCond};
 use crate::entities::{Block, FuncRef, Symbol};
-use crate::memory::{Access, AtomicOp, Order, Scope, Space};
+pub use crate::memory::Prefetch;
+use crate::memory::{Access, AtomicOp, LineAction, Order, Scope, Space};
 use crate::types::Type;
 use effects::effects;
 use mbarrier::arrival_results;

@@ -37,6 +37,9 @@ macro_rules! proxy_operations {
         /// The order is an acquire at the scope.
         TensormapAcquire(scope: Scope) = "tensormap_acquire" [scope] [] NONE (B64)
             -> () { reads, writes, ordered };
+        /// `(a: b64)`: the hardware reads the tensor map at the generic address into its cache: a
+        /// hint.
+        TensormapPrefetch = "tensormap_prefetch" [] [] NONE (B64) -> () { reads, ordered };
         /// `()`: the thread's writes to tensor maps are visible to threads that acquire the maps
         /// afterwards.
         TensormapRelease(scope: Scope) = "tensormap_release" [scope] [] NONE ()

@@ -111,6 +111,11 @@ macro_rules! warp_operations {
         Elect = "elect" [] [] NONE () -> (B32, Pred) { convergent, ordered };
         /// `(a: b32)`: the thread sleeps for about that many nanoseconds.
         Nanosleep = "nanosleep" [] [] NONE (B32) -> () { ordered };
+        /// `()`: the events of the mask count once for a profiler.
+        PmEvent {
+            /// One bit for each event.
+            mask: u64,
+        } = "pmevent" [] [mask] NONE () -> () { ordered };
         /// `()`: the thread stops for a debugger and continues when the debugger lets it. Without a
         /// debugger it raises the same error as [`Op::Trap`].
         Breakpoint = "breakpoint" [] [] NONE () -> () { reads, writes, ordered, traps };

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use crate::condition::{FloatCond, IntCond};
 use crate::entities::{Block, FuncRef, Symbol};
 use crate::function::Function;
-use crate::memory::{Access, AtomicOp, CacheOp, MemType, Order, Scope, Space, Spelled};
+use crate::memory::{Access, AtomicOp, CacheOp, Eviction, LineAction, MemType, Order, Scope, Space, Spelled};
 use crate::op::{
     Approx, BarrierKind, ByteFormat, BytePick, ConvergenceBarrier, FloatMode, Funnel, GridDependency,
     MatchMode, MbarrierArrive, MbarrierUpdate, MbarrierWait, NarrowInt, PairFunction, Prefetch, Proxy,
@@ -208,6 +208,7 @@ spelled_modifiers!(
     MbarrierArrive,
     MbarrierUpdate,
     MbarrierWait,
+    LineAction,
     Proxy,
     GridDependency,
     MemType,
@@ -264,6 +265,10 @@ impl Modifier for Access {
         if self.cache != CacheOp::Default {
             out.word(self.cache.name());
         }
+        if self.eviction != Eviction::Normal {
+            out.word(self.eviction.name());
+        }
+        out.modifier(&self.prefetch);
         out.word(self.elem.name());
         if self.lanes != 1 {
             out.word(&format!("v{}", self.lanes));
@@ -276,6 +281,8 @@ impl Modifier for Access {
         let order = input.optional().unwrap_or(Order::Weak);
         let scope = input.optional().unwrap_or(Scope::Sys);
         let cache = input.optional().unwrap_or(CacheOp::Default);
+        let eviction = input.optional().unwrap_or(Eviction::Normal);
+        let prefetch = input.modifier()?;
         let elem = input.optional().ok_or_else(|| {
             input.error("expected an order, a scope, a cache operator or an element here".to_string())
         })?;
@@ -287,7 +294,7 @@ impl Modifier for Access {
             None => 1,
         };
         input.implied = implied_type(elem);
-        Ok(Access { space, elem, lanes, order, scope, cache, offset: 0 })
+        Ok(Access { space, elem, lanes, order, scope, cache, eviction, prefetch, offset: 0 })
     }
 }
 

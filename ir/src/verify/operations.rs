@@ -188,14 +188,19 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => {}
         Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => {}
         Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => {}
-        Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => {}
+        Op::Nanosleep
+        | Op::PmEvent { .. }
+        | Op::CacheLine { .. }
+        | Op::Breakpoint
+        | Op::WarpSync
+        | Op::WarpFence => {}
         Op::ClusterArrive { .. } | Op::ClusterWait { .. } | Op::GridDependency(_) => {}
         Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => {}
         Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => {}
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => {}
         Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => {}
         Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => {}
-        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => {}
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {}
         Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => {}
         Op::Trap => {}
     }

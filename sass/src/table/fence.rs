@@ -60,8 +60,8 @@ pub(super) static CCTL_IVALL: Row = Row {
 
 pub(super) static CCTL: Row = Row {
     mnemonic: "CCTL",
-    summary: "the line at the address: fetch it into the first (`.PF1`) or second (`.PF2`) level, there to be kept (`.PML2`) or \
-              not (`.RML2`) when others go, or drop it unwritten (`.DML2`), and the like",
+    summary: "the line at the address: fetch it into the first (`.PF1`) or second (`.PF2`) level, there to be kept when \
+              others go (`.PML2`), no longer keep it (`.DML2`), or drop it unwritten (`.RML2`), and the like",
     slots: &[Slot::read("addr", Kinds::MEM.or(Kinds::MEM_AT_UR))
         .place(Place::Address(AddressPlace { offset: Bits::new(32, 32), ..AddressPlace::PLAIN }))],
     forms: &[

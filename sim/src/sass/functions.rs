@@ -32,8 +32,6 @@ pub const UNSUPPORTED: &[Op] = &[
     Op::ATOM_COUNT,
     Op::ATOM_ARRIVE,
     Op::LDGMC,
-    Op::CCTLL,
-    Op::UTMACCTL_PF,
     Op::IMMA_4_SP,
     Op::BMMA,
     Op::QMMA,
@@ -295,7 +293,7 @@ pub(super) fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::UCGABAR_ARV => mbarrier::arrive_at_cluster,
         Op::UCGABAR_WAIT => mbarrier::wait_for_cluster,
         // There is one grid, and the engine stores no tensor maps.
-        Op::ACQBULK | Op::PREEXIT | Op::UTMACCTL_IV => flow::nop,
+        Op::ACQBULK | Op::PREEXIT | Op::UTMACCTL_IV | Op::UTMACCTL_PF => flow::nop,
         Op::UTMACMDFLUSH => copies::utmacmdflush,
         // Instructions complete in order.
         Op::FENCE_VIEW_ASYNC | Op::DEPBAR_ALL => flow::nop,
@@ -303,7 +301,7 @@ pub(super) fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::MEMBAR => flow::fence,
         Op::ERRBAR | Op::CGAERRBAR | Op::CCTL_IVALL => flow::nop,
         // There are no caches whose effects a program could see.
-        Op::CCTL => flow::nop,
+        Op::CCTL | Op::CCTLL => flow::nop,
         // The number of registers that a warp may use does not change its results.
         Op::NOP | Op::PMTRIG | Op::USETMAXREG_DEALLOC => flow::nop,
         Op::USETMAXREG_TRY_ALLOC => flow::granted,

@@ -274,7 +274,7 @@ impl Decoder<'_> {
             }
             Op::Redux(op) => Action::Redux { d, op, a: args[0], mask: args.get(1).copied() },
             Op::Elect => Action::Elect { d, p: results[1], mask: args.first().copied() },
-            Op::Nanosleep | Op::WarpFence => Action::Nothing,
+            Op::Nanosleep | Op::PmEvent { .. } | Op::WarpFence => Action::Nothing,
             Op::WarpSync => Action::WarpSync { mask: args[0] },
             Op::Bar(kind) | Op::Barrier { kind, .. } => {
                 let reduction = kind.is_reduction();
@@ -321,8 +321,13 @@ impl Decoder<'_> {
             // Memory accesses have one order.
             Op::ProxyFence(_) => Action::Fence,
             Op::Fence { order, .. } if order != Order::Acquire => Action::Fence,
+            // There are no caches, and discarded data stays.
+            Op::CacheLine { .. } => Action::Nothing,
             // There is one grid.
-            Op::TensormapAcquire(_) | Op::TensormapRelease(_) | Op::GridDependency(_) => Action::Nothing,
+            Op::TensormapAcquire(_)
+            | Op::TensormapPrefetch
+            | Op::TensormapRelease(_)
+            | Op::GridDependency(_) => Action::Nothing,
             Op::Fence { .. }
             | Op::Bssy { .. }
             | Op::Bsync(_)

@@ -43,14 +43,21 @@ pub(crate) fn lanes_of(op: &Op) -> Lanes {
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } => Lanes::Here,
         Op::TryAtomic { .. } | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) => Lanes::Here,
         Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => Lanes::Here,
-        Op::ActiveMask | Op::Nanosleep | Op::Breakpoint | Op::WarpFence => Lanes::Here,
+        Op::ActiveMask
+        | Op::Nanosleep
+        | Op::PmEvent { .. }
+        | Op::CacheLine { .. }
+        | Op::Breakpoint
+        | Op::WarpFence => Lanes::Here,
         Op::Bar(_) | Op::GridDependency(_) => Lanes::Here,
         Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => Lanes::Here,
         Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => Lanes::Here,
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } => Lanes::Here,
         Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore => Lanes::Here,
         Op::BulkShare | Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => Lanes::Here,
-        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => Lanes::Here,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {
+            Lanes::Here
+        }
         Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => Lanes::Here,
         Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) => Lanes::Here,
         Op::RestoreBarrier(_) => Lanes::Here,
@@ -105,7 +112,12 @@ pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(Value)
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => None,
         Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => None,
         Op::IsSpace(_) => None,
-        Op::ActiveMask | Op::Nanosleep | Op::Breakpoint | Op::WarpFence => None,
+        Op::ActiveMask
+        | Op::Nanosleep
+        | Op::PmEvent { .. }
+        | Op::CacheLine { .. }
+        | Op::Breakpoint
+        | Op::WarpFence => None,
         Op::Bar(_) | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => None,
         Op::GridDependency(_) => None,
         Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => None,
@@ -113,7 +125,7 @@ pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(Value)
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => None,
         Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => None,
         Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => None,
-        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => None,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => None,
         Op::FuncAddr(_) => None,
         Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => None,
         Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => None,

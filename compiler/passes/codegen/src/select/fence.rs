@@ -36,6 +36,11 @@ impl Lower<'_> {
             // Tensor maps are read through the device's memory.
             IrOp::TensormapRelease(scope) => self.fence(Order::Release, scope.max(Scope::Gpu)),
             IrOp::TensormapAcquire(_) => self.acquire_tensormap(inst),
+            IrOp::TensormapPrefetch => {
+                if let Some(address) = self.tensormap_address(inst) {
+                    self.emit(Inst::new(Op::UTMACCTL_PF).ops([address]));
+                }
+            }
             IrOp::ClusterArrive { order: Order::Relaxed, .. } => self.emit(Inst::new(Op::UCGABAR_ARV)),
             IrOp::ClusterWait { order: Order::Relaxed, .. } => self.emit(Inst::new(Op::UCGABAR_WAIT)),
             IrOp::GridDependency(GridDependency::Launch) => self.emit(Inst::new(Op::PREEXIT)),
@@ -102,9 +107,20 @@ impl Lower<'_> {
     }
 
     fn acquire_tensormap(&mut self, inst: IrInst) {
+        let Some(address) = self.tensormap_address(inst) else { return };
+        self.emit(
+            Inst::new(Op::DEPBAR_ALL).slot(slot!(DEPBAR_ALL, "scoreboards"), Operand::imm(SCOREBOARDS)),
+        );
+        self.emit(Inst::new(Op::UTMACCTL_IV).ops([address]));
+        self.emit(Inst::new(Op::UTMACMDFLUSH));
+    }
+
+    /// The address of a tensor map in uniform registers; `None`, with a message, if lanes may have
+    /// other addresses.
+    fn tensormap_address(&mut self, inst: IrInst) -> Option<Operand<crate::mir::VReg>> {
         let data = &self.func.insts[inst];
-        let address = match self.uniform_tuple(data.args[0]) {
-            Some(address) => address,
+        match self.uniform_tuple(data.args[0]) {
+            Some(address) => Some(address),
             None if self.may_do_once_a_warp() && self.lanes_agree(data.args[0]) => {
                 let pair = self.mir.new_vreg(RegFile::Ugpr, 2);
                 for n in 0..2 {
@@ -112,14 +128,12 @@ impl Lower<'_> {
                     let half = self.gpr(half);
                     self.emit(Inst::new(Op::R2UR).ops([Operand::reg(pair.offset(n)), half]));
                 }
-                Operand::reg(pair)
+                Some(Operand::reg(pair))
             }
-            None => return self.unsupported(&data.op, "a tensor map for which lanes have no turns"),
-        };
-        self.emit(
-            Inst::new(Op::DEPBAR_ALL).slot(slot!(DEPBAR_ALL, "scoreboards"), Operand::imm(SCOREBOARDS)),
-        );
-        self.emit(Inst::new(Op::UTMACCTL_IV).ops([address]));
-        self.emit(Inst::new(Op::UTMACMDFLUSH));
+            None => {
+                self.unsupported(&data.op, "a tensor map for which lanes have no turns");
+                None
+            }
+        }
     }
 }

@@ -10,7 +10,10 @@
 //! that the driver leaves in the constant bank, or the descriptor of its cache policy.
 
 use ptxc_ir::op::SpecialReg;
-use ptxc_ir::{Access, CacheOp, Inst as IrInst, MemType, Op as IrOp, Order, Scope, Space, Type, Value};
+use ptxc_ir::{
+    Access, CacheOp, Eviction, Inst as IrInst, LineAction, MemType, Op as IrOp, Order, Prefetch, Scope,
+    Space, Type, Value,
+};
 use ptxc_machine::Feature;
 use ptxc_sass::{Address, Choices, Inst, Op, Operand, RegFile, choice};
 
@@ -206,11 +209,42 @@ impl Lower<'_> {
         })
     }
 
+    /// Moves a line between the caches. The address is in registers, without a constant part.
+    pub(super) fn lower_cache_line(&mut self, inst: IrInst) {
+        let data = &self.func.insts[inst];
+        let IrOp::CacheLine { action, space } = data.op else { return };
+        let local = match action {
+            LineAction::FetchL1 => Some(choice!(CCTLL, ".PF1")),
+            LineAction::FetchL2 => Some(choice!(CCTLL, ".PF2")),
+            LineAction::FetchL2Last | LineAction::Demote | LineAction::Discard => None,
+        };
+        let made = match (space, local) {
+            (Space::Global | Space::Generic, _) => {
+                let mode = match action {
+                    LineAction::FetchL1 => choice!(CCTL, ".PF1"),
+                    LineAction::FetchL2 => choice!(CCTL, ".PF2"),
+                    LineAction::FetchL2Last => choice!(CCTL, ".PML2"),
+                    LineAction::Demote => choice!(CCTL, ".DML2"),
+                    LineAction::Discard => choice!(CCTL, ".RML2"),
+                };
+                let address = self.wide_address(data.args[0], 0, None);
+                Inst::new(Op::CCTL).with(choice!(CCTL, ".E")).with(mode).ops([Operand::mem(address)])
+            }
+            (Space::Local, Some(mode)) => {
+                let base = self.gpr_value(data.args[0]).as_reg();
+                let address = Operand::mem(Address::narrow(base, 0));
+                Inst::new(Op::CCTLL).with(mode).ops([address])
+            }
+            (other, _) => return self.unsupported(&data.op, format!("a line of {other} memory")),
+        };
+        self.emit(made);
+    }
+
     /// Adds order, scope and cache hints.
     fn emit_access(&mut self, op: &IrOp, mut inst: Inst<VReg>, access: Access, address: Value) {
         if !matches!(access.space, Space::Global | Space::Generic) {
             // Shared and local memory are in order, and their instructions have no hints.
-            if !matches!(access.order, Order::Weak | Order::Volatile | Order::Relaxed) {
+            if !matches!(access.order, Order::Weak | Order::Volatile | Order::Relaxed | Order::Mmio) {
                 return self.unsupported(op, format!("order {}", access.order));
             }
             return self.emit(inst);
@@ -224,14 +258,34 @@ impl Lower<'_> {
             },
             Order::Volatile => Some(hint!(".SYS")),
             Order::Relaxed => Some(scope_choice(access.scope)),
+            Order::Mmio => Some(hint!(".SYS")),
             other => return self.unsupported(op, format!("order {other}")),
         };
+        // sm_75 is only known to combine an eviction with the scope of the system.
+        let is_special = access.eviction != Eviction::Normal && self.arch.has(Feature::SysOnWeakAccesses);
+        let strong = if is_special { strong.map(|_| hint!(".SYS")) } else { strong };
         match (strong, access.cache) {
+            (Some(scope), _) if access.order == Order::Mmio => inst = inst.with(hint!(".MMIO")).with(scope),
             (Some(scope), _) => inst = inst.with(hint!(".STRONG")).with(scope),
             (None, CacheOp::Nc) => inst = inst.with(choice!(LD | LDG, ".CONSTANT")),
-            (None, CacheOp::Cs) => inst = inst.with(hint!(".EF")),
             (None, CacheOp::Lu) => inst = inst.with(hint!(".LU")),
             _ => {}
+        }
+        match access.eviction {
+            Eviction::Normal if access.cache == CacheOp::Cs => inst = inst.with(hint!(".EF")),
+            Eviction::Normal => {}
+            Eviction::Unchanged => inst = inst.with(hint!(".EU")),
+            Eviction::First => inst = inst.with(hint!(".EF")),
+            Eviction::Last => inst = inst.with(hint!(".EL")),
+            Eviction::NoAllocate => inst = inst.with(hint!(".NA")),
+        }
+        if matches!(op, IrOp::Load(_)) {
+            match access.prefetch {
+                Prefetch::Needed => {}
+                Prefetch::L64 => inst = inst.with(choice!(LD | LDG, ".LTC64B")),
+                Prefetch::L128 => inst = inst.with(choice!(LD | LDG, ".LTC128B")),
+                Prefetch::L256 => inst = inst.with(choice!(LD | LDG, ".LTC256B")),
+            }
         }
         if strong.is_none() && self.arch.has(Feature::SysOnWeakAccesses) {
             inst = inst.with(hint!(".SYS"));
@@ -242,7 +296,8 @@ impl Lower<'_> {
 
     pub(super) fn address(&mut self, access: Access, address: Value) -> Address<VReg> {
         if access.space.address_type() == Type::B64 {
-            let described = !self.is_in_shared_window(self.resolve(address));
+            // Registers of devices are not in the memory that a descriptor describes.
+            let described = access.order != Order::Mmio && !self.is_in_shared_window(self.resolve(address));
             let descriptor = if described { self.descriptor(address) } else { None };
             self.wide_address(address, access.offset.into(), descriptor)
         } else {

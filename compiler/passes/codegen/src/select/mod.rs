@@ -380,7 +380,11 @@ impl Lower<'_> {
             Op::Store(_) => self.lower_store(inst),
             Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => self.lower_atomic(inst),
             Op::IsSpace(_) => self.lower_space_query(inst),
-            Op::Fence { .. } | Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => {
+            Op::Fence { .. }
+            | Op::ProxyFence(_)
+            | Op::TensormapAcquire(_)
+            | Op::TensormapPrefetch
+            | Op::TensormapRelease(_) => {
                 self.lower_fence(inst);
             }
             Op::ClusterArrive { .. } | Op::ClusterWait { .. } | Op::GridDependency(_) => {
@@ -403,6 +407,8 @@ impl Lower<'_> {
                 self.lower_warp(inst)
             }
             Op::Match(_) | Op::Redux(_) | Op::Elect | Op::Nanosleep => self.lower_warp(inst),
+            Op::PmEvent { .. } => self.lower_warp(inst),
+            Op::CacheLine { .. } => self.lower_cache_line(inst),
             Op::Barrier { .. } => self.lower_barrier(inst),
             Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => {
                 self.lower_convergence(inst)

@@ -126,6 +126,9 @@ impl Lower<'_> {
                     self.emit(Inst::new(Op::MOV).ops([to, number]));
                 }
             }
+            IrOp::PmEvent { mask } => {
+                self.emit(Inst::new(Op::PMTRIG).ops([Operand::imm(mask as u32)]));
+            }
             IrOp::Nanosleep => {
                 let time = match self.src(data.args[0]) {
                     Src::Imm(time) => Operand::imm(time),

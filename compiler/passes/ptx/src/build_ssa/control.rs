@@ -6,9 +6,13 @@
 use ptxc_ir::{Block, Op, Type, Value};
 
 use super::form::{Form, Translated, Unsupported};
+use super::memory::constant;
 use super::translator::Translator;
 use crate::check::scalar::Scalar;
 use crate::check::table::Modifier;
+
+/// The events of a profiler, one bit for each.
+const EVENTS: u64 = 0xffff;
 
 /// The block that a guarded branch goes to.
 pub(super) type Target = fn(&mut Translator, &Form) -> Translated<Block>;
@@ -60,6 +64,21 @@ pub(super) fn stop(t: &mut Translator, op: Op) -> Translated {
 
 pub(super) fn breakpoint(t: &mut Translator, _: &mut Form) -> Translated {
     t.inst(Op::Breakpoint, Type::B32, &[]);
+    Ok(())
+}
+
+/// `pmevent`: the number of an event, or a mask of events.
+pub(super) fn event(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(1)?;
+    let operand = constant(form.operand(0)?)?;
+    let mask = match form.take(Modifier::Mask) {
+        true => operand,
+        false => 1u64.checked_shl(u32::try_from(operand).map_err(|_| Unsupported)?).ok_or(Unsupported)?,
+    };
+    if mask > EVENTS {
+        return Err(Unsupported);
+    }
+    t.inst(Op::PmEvent { mask }, Type::B32, &[]);
     Ok(())
 }
 

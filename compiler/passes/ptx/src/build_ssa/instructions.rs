@@ -6,7 +6,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use ptxc_ir::op::{MbarrierUpdate, MbarrierWait};
-use ptxc_ir::{Approx, BarrierKind, Op, PairFunction};
+use ptxc_ir::{Approx, BarrierKind, LineAction, Op, PairFunction};
 
 use super::carry::Term;
 use super::control::Target;
@@ -15,8 +15,8 @@ use super::sync::{BAR, BARRIER};
 use super::translator::Translator;
 use super::video::{Lane, Operation};
 use super::{
-    arith, asynchronous, bits, cache_policy, calls, carry, cluster, control, convert, fence, float, logic,
-    mbarrier, memory, moves, sync, video,
+    arith, asynchronous, bits, cache_line, cache_policy, calls, carry, cluster, control, convert, fence,
+    float, logic, mbarrier, memory, moves, sync, video,
 };
 use crate::check::decoded::Decoded;
 use crate::check::table::{Mnemonic as M, Modifier};
@@ -183,7 +183,10 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         M::St => effect(memory::store),
         M::Atom => effect(|t, form| memory::atomic(t, form, true)),
         M::Red => effect(|t, form| memory::atomic(t, form, false)),
-        M::Prefetch | M::Prefetchu | M::Applypriority | M::Discard => effect(|_, form| memory::advice(form)),
+        M::Prefetch | M::Prefetchu => effect(cache_line::prefetch),
+        M::Applypriority => effect(|t, form| cache_line::whole(t, form, LineAction::Demote)),
+        M::Discard => effect(|t, form| cache_line::whole(t, form, LineAction::Discard)),
+        M::Pmevent => effect(control::event),
         M::CreatepolicyCvt => effect(cache_policy::convert),
         M::CreatepolicyFractional => effect(cache_policy::of_fraction),
         M::CreatepolicyRange => effect(cache_policy::of_range),
@@ -267,7 +270,6 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         | M::MultimemRedAsync
         | M::MultimemSt
         | M::MultimemStAsync
-        | M::Pmevent
         | M::RedAsync
         | M::StAsync
         | M::StBulk

@@ -5,7 +5,7 @@
 //! is taken.
 
 use ptxc_ir::{
-    Access, AtomicOp, CacheOp, FunctionKind, MemType, Op, Order, Param, Scope, Space, Type, Value,
+    Access, AtomicOp, CacheOp, Eviction, FunctionKind, MemType, Op, Order, Param, Scope, Space, Type, Value,
 };
 use ptxc_syntax::ast::{Address, Operand, OperandKind};
 use smallvec::SmallVec;
@@ -16,7 +16,7 @@ use super::params::Image;
 use super::translator::Translator;
 use crate::check::scalar::Scalar;
 use crate::check::table::Modifier;
-use crate::check::table::modifiers::{self, Advice, Atomic};
+use crate::check::table::modifiers::{self, Atomic};
 
 /// The element of a type in memory.
 fn element(scalar: Scalar) -> Translated<MemType> {
@@ -49,11 +49,23 @@ fn access(form: &mut Form, load: bool) -> Translated<Access> {
         if access.space != Space::Global {
             return Err(Unsupported);
         }
+        if access.cache == CacheOp::Cs {
+            access.eviction = Eviction::First;
+        }
         access.cache = CacheOp::Nc;
     }
-    // Advice on eviction and prefetching without an operand never changes a value, so it is
-    // dropped.
-    while form.choose::<Advice>().is_some() {}
+    if form.take(Modifier::Mmio) {
+        if access.order != Order::Relaxed {
+            return Err(Unsupported);
+        }
+        access.order = Order::Mmio;
+    }
+    if let Some(eviction) = form.choose::<modifiers::L1Eviction>() {
+        access.eviction = eviction.into();
+    }
+    if let Some(prefetch) = form.choose::<modifiers::Prefetch>() {
+        access.prefetch = prefetch.into();
+    }
     access.lanes = form.choose::<modifiers::Vector>().map_or(1, u8::from);
     Ok(access)
 }
@@ -99,14 +111,6 @@ fn lanes(operand: &Operand, count: u8) -> Translated<&[Operand]> {
         _ => std::slice::from_ref(operand),
     };
     if operands.len() == usize::from(count) { Ok(operands) } else { Err(Unsupported) }
-}
-
-/// Advice to caches that may be ignored; data that `discard` may destroy stays unchanged. The
-/// checker has checked the operands.
-pub(super) fn advice(form: &mut Form) -> Translated {
-    form.choose::<modifiers::Space>();
-    form.choose::<modifiers::CacheLevel>();
-    Ok(())
 }
 
 pub(super) fn load(t: &mut Translator, form: &mut Form) -> Translated {

@@ -30,6 +30,7 @@
 mod arith;
 mod asynchronous;
 mod bits;
+mod cache_line;
 mod cache_policy;
 mod calls;
 mod carry;

@@ -3,8 +3,8 @@
 
 use ptxc_ir::op::Prefetch;
 use ptxc_ir::{
-    BytePick, CacheOp, FloatCond, Funnel, IntCond, MatchMode, Op, Order, Rounding, Scope, ShflMode, Space,
-    VoteMode,
+    BytePick, CacheOp, Eviction, FloatCond, Funnel, IntCond, MatchMode, Op, Order, Rounding, Scope, ShflMode,
+    Space, VoteMode,
 };
 
 use crate::check::scalar::Scalar;
@@ -97,6 +97,13 @@ meanings! {
         L2_64B => Prefetch::L64,
         L2_128B => Prefetch::L128,
         L2_256B => Prefetch::L256,
+    }
+    L1Eviction => Eviction {
+        L1EvictNormal => Eviction::Normal,
+        L1EvictUnchanged => Eviction::Unchanged,
+        L1EvictFirst => Eviction::First,
+        L1EvictLast => Eviction::Last,
+        L1NoAllocate => Eviction::NoAllocate,
     }
     Vector => u8 {
         V2 => 2,

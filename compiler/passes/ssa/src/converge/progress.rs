@@ -186,14 +186,19 @@ fn waits(func: &Function, inst: Inst) -> Option<Waits> {
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => None,
         Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => None,
         Op::IsSpace(_) => None,
-        Op::ActiveMask | Op::Nanosleep | Op::Breakpoint | Op::WarpFence => None,
+        Op::ActiveMask
+        | Op::Nanosleep
+        | Op::PmEvent { .. }
+        | Op::CacheLine { .. }
+        | Op::Breakpoint
+        | Op::WarpFence => None,
         Op::GridDependency(_) => None,
         Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => None,
         Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => None,
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => None,
         Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => None,
         Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => None,
-        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => None,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => None,
         Op::FuncAddr(_) => None,
         Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => None,
         Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => None,

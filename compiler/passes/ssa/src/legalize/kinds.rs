@@ -161,9 +161,8 @@ impl Kinds {
             | Op::MbarrierState { .. }
             | Op::MbarrierParity { .. }
             | Op::MbarrierPending => Kinds::MBARRIER,
-            Op::BulkLoad | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch | Op::TensormapAcquire(_) => {
-                Kinds::ONCE_A_WARP
-            }
+            Op::BulkLoad | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch => Kinds::ONCE_A_WARP,
+            Op::TensormapAcquire(_) | Op::TensormapPrefetch => Kinds::ONCE_A_WARP,
             Op::ToGeneric(_) | Op::FromGeneric(_) | Op::IsSpace(_) => Kinds::GENERIC_ADDRESS,
             Op::Switch => Kinds::SWITCH,
             Op::Fadd(_) | Op::Fmin { .. } | Op::Fmax { .. } => {
@@ -203,7 +202,12 @@ impl Kinds {
             Op::FloatToHalf { .. } | Op::FloatsToHalves { .. } | Op::RoundToIntegral { .. } => of_type,
             Op::Fence { .. } | Op::CachePolicy | Op::CacheHint => of_type,
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => of_type,
-            Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => of_type,
+            Op::Nanosleep
+            | Op::PmEvent { .. }
+            | Op::CacheLine { .. }
+            | Op::Breakpoint
+            | Op::WarpSync
+            | Op::WarpFence => of_type,
             Op::GridDependency(_) => of_type,
             Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll | Op::BulkCommit => of_type,
             Op::BulkWait { .. } => of_type,

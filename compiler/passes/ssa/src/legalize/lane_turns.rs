@@ -109,7 +109,8 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
 /// Whether the instruction has operands only in uniform registers.
 fn is_once_a_warp(op: &Op) -> bool {
     let is_copy = matches!(op, Op::BulkStore | Op::BulkPrefetch) || is_for_each_lane(op);
-    is_copy || matches!(op, Op::MbarrierUpdate { update: MbarrierUpdate::Init, .. } | Op::TensormapAcquire(_))
+    let is_map = matches!(op, Op::TensormapAcquire(_) | Op::TensormapPrefetch);
+    is_copy || is_map || matches!(op, Op::MbarrierUpdate { update: MbarrierUpdate::Init, .. })
 }
 
 /// Whether each lane's operation counts, even if several lanes have the same operands.
@@ -137,6 +138,7 @@ pub fn is_known(func: &Function, mut value: Value) -> bool {
 fn call_routine(emitter: &mut Emitter, data: &InstData) -> bool {
     let name = match data.op {
         Op::TensormapAcquire(_) => runtime::ACQUIRE_TENSORMAP,
+        Op::TensormapPrefetch => runtime::PREFETCH_TENSORMAP,
         Op::MbarrierUpdate { .. } => runtime::MAKE_MBARRIER,
         _ => return false,
     };

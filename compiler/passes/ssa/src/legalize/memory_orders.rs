@@ -44,7 +44,7 @@ pub fn memory_orders(func: &mut Function, arch: Arch) -> bool {
             Order::Acquire => (false, true),
             Order::Release => (true, false),
             Order::AcqRel => (true, true),
-            Order::Weak | Order::Volatile | Order::Relaxed | Order::SeqCst => return false,
+            Order::Weak | Order::Volatile | Order::Relaxed | Order::Mmio | Order::SeqCst => return false,
         };
         let relaxed = Access { order: Order::Relaxed, ..access };
         let data = &mut emitter.func.insts[inst];
@@ -75,7 +75,12 @@ fn ordered_access(op: &Op) -> Option<Access> {
         Op::TryAtomic { .. } | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) => None,
         Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => None,
         Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => None,
-        Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => None,
+        Op::Nanosleep
+        | Op::PmEvent { .. }
+        | Op::CacheLine { .. }
+        | Op::Breakpoint
+        | Op::WarpSync
+        | Op::WarpFence => None,
         Op::Bar(_) | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => None,
         Op::GridDependency(_) => None,
         Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => None,
@@ -83,7 +88,7 @@ fn ordered_access(op: &Op) -> Option<Access> {
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => None,
         Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => None,
         Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => None,
-        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => None,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => None,
         Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => None,
         Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => None,
         Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => None,
@@ -116,14 +121,21 @@ fn of_barrier(op: Op, arch: Arch) -> Option<(Option<Op>, Op, Option<Op>)> {
         Op::TryAtomic { .. } | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) => return None,
         Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => return None,
         Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => return None,
-        Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => return None,
+        Op::Nanosleep
+        | Op::PmEvent { .. }
+        | Op::CacheLine { .. }
+        | Op::Breakpoint
+        | Op::WarpSync
+        | Op::WarpFence => return None,
         Op::Bar(_) | Op::Barrier { .. } | Op::GridDependency(_) => return None,
         Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierState { .. } => return None,
         Op::MbarrierParity { .. } | Op::MbarrierPending => return None,
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } => return None,
         Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore => return None,
         Op::BulkShare | Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => return None,
-        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => return None,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {
+            return None;
+        }
         Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => return None,
         Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) => return None,
         Op::RestoreBarrier(_) => return None,

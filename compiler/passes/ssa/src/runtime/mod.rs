@@ -30,6 +30,7 @@ const ROUTINES: &[(&str, &str)] = &[
     ("u64.divrem", include_str!("u64.divrem.ir")),
     (MAKE_MBARRIER, include_str!("mbarrier.init.ir")),
     (ACQUIRE_TENSORMAP, include_str!("tensormap.acquire.ir")),
+    (PREFETCH_TENSORMAP, include_str!("tensormap.prefetch.ir")),
 ];
 
 /// The routine that makes an mbarrier.
@@ -38,10 +39,13 @@ pub const MAKE_MBARRIER: &str = "mbarrier.init";
 /// The routine that acquires a tensor map.
 pub const ACQUIRE_TENSORMAP: &str = "tensormap.acquire";
 
+/// The routine that prefetches a tensor map.
+pub const PREFETCH_TENSORMAP: &str = "tensormap.prefetch";
+
 /// Whether a routine does an operation that the machine does once for each warp, from uniform
 /// registers: only the routine owns certain ones (`abi::once_a_warp` of codegen).
 pub fn is_once_a_warp(name: &str) -> bool {
-    [MAKE_MBARRIER, ACQUIRE_TENSORMAP].contains(&name)
+    [MAKE_MBARRIER, ACQUIRE_TENSORMAP, PREFETCH_TENSORMAP].contains(&name)
 }
 
 /// The names of all routines that compute; the routines in which lanes meet are in [`warp`].

@@ -170,14 +170,21 @@ fn may_wait(func: &Function, inst: Inst) -> bool {
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => false,
         Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => false,
         Op::IsSpace(_) => false,
-        Op::ActiveMask | Op::Nanosleep | Op::Breakpoint | Op::WarpFence => false,
+        Op::ActiveMask
+        | Op::Nanosleep
+        | Op::PmEvent { .. }
+        | Op::CacheLine { .. }
+        | Op::Breakpoint
+        | Op::WarpFence => false,
         Op::Bar(_) | Op::GridDependency(_) => false,
         Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => false,
         Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => false,
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => false,
         Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => false,
         Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => false,
-        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => false,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {
+            false
+        }
         Op::FuncAddr(_) => false,
         Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => false,
         Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => false,

@@ -227,7 +227,12 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
                 Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy => {}
                 Op::CacheHint | Op::IsSpace(_) => {}
                 Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => {}
-                Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => {}
+                Op::Nanosleep
+                | Op::PmEvent { .. }
+                | Op::CacheLine { .. }
+                | Op::Breakpoint
+                | Op::WarpSync
+                | Op::WarpFence => {}
                 Op::Bar(_) | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => {}
                 Op::GridDependency(_) => {}
                 Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => {}
@@ -235,7 +240,10 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
                 Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => {}
                 Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => {}
                 Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => {}
-                Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => {}
+                Op::ProxyFence(_)
+                | Op::TensormapAcquire(_)
+                | Op::TensormapPrefetch
+                | Op::TensormapRelease(_) => {}
                 Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => {}
                 Op::SaveBarrier(_) | Op::RestoreBarrier(_) => {}
                 Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => {}

@@ -279,7 +279,12 @@ impl Solver<'_> {
             Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => self.diverge_results(inst),
             Op::IsSpace(_) => self.diverge_results(inst),
             Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) => self.diverge_results(inst),
-            Op::Elect | Op::Nanosleep | Op::Breakpoint | Op::WarpSync => self.diverge_results(inst),
+            Op::Elect
+            | Op::Nanosleep
+            | Op::PmEvent { .. }
+            | Op::CacheLine { .. }
+            | Op::Breakpoint
+            | Op::WarpSync => self.diverge_results(inst),
             Op::WarpFence => self.diverge_results(inst),
             Op::ClusterArrive { .. } | Op::ClusterWait { .. } => self.diverge_results(inst),
             Op::GridDependency(_) => self.diverge_results(inst),
@@ -290,7 +295,7 @@ impl Solver<'_> {
             Op::AsyncArrive { .. } | Op::AsyncCommit | Op::AsyncWait => self.diverge_results(inst),
             Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => self.diverge_results(inst),
             Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => self.diverge_results(inst),
-            Op::ProxyFence(_) | Op::TensormapAcquire(_) => self.diverge_results(inst),
+            Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch => self.diverge_results(inst),
             Op::TensormapRelease(_) => self.diverge_results(inst),
             Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => self.diverge_results(inst),
             Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) => self.diverge_results(inst),
@@ -440,6 +445,7 @@ fn is_source(op: &Op) -> bool {
         Op::Store(_) | Op::Red { .. } | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) => false,
         Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => false,
         Op::Vote(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Nanosleep => false,
+        Op::PmEvent { .. } | Op::CacheLine { .. } => false,
         Op::Breakpoint | Op::WarpSync | Op::WarpFence => false,
         Op::Bar(_) | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => false,
         Op::GridDependency(_) => false,
@@ -447,7 +453,9 @@ fn is_source(op: &Op) -> bool {
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => false,
         Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => false,
         Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => false,
-        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => false,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {
+            false
+        }
         Op::FuncAddr(_) => false,
         Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::RestoreBarrier(_) => false,
         Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => false,
@@ -477,7 +485,14 @@ fn needs_whole_warp(op: &Op) -> bool {
         Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => false,
         Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => false,
         Op::IsSpace(_) => false,
-        Op::Shfl(_) | Op::Elect | Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => false,
+        Op::Shfl(_)
+        | Op::Elect
+        | Op::Nanosleep
+        | Op::PmEvent { .. }
+        | Op::CacheLine { .. }
+        | Op::Breakpoint
+        | Op::WarpSync
+        | Op::WarpFence => false,
         Op::Bar(_) | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => false,
         Op::GridDependency(_) => false,
         Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => false,
@@ -485,7 +500,9 @@ fn needs_whole_warp(op: &Op) -> bool {
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => false,
         Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => false,
         Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => false,
-        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => false,
+        Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {
+            false
+        }
         Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => false,
         Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => false,
         Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => false,

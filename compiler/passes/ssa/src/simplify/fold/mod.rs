@@ -276,7 +276,13 @@ impl Folder<'_> {
             Op::TryAtomic { .. } | Op::Fence { .. } | Op::CachePolicy | Op::CacheHint => None,
             Op::IsSpace(_) => None,
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) => None,
-            Op::Elect | Op::Nanosleep | Op::Breakpoint | Op::WarpSync | Op::WarpFence => None,
+            Op::Elect
+            | Op::Nanosleep
+            | Op::PmEvent { .. }
+            | Op::CacheLine { .. }
+            | Op::Breakpoint
+            | Op::WarpSync
+            | Op::WarpFence => None,
             Op::Bar(_) | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => None,
             Op::GridDependency(_) => None,
             Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => None,
@@ -284,7 +290,9 @@ impl Folder<'_> {
             Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } => None,
             Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore => None,
             Op::BulkShare | Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => None,
-            Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapRelease(_) => None,
+            Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {
+                None
+            }
             Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => None,
             Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) => None,
             Op::RestoreBarrier(_) => None,
