@@ -18,6 +18,18 @@ pub(crate) fn report(
     format: MessageFormat,
     streams: &mut Streams<'_>,
 ) -> Outcome {
+    report_with(path, text, found, format, "nothing written", streams)
+}
+
+/// As [`report`]; `written` says what the errors leave of the output.
+pub(crate) fn report_with(
+    path: &str,
+    text: &str,
+    found: &[Located],
+    format: MessageFormat,
+    written: &str,
+    streams: &mut Streams<'_>,
+) -> Outcome {
     let mut errors = found.iter().filter(|located| located.severity == Severity::Error);
     let first = errors.next();
     let printed = print(path, text, found, format, streams);
@@ -27,7 +39,7 @@ pub(crate) fn report(
         more => format!("{} errors", more + 1),
     };
     let more = format!("`ptxc explain {}` says more", first.code);
-    sum(&format!("{count} in {path}; nothing written; {more}"), format, streams);
+    sum(&format!("{count} in {path}; {written}; {more}"), format, streams);
     Outcome::Failed
 }
 

@@ -86,6 +86,7 @@ impl Words {
                 strict: self.strict,
             },
             kernel: Vec::new(),
+            keep_going: false,
             emit: Vec::new(),
             compile_only: false,
             lineinfo: self.lineinfo,

@@ -213,7 +213,7 @@ pub struct CodeArgs {
 }
 
 /// `ptxc lower`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct LowerArgs {
     /// PTX files; `-` is standard input.
     #[arg(required = true, value_parser = input::parser())]
@@ -233,6 +233,9 @@ pub struct LowerArgs {
     /// Lower only this kernel; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub kernel: Vec<String>,
+    /// Write the kernels that compile, even if others do not; the exit status is still 1.
+    #[arg(long, conflicts_with_all = ["print_before", "print_after", "stop_after", "time_passes"])]
+    pub keep_going: bool,
     /// The forms to write, in order (default: by OUT's extension; else sass).
     #[arg(long, value_enum, value_delimiter = ',')]
     pub emit: Vec<Emit>,

@@ -20,6 +20,7 @@ use ptxc_compiler::{Database, Located, Options, Settings, SourceFile, diagnostic
 use ptxc_machine::Arch;
 use ptxc_object::cubin::Abi;
 use ptxc_passes::{CodeSettings, Context, Halt, Span, name_unsupported};
+use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::text::{Notation, Style};
 use ptxc_syntax::items::ItemKind;
 use rustc_hash::FxHashSet;
@@ -29,7 +30,7 @@ use crate::batch::Workers;
 use crate::cli::{CodeArgs, Control, Emit, LowerArgs, Sync};
 use crate::destination::{Destination, Form, by_extension, heading};
 use crate::input::Input;
-use crate::messages::report;
+use crate::messages::{report, report_with};
 use crate::output::write_with;
 use crate::passes::{Watch, Watcher, known_passes, time_table};
 use crate::ptx_text::read_ptx;
@@ -191,12 +192,80 @@ pub(crate) fn write_out(
     job: Job<'_>,
     streams: &mut Streams<'_>,
 ) -> Outcome {
-    let Job { input, args, emits, .. } = job;
+    let Job { input, args, .. } = job;
     let path = input.shown();
     let found = relevant(db, file, found, args);
+    if args.keep_going && found.iter().any(|located| located.severity == Severity::Error) {
+        return write_rest(db, file, options, &found, job, streams);
+    }
     if report(path, file.text(db), &found, args.message_format, streams) != Outcome::Done {
         return Outcome::Failed;
     }
+    write_code(db, file, options, job, streams)
+}
+
+/// Reports the findings in a file, and writes the kernels without errors.
+fn write_rest(
+    db: &Database,
+    file: SourceFile,
+    options: Options,
+    found: &[Located],
+    job: Job<'_>,
+    streams: &mut Streams<'_>,
+) -> Outcome {
+    let Job { input, args, .. } = job;
+    let (sound, all) = sound_kernels(db, file, options, found, args);
+    let written = match sound.len() {
+        0 => "nothing written".to_string(),
+        count => format!("{count} of {all} kernels written"),
+    };
+    report_with(input.shown(), file.text(db), found, args.message_format, &written, streams);
+    if !sound.is_empty() {
+        let args = LowerArgs { kernel: sound, ..args.clone() };
+        write_code(db, file, options, Job { args: &args, ..job }, streams);
+    }
+    Outcome::Failed
+}
+
+/// The names of the chosen kernels that have code and no errors, neither in themselves nor in the
+/// functions that they call, and the number of chosen kernels. An error outside all functions
+/// leaves no kernel.
+fn sound_kernels(
+    db: &Database,
+    file: SourceFile,
+    options: Options,
+    found: &[Located],
+    args: &LowerArgs,
+) -> (Vec<String>, usize) {
+    let functions = &items(db, file).functions;
+    let starts: Vec<u32> = functions.iter().map(|func| func.offset(db)).collect();
+    // The functions are in the order of the file.
+    let owner = |at: u32| {
+        let index = starts.partition_point(|&start| start <= at).checked_sub(1)?;
+        let func = functions[index];
+        (at <= func.offset(db) + func.text(db).len() as u32).then_some(func)
+    };
+    let errors = found.iter().filter(|located| located.severity == Severity::Error);
+    let owners: Option<FxHashSet<Func>> = errors.map(|located| owner(located.primary.0.start)).collect();
+    let chosen: Vec<_> = wanted_kernels(db, file, options, args).collect();
+    let Some(wrong) = owners else { return (Vec::new(), chosen.len()) };
+    let is_sound = |func: Func| {
+        !wrong.contains(&func) && device_callees(db, func).iter().all(|callee| !wrong.contains(callee))
+    };
+    let sound = chosen.iter().filter(|&&(func, code)| code.is_some() && is_sound(func));
+    (sound.map(|(func, _)| func.name(db).to_string()).collect(), chosen.len())
+}
+
+/// Writes the outputs of a file: the code of the chosen kernels.
+fn write_code(
+    db: &Database,
+    file: SourceFile,
+    options: Options,
+    job: Job<'_>,
+    streams: &mut Streams<'_>,
+) -> Outcome {
+    let Job { input, args, emits, .. } = job;
+    let path = input.shown();
     if args.verbose {
         let _ = write!(streams.err, "{}", resources(db, file, options, args));
     }
