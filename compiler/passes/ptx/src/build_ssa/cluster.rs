@@ -44,12 +44,9 @@ fn barrier(t: &mut Translator, form: &mut Form, op: impl Fn(bool) -> Op) -> Tran
 
 pub(super) fn map_address(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(3)?;
-    let shared = form.take(Modifier::SharedCluster);
+    // The rank has the same place in a generic address as in a shared one, also in its low word.
+    form.take(Modifier::SharedCluster);
     let ty = form.ty()?.ir().ok_or(Unsupported)?;
-    // A generic address has 64 bits.
-    if !shared && ty != Type::B64 {
-        return Err(Unsupported);
-    }
     let address = t.any(form.operand(1)?)?;
     let address = t.extend(address, ty, false)?;
     let rank = t.read(form.operand(2)?, Scalar::U32)?;

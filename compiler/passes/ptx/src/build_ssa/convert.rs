@@ -124,11 +124,15 @@ fn integer_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scala
     // As a float of single precision, an integer is never subnormal.
     let flushes = form.flushes() && ty != Type::F32;
     let saturates = form.take(Modifier::Sat);
-    if flushes || (saturates && !matches!(ty, Type::F32 | Type::F16)) {
+    if flushes || (saturates && !matches!(ty, Type::F32 | Type::F16 | Type::F64)) {
         return Err(Unsupported);
     }
     let value = t.emit(op, ty, &[value]);
-    Ok(if saturates { adjusted(t, value, false, true) } else { value })
+    Ok(match saturates {
+        true if ty == Type::F64 => between_zero_and_one(t, value),
+        true => adjusted(t, value, false, true),
+        false => value,
+    })
 }
 
 /// Conversions to integers saturate; those to fewer than 32 bits saturate a second time.
@@ -166,10 +170,7 @@ fn float_to_float(t: &mut Translator, form: &mut Form, to: Scalar, from: Scalar)
             value = t.emit(Op::RoundToIntegral { round, ftz }, ty, &[value]);
         }
         if ty == Type::F64 && sat {
-            // Double precision has no such modifier. A NaN becomes zero.
-            let (zero, one) = (t.constant(ty, 0), t.constant(ty, ptxc_semantics::F64.one()));
-            let least = t.emit(Op::Fmax { ftz: false, nan: false, xorsign: false }, ty, &[value, zero]);
-            value = t.emit(Op::Fmin { ftz: false, nan: false, xorsign: false }, ty, &[least, one]);
+            value = between_zero_and_one(t, value);
         } else if sat || (ftz && integral.is_none()) {
             value = adjusted(t, value, ftz, sat);
         }
@@ -342,6 +343,14 @@ pub(super) fn pack_integers(t: &mut Translator, form: &mut Form) -> Translated {
     };
     let value = t.emit(Op::PackSaturated(to), Type::B32, &[a, b, c]);
     t.write(form.operand(0)?, value)
+}
+
+/// A float of double precision, which has no modifier for this, clamped. A NaN becomes zero.
+fn between_zero_and_one(t: &mut Translator, value: Value) -> Value {
+    let ty = Type::F64;
+    let (zero, one) = (t.constant(ty, 0), t.constant(ty, ptxc_semantics::F64.one()));
+    let least = t.emit(Op::Fmax { ftz: false, nan: false, xorsign: false }, ty, &[value, zero]);
+    t.emit(Op::Fmin { ftz: false, nan: false, xorsign: false }, ty, &[least, one])
 }
 
 /// A float flushed and clamped.

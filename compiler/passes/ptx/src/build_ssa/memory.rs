@@ -54,12 +54,6 @@ fn access(form: &mut Form, load: bool) -> Translated<Access> {
         }
         access.cache = CacheOp::Nc;
     }
-    if form.take(Modifier::Mmio) {
-        if access.order != Order::Relaxed {
-            return Err(Unsupported);
-        }
-        access.order = Order::Mmio;
-    }
     if let Some(eviction) = form.choose::<modifiers::L1Eviction>() {
         access.eviction = eviction.into();
     }
@@ -68,6 +62,21 @@ fn access(form: &mut Form, load: bool) -> Translated<Access> {
     }
     access.lanes = form.choose::<modifiers::Vector>().map_or(1, u8::from);
     Ok(access)
+}
+
+/// Makes an access of `.mmio` one to registers of a device. Returns the order of the fence that it
+/// needs beside it.
+fn device_order(form: &mut Form, access: &mut Access) -> Option<Order> {
+    if !form.take(Modifier::Mmio) {
+        return None;
+    }
+    let order = std::mem::replace(&mut access.order, Order::Mmio);
+    matches!(order, Order::Acquire | Order::Release).then_some(order)
+}
+
+/// A fence of the system.
+fn fence(t: &mut Translator, order: Order) {
+    t.inst(Op::Fence { order, scope: Scope::Sys }, Type::B32, &[]);
 }
 
 /// The address operand of an access: its base value, with the constant part moved into the access.
@@ -118,6 +127,7 @@ pub(super) fn load(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(2 + policies)?;
     let scalar = form.ty()?;
     let mut access = access(form, true)?;
+    let acquires = device_order(form, &mut access);
     let destinations = lanes(form.operand(0)?, access.lanes)?;
     if access.space == Space::Param
         && let OperandKind::Address(address) = &form.operand(1)?.kind
@@ -156,6 +166,9 @@ pub(super) fn load(t: &mut Translator, form: &mut Form) -> Translated {
             _ => value,
         };
         t.write_extended(destination, value, scalar.is_signed())?;
+    }
+    if let Some(order) = acquires {
+        fence(t, order);
     }
     Ok(())
 }
@@ -204,33 +217,47 @@ fn is_in_parameter(t: &Translator, start: u32, bytes: u32) -> bool {
 }
 
 fn load_parameter(t: &mut Translator, scalar: Scalar, destinations: &[Operand], start: u32) -> Translated {
-    // A vector may cover elements of an array, but not two parameters.
-    if !is_in_parameter(t, start, destinations.len() as u32 * (scalar.bits() / 8)) {
-        return Err(Unsupported);
-    }
+    let bytes = scalar.bits() / 8;
     for (index, destination) in destinations.iter().enumerate() {
-        let place = index as u32 * (scalar.bits() / 8) + start;
+        let place = start.checked_add(index as u32 * bytes).ok_or(Unsupported)?;
         let declared = t.destination_type(destination)?;
-        let value = match scalar.bits() {
-            // A byte of the parameter block is read through memory: parameter operations read at
-            // least 16 bits.
-            8 => {
-                let address = t.constant(Type::B32, place.into());
-                let wide = declared.is_some_and(|ty| ty.bits() > 16);
-                let access = Access::weak(Space::Param, element(scalar)?);
-                t.emit(Op::Load(access), if wide { Type::B32 } else { Type::B16 }, &[address])
-            }
-            bits => {
-                let ty = match declared {
-                    Some(ty) if ty.bits() == bits => ty,
-                    _ => Type::int(bits).ok_or(Unsupported)?,
-                };
-                t.emit(Op::Param { offset: place }, ty, &[])
-            }
-        };
+        let value = load_element(t, scalar, declared, place)?;
         t.write_extended(destination, value, scalar.is_signed())?;
     }
     Ok(())
+}
+
+/// An element at a place of the parameter block. Past the parameters there is nothing.
+fn load_element(t: &mut Translator, scalar: Scalar, declared: Option<Type>, place: u32) -> Translated<Value> {
+    let bytes = scalar.bits() / 8;
+    let end = t.function.params.iter().map(|param| param.offset + param.size).max().unwrap_or(0);
+    let full = Type::int(scalar.bits().max(16)).ok_or(Unsupported)?;
+    let ty = match declared {
+        Some(ty) if ty.bits() == scalar.bits() => ty,
+        Some(ty) if scalar.bits() == 8 && ty.bits() > 16 => Type::B32,
+        _ => full,
+    };
+    if place.checked_add(bytes).is_none_or(|last| last > end) {
+        return Ok(t.emit(Op::Undef, ty, &[]));
+    }
+    // A byte, and what is not within one parameter, is read through memory.
+    if matches!(bytes, 2 | 4 | 8) && is_in_parameter(t, place, bytes) {
+        return Ok(t.emit(Op::Param { offset: place }, ty, &[]));
+    }
+    if !place.is_multiple_of(bytes) {
+        return Err(Unsupported);
+    }
+    let address = t.constant(Type::B32, place.into());
+    // The constant bank has words of at most 64 bits.
+    if bytes == 16 {
+        let halves = [0, 8].map(|offset| {
+            let access = Access { offset, ..Access::weak(Space::Param, MemType::B64) };
+            t.emit(Op::Load(access), Type::B64, &[address])
+        });
+        return Ok(t.emit(Op::Pack, Type::B128, &halves));
+    }
+    let ty = if bytes == 1 { ty } else { full };
+    Ok(t.emit(Op::Load(Access::weak(Space::Param, element(scalar)?)), ty, &[address]))
 }
 
 pub(super) fn store(t: &mut Translator, form: &mut Form) -> Translated {
@@ -238,6 +265,9 @@ pub(super) fn store(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(2 + policies)?;
     let scalar = form.ty()?;
     let mut access = access(form, false)?;
+    if let Some(order) = device_order(form, &mut access) {
+        fence(t, order);
+    }
     if access.space == Space::Const {
         return Err(Unsupported);
     }

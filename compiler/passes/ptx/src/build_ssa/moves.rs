@@ -1,7 +1,7 @@
 //! `mov`: registers, constants, special registers, addresses, and packing and unpacking of vectors.
 
 use ptxc_ir::{Op, Type, Value};
-use ptxc_syntax::ast::OperandKind;
+use ptxc_syntax::ast::{Operand, OperandKind};
 
 use super::form::{Form, Translated, Unsupported};
 use super::translator::Translator;
@@ -18,6 +18,13 @@ pub(super) fn mov(t: &mut Translator, form: &mut Form) -> Translated {
             // All elements are read before any is written: the vectors may overlap.
             let values: Translated<Vec<_>> = from.iter().map(|element| t.read(element, scalar)).collect();
             to.iter().zip(values?).try_for_each(|(element, value)| t.write(element, value))
+        }
+        (_, OperandKind::Vector(elements)) if elements.len() as u32 * 8 == scalar.bits() => {
+            let value = pack_bytes(t, elements, scalar)?;
+            t.write(to, value)
+        }
+        (OperandKind::Vector(elements), _) if elements.len() as u32 * 8 == scalar.bits() => {
+            unpack_bytes(t, elements, from, scalar)
         }
         (_, OperandKind::Vector(elements)) => {
             let element = element(scalar, elements.len())?;
@@ -57,6 +64,41 @@ pub(super) fn mov(t: &mut Translator, form: &mut Form) -> Translated {
             t.write(to, value)
         }
     }
+}
+
+/// Packs registers of 8 bits, the first in the low bits.
+fn pack_bytes(t: &mut Translator, elements: &[Operand], scalar: Scalar) -> Translated<Value> {
+    let ty = Type::int(scalar.bits()).filter(|ty| ty.bits() <= 32).ok_or(Unsupported)?;
+    let mask = t.constant(ty, 0xff);
+    let mut whole = None;
+    for (operand, place) in elements.iter().zip(0..) {
+        let value = t.any(operand)?;
+        let value = t.extend(value, ty, false)?;
+        let byte = t.emit(Op::And, ty, &[value, mask]);
+        let count = t.constant(Type::B32, 8 * place);
+        let part = t.emit(Op::Shl, ty, &[byte, count]);
+        whole = Some(whole.map_or(part, |whole| t.emit(Op::Or, ty, &[whole, part])));
+    }
+    whole.ok_or(Unsupported)
+}
+
+/// Unpacks the bytes of a value into registers of 8 bits, the low one first.
+fn unpack_bytes(t: &mut Translator, elements: &[Operand], from: &Operand, scalar: Scalar) -> Translated {
+    let ty = Type::int(scalar.bits()).filter(|ty| ty.bits() <= 32).ok_or(Unsupported)?;
+    let whole = t.read(from, scalar)?;
+    let mask = t.constant(ty, 0xff);
+    let bytes: Vec<Value> = (0..elements.len() as u64)
+        .map(|place| {
+            let count = t.constant(Type::B32, 8 * place);
+            let part = t.emit(Op::Shr, ty, &[whole, count]);
+            t.emit(Op::And, ty, &[part, mask])
+        })
+        .collect();
+    for (operand, byte) in elements.iter().zip(bytes) {
+        let byte = t.convert(byte, Type::B16)?;
+        t.write(operand, byte)?;
+    }
+    Ok(())
 }
 
 /// The type of one of `count` elements that fill `scalar`.
