@@ -81,6 +81,7 @@ block0:
     v156 = redux.smin v1, v7
     v157, v158 = elect v7
     nanosleep v7
+    pmevent 0x81
     breakpoint
     v48 = funnel_shl.wrap.b32 v1, v7, v46
     v49 = funnel_shr.clamp.b32 v1, v7, v46
@@ -177,6 +178,8 @@ block0:
     bulk_wait.read v1
     proxy_fence.async_shared_cluster
     tensormap_acquire.gpu v4
+    tensormap_prefetch v4
+    cache_line.fetch_l2_last.global v4
     tensormap_release.sys
     mbarrier_inval v5
     bssy b3, block5
