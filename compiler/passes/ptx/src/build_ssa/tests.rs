@@ -166,11 +166,15 @@ fn widths_follow_registers() {
 
 #[test]
 fn everything_unsupported_is_reported_by_name() {
-    let errors = kernel("mapa.u32 %r1, %r1, %r1; txq.width.b32 %r1, [t]; tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f1,%f2}];")
+    let errors = kernel("multimem.red.relaxed.sys.global.add.u32 [%rd1], %r1; txq.width.b32 %r1, [t]; tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f1,%f2}];")
         .unwrap_err();
     let messages: Vec<&str> = errors.iter().map(|error| error.message.as_str()).collect();
     assert_eq!(messages.len(), 3);
-    for (message, name) in messages.iter().zip(["`mapa.u32`", "`txq.width.b32`", "`tex.2d.v4.f32.f32`"]) {
+    for (message, name) in messages.iter().zip([
+        "`multimem.red.relaxed.sys.global.add.u32`",
+        "`txq.width.b32`",
+        "`tex.2d.v4.f32.f32`",
+    ]) {
         assert!(message.contains(name), "{message}");
     }
 }
