@@ -40,6 +40,7 @@ mod dominator_tree;
 pub mod dominators;
 pub mod entities;
 pub mod function;
+pub mod image;
 pub mod lists;
 pub mod liveness;
 pub mod loops;
@@ -62,6 +63,7 @@ pub use function::{
     BlockCall, BlockData, Callee, CalleeKind, CalleeLanes, External, Function, FunctionKind, InstData,
     LaunchBounds, Layout, Layouts, Param, SourceLoc, ValueDef,
 };
+pub use image::{Dimension, Fetch, Outside, Sampling, SamplingParts, Shape, SurfaceAccess, SurfaceParts};
 pub use lists::Lists;
 pub use liveness::Liveness;
 pub use loops::{Loop, Loops};

@@ -193,6 +193,16 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
         Op::Atomic { access, .. } | Op::Red { access, .. } => {
             args.extend(std::iter::repeat_n(Arg::T, (access.lanes as usize).saturating_sub(1)));
         }
+        Op::Texture(sampling) => args.extend(sampling.arguments()),
+        Op::SurfaceLoad(surface) => args.extend(std::iter::repeat_n(Arg::B32, surface.place_arguments())),
+        Op::SurfaceStore(surface) => {
+            let count = surface.place_arguments() + usize::from(surface.words());
+            args.extend(std::iter::repeat_n(Arg::B32, count));
+        }
+        Op::SurfaceRed { surface, .. } => {
+            args.extend(std::iter::repeat_n(Arg::B32, surface.place_arguments()));
+            args.push(Arg::T);
+        }
         Op::MbarrierState { wait, .. } | Op::MbarrierParity { wait, .. } => {
             if *wait == MbarrierWait::TryFor {
                 args.push(Arg::B32);
@@ -218,7 +228,7 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
         arithmetic!() => {}
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => {}
         Op::Load(_) | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy => {}
-        Op::CacheHint | Op::IsSpace(_) => {}
+        Op::CacheHint | Op::IsSpace(_) | Op::ImageSize(_) => {}
         Op::ActiveMask
         | Op::Nanosleep
         | Op::PmEvent { .. }
@@ -256,6 +266,8 @@ macro_rules! access {
             Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => None,
             Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy => None,
             Op::CacheHint | Op::IsSpace(_) => None,
+            Op::Texture(_) | Op::ImageSize(_) => None,
+            Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => None,
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => None,
             Op::Nanosleep
             | Op::PmEvent { .. }

@@ -53,6 +53,10 @@ features! {
     /// Arithmetic reads words of constant banks as operands. The encodings exist on later
     /// architectures too, but NVIDIA's code there does not use them. Source: ptxas.
     ConstantOperands = constant_operands,
+    /// The handles of textures and surfaces are in uniform registers, that of a sampler in the one
+    /// after its texture's. Otherwise they are also in constant banks and general registers, and
+    /// the handle of a sampler is in the upper 12 bits of a texture's. Source: ptxas.
+    UniformHandles = uniform_handles,
 
     // Atomics.
 

@@ -76,6 +76,7 @@ pub(crate) static FACTS: Facts = Facts {
         shared_window_undescribed: false,
         sys_on_weak_accesses: false,
         constant_operands: true,
+        uniform_handles: false,
         vector_atomics: false,
         brain_pair_sum_atomics: false,
         subnormal_sum_atomics: false,

@@ -76,6 +76,7 @@ pub(crate) static FACTS: Facts = Facts {
         shared_window_undescribed: true,
         sys_on_weak_accesses: false,
         constant_operands: false,
+        uniform_handles: true,
         vector_atomics: true,
         brain_pair_sum_atomics: true,
         subnormal_sum_atomics: true,

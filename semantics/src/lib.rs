@@ -40,6 +40,7 @@
 //! | [`packed`] | the same on two halves of a word |
 //! | [`convert`] | between integers and floats, formats and widths |
 //! | [`int`] | add to remainder, carries, 24-bit products, comparison |
+//! | [`image`] | texels of textures and surfaces, filters |
 //! | [`matrix`] | products of matrices that lie in the registers of a warp |
 //! | [`pairs`] | integers on two halves of a word |
 //! | [`narrow`] | conversions to and from formats of fewer bits |
@@ -50,6 +51,7 @@ pub mod bits;
 pub mod convert;
 pub mod float;
 pub mod format;
+pub mod image;
 pub mod int;
 pub mod matrix;
 pub mod mufu;

@@ -12,14 +12,19 @@
 //!
 //! The arguments are in the order of the kernel's parameters. A scalar is passed by value, and so is a
 //! structure, whose bytes are given (`{"kind": "bytes", "hex": "0100…"}`); a buffer is passed by its
-//! address in device memory. `expect` is null if nothing is expected. `ptx` is relative to
+//! address in device memory. An [image](image) is passed by its handle. `expect` is null if nothing is expected. `ptx` is relative to
 //! the corpus, the parent of the folder that contains the case.
+
+mod image;
 
 use std::path::{Path, PathBuf};
 
+use ptxc_semantics::image::Sampler;
 use serde::Deserialize;
 
+use self::image::{RawImage, RawSampler};
 use crate::error::SimError;
+use crate::images::Texels;
 use crate::memory::{GridMemory, MOST_PARAMETER_BYTES, write_le};
 
 /// The element type of a buffer or scalar.
@@ -132,6 +137,10 @@ pub enum Argument {
     Bytes(Vec<u8>),
     /// Device memory, passed by address.
     Buffer(Buffer),
+    /// A texture or surface, passed by its handle, and its texels.
+    Image(Buffer, Texels),
+    /// A sampler without a texture, passed by its handle.
+    Sampler(Sampler),
 }
 
 impl Argument {
@@ -140,7 +149,7 @@ impl Argument {
         match self {
             Argument::Scalar { elem, .. } => elem.bytes(),
             Argument::Bytes(bytes) => bytes.len() as u32,
-            Argument::Buffer(_) => 8,
+            Argument::Buffer(_) | Argument::Image(..) | Argument::Sampler(_) => 8,
         }
     }
 }
@@ -212,8 +221,8 @@ impl Case {
     /// The buffers, in order.
     pub fn buffers(&self) -> impl Iterator<Item = &Buffer> {
         self.args.iter().filter_map(|arg| match arg {
-            Argument::Buffer(buffer) => Some(buffer),
-            Argument::Scalar { .. } | Argument::Bytes(_) => None,
+            Argument::Buffer(buffer) | Argument::Image(buffer, _) => Some(buffer),
+            Argument::Scalar { .. } | Argument::Bytes(_) | Argument::Sampler(_) => None,
         })
     }
 
@@ -246,6 +255,13 @@ impl Case {
                     let address = memory.global.allocate(&buffer.name, buffer.init.clone());
                     write_le(&mut memory.params[place], address);
                 }
+                Argument::Image(buffer, texels) => {
+                    let address = memory.global.allocate(&buffer.name, buffer.init.clone());
+                    write_le(&mut memory.params[place], memory.images.add(texels.clone(), address));
+                }
+                Argument::Sampler(sampler) => {
+                    write_le(&mut memory.params[place], memory.images.add_sampler(*sampler));
+                }
             }
         }
         Ok(memory)
@@ -276,9 +292,28 @@ struct RawCase {
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum RawArg {
-    Scalar { elem: Elem, value: serde_json::Number },
+    Scalar {
+        elem: Elem,
+        value: serde_json::Number,
+    },
     Bytes(Content),
-    Buffer { name: String, elem: Elem, init: Content, expect: Option<Content>, tolerance: RawTolerance },
+    Buffer {
+        name: String,
+        elem: Elem,
+        init: Content,
+        expect: Option<Content>,
+        tolerance: RawTolerance,
+    },
+    Image {
+        name: String,
+        elem: Elem,
+        init: Content,
+        expect: Option<Content>,
+        tolerance: RawTolerance,
+        #[serde(flatten)]
+        image: RawImage,
+    },
+    Sampler(RawSampler),
 }
 
 #[derive(Deserialize)]
@@ -303,7 +338,7 @@ fn checked(args: Vec<RawArg>) -> Result<Vec<Argument>, String> {
     args.into_iter()
         .map(|arg| {
             let arg = arg.check()?;
-            if let Argument::Buffer(buffer) = &arg {
+            if let Argument::Buffer(buffer) | Argument::Image(buffer, _) = &arg {
                 bytes += buffer.init.len();
             }
             match bytes {
@@ -330,24 +365,49 @@ impl RawArg {
                     count => Err(format!("a structure of {count} bytes cannot be an argument")),
                 }
             }
-            RawArg::Buffer { name, elem, init, expect, tolerance } => {
-                let init = init.bytes().map_err(|what| format!("buffer {name}: {what}"))?;
-                let expect = expect.map(Content::bytes).transpose();
-                let expect = expect.map_err(|what| format!("buffer {name}: {what}"))?;
-                if !init.len().is_multiple_of(elem.bytes() as usize)
-                    || expect.as_ref().is_some_and(|expect| expect.len() != init.len())
-                {
-                    return Err(format!("buffer {name}: the lengths of type, init and expect do not match"));
+            RawArg::Image { name, elem, init, expect, tolerance, image } => {
+                let texels = image.check(elem).map_err(|what| format!("image {name}: {what}"))?;
+                let buffer = checked_buffer(name, elem, init, expect, tolerance)?;
+                if texels.bytes() != Some(buffer.init.len() as u64) {
+                    return Err(format!(
+                        "image {}: the lengths of its sizes and init do not match",
+                        buffer.name
+                    ));
                 }
-                let tolerance = match tolerance {
-                    RawTolerance::Word(word) if word == "exact" => Tolerance::Exact,
-                    RawTolerance::Word(word) => return Err(format!("unknown tolerance {word:?}")),
-                    RawTolerance::Near { abs, rel } => Tolerance::Near { abs, rel },
-                };
-                Ok(Argument::Buffer(Buffer { name, elem, init, expect, tolerance }))
+                Ok(Argument::Image(buffer, texels))
+            }
+            RawArg::Sampler(sampler) => {
+                let sampler = sampler.check().map_err(|what| format!("a sampler: {what}"))?;
+                Ok(Argument::Sampler(sampler))
+            }
+            RawArg::Buffer { name, elem, init, expect, tolerance } => {
+                checked_buffer(name, elem, init, expect, tolerance).map(Argument::Buffer)
             }
         }
     }
+}
+
+fn checked_buffer(
+    name: String,
+    elem: Elem,
+    init: Content,
+    expect: Option<Content>,
+    tolerance: RawTolerance,
+) -> Result<Buffer, String> {
+    let init = init.bytes().map_err(|what| format!("buffer {name}: {what}"))?;
+    let expect = expect.map(Content::bytes).transpose();
+    let expect = expect.map_err(|what| format!("buffer {name}: {what}"))?;
+    if !init.len().is_multiple_of(elem.bytes() as usize)
+        || expect.as_ref().is_some_and(|expect| expect.len() != init.len())
+    {
+        return Err(format!("buffer {name}: the lengths of type, init and expect do not match"));
+    }
+    let tolerance = match tolerance {
+        RawTolerance::Word(word) if word == "exact" => Tolerance::Exact,
+        RawTolerance::Word(word) => return Err(format!("unknown tolerance {word:?}")),
+        RawTolerance::Near { abs, rel } => Tolerance::Near { abs, rel },
+    };
+    Ok(Buffer { name, elem, init, expect, tolerance })
 }
 
 /// The bits of a scalar, if the type can hold the number.

@@ -22,6 +22,7 @@ use smallvec::SmallVec;
 use crate::checks::{Bits, Found, Race};
 use crate::copies::Copies;
 use crate::error::Fault;
+use crate::images::Images;
 use crate::mbarrier::Layout;
 use crate::printed::Printed;
 use crate::services::Heap;
@@ -161,6 +162,8 @@ pub(crate) struct GridMemory {
     pub printed: Vec<Printed>,
     /// The layout of mbarriers in shared memory.
     pub mbarriers: Layout,
+    /// The textures, surfaces and samplers.
+    pub images: Images,
     /// The reads of unwritten memory and the races so far.
     pub found: Found,
 }

@@ -160,8 +160,8 @@ impl Case {
     pub fn expecting(&self, report: &Report) -> Case {
         let mut case = self.clone();
         let buffers = case.args.iter_mut().filter_map(|arg| match arg {
-            Argument::Buffer(buffer) => Some(buffer),
-            Argument::Scalar { .. } | Argument::Bytes(_) => None,
+            Argument::Buffer(buffer) | Argument::Image(buffer, _) => Some(buffer),
+            Argument::Scalar { .. } | Argument::Bytes(_) | Argument::Sampler(_) => None,
         });
         for (buffer, outcome) in buffers.zip(&report.outcomes) {
             buffer.expect = Some(outcome.content.clone());

@@ -112,6 +112,7 @@ fn fit(params: &[ParamInfo], arguments: &[Argument], texts: &[String]) -> Result
         if bytes != param.size {
             let what = match argument {
                 Argument::Scalar { .. } | Argument::Bytes(_) => "",
+                Argument::Image(..) | Argument::Sampler(_) => ", a handle",
                 Argument::Buffer(_) => ", the address of a buffer",
             };
             return Err(format!(

@@ -295,6 +295,11 @@ impl Function {
             Results::One(ty) => SmallVec::from_slice(&[ty]),
             Results::Two(first, second) => SmallVec::from_slice(&[first, second]),
             Results::Many(ty, count) => SmallVec::from_elem(ty, count.into()),
+            Results::Flagged(ty, count) => {
+                let mut types: SmallVec<_> = SmallVec::from_elem(ty, count.into());
+                types.push(Type::Pred);
+                types
+            }
             Results::OfCallee(callee) => SmallVec::from_slice(&self.callees[callee].results),
         }
     }

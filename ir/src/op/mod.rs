@@ -54,6 +54,8 @@ mod convert;
 #[macro_use]
 mod memory;
 #[macro_use]
+mod image;
+#[macro_use]
 mod warp;
 #[macro_use]
 mod barrier;
@@ -89,6 +91,7 @@ pub use warp::{MatchMode, ReduxOp, ShflMode, VoteMode};
 
 use crate::condition::{FloatCond, IntCond};
 use crate::entities::{Block, FuncRef, Symbol};
+use crate::image::{Dimension, Sampling, SurfaceAccess};
 pub use crate::memory::Prefetch;
 use crate::memory::{Access, AtomicOp, LineAction, Order, Scope, Space};
 use crate::types::Type;
@@ -101,7 +104,7 @@ macro_rules! operations {
     ($consumer:ident) => {
         constant_operations! {
             integer_operations bits_operations compare_operations float_operations
-            convert_operations memory_operations warp_operations barrier_operations
+            convert_operations memory_operations image_operations warp_operations barrier_operations
             mbarrier_operations copies_operations proxy_operations call_operations
             convergence_operations terminator_operations $consumer {}
         }
@@ -218,7 +221,7 @@ integer_operations! {
     bits_operations compare_operations float_operations convert_operations arithmetic_pattern {}
 }
 constant_operations! {
-    memory_operations warp_operations barrier_operations mbarrier_operations copies_operations
-    proxy_operations call_operations convergence_operations terminator_operations
+    memory_operations image_operations warp_operations barrier_operations mbarrier_operations
+    copies_operations proxy_operations call_operations convergence_operations terminator_operations
     not_arithmetic_pattern {}
 }

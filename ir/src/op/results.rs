@@ -15,6 +15,8 @@ pub enum Results {
     Two(Type, Type),
     /// That many of one type.
     Many(Type, u8),
+    /// That many of one type, then a predicate.
+    Flagged(Type, u8),
     /// The results of the callee; see [`Function::result_types`](crate::Function::result_types).
     OfCallee(FuncRef),
     /// The controlling type does not suit the operation.

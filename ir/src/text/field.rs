@@ -6,6 +6,7 @@ use std::fmt::Write;
 use crate::condition::{FloatCond, IntCond};
 use crate::entities::{Block, FuncRef, Symbol};
 use crate::function::Function;
+use crate::image::{Dimension, Fetch, Outside, Sampling, Shape, SurfaceAccess};
 use crate::memory::{Access, AtomicOp, CacheOp, Eviction, LineAction, MemType, Order, Scope, Space, Spelled};
 use crate::op::{
     Approx, BarrierKind, ByteFormat, BytePick, ConvergenceBarrier, FloatMode, Funnel, GridDependency,
@@ -217,7 +218,11 @@ spelled_modifiers!(
     AtomicOp,
     Order,
     Scope,
-    Space
+    Space,
+    Fetch,
+    Shape,
+    Dimension,
+    Outside
 );
 
 impl Modifier for FloatMode {
@@ -295,6 +300,64 @@ impl Modifier for Access {
         };
         input.implied = implied_type(elem);
         Ok(Access { space, elem, lanes, order, scope, cache, eviction, prefetch, offset: 0 })
+    }
+}
+
+impl Modifier for Sampling {
+    fn write(&self, out: &mut OpWriter<'_>) {
+        out.modifier(&self.fetch);
+        out.modifier(&self.shape);
+        let flags = [
+            (self.half, "half"),
+            (self.sampler, "sampler"),
+            (self.offset, "offset"),
+            (self.compare, "compare"),
+        ];
+        for (set, name) in flags {
+            if set {
+                out.word(name);
+            }
+        }
+    }
+
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
+        Ok(Sampling {
+            fetch: input.modifier()?,
+            shape: input.modifier()?,
+            half: input.flag("half"),
+            sampler: input.flag("sampler"),
+            offset: input.flag("offset"),
+            compare: input.flag("compare"),
+        })
+    }
+}
+
+impl Modifier for SurfaceAccess {
+    fn write(&self, out: &mut OpWriter<'_>) {
+        out.modifier(&self.shape);
+        out.modifier(&self.outside);
+        if self.cache != CacheOp::Default {
+            out.word(self.cache.name());
+        }
+        out.word(&format!("{}{}", if self.texel { 'r' } else { 'b' }, self.size));
+    }
+
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
+        let (shape, outside) = (input.modifier()?, input.modifier()?);
+        let cache = input.optional().unwrap_or(CacheOp::Default);
+        let word = input.word();
+        let size = word.get(1..).and_then(|digits| digits.parse().ok());
+        let texel = match word.as_bytes().first() {
+            Some(b'r') => Some(true),
+            Some(b'b') => Some(false),
+            _ => None,
+        };
+        let (Some(texel), Some(size)) = (texel, size) else {
+            let what = "expected a number of bytes or components here, such as `b4` or `r2`";
+            return Err(input.error(what.to_string()));
+        };
+        input.advance(word.len());
+        Ok(SurfaceAccess { shape, outside, texel, size, cache })
     }
 }
 

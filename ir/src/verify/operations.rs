@@ -183,7 +183,24 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
                 say(Rule::Convergence, "the last convergence barrier is b15".to_string());
             }
         }
+        Op::Texture(sampling) => {
+            if let Some(problem) = sampling.problem() {
+                say(Rule::Access, problem);
+            }
+        }
+        Op::SurfaceLoad(surface) | Op::SurfaceStore(surface) | Op::SurfaceRed { surface, .. } => {
+            let is_red = matches!(data.op, Op::SurfaceRed { .. });
+            let size = if surface.texel { u32::from(surface.size) * 4 } else { surface.size.into() };
+            if let Some(problem) = surface.problem() {
+                say(Rule::Access, problem);
+            } else if surface.texel && matches!(data.op, Op::SurfaceLoad(_)) {
+                say(Rule::Access, "a load does not convert texels".to_string());
+            } else if is_red && data.ty.bytes() != Some(size) {
+                say(Rule::Access, format!("an update of {} with {} bytes", data.ty, size));
+            }
+        }
         arithmetic!() => {}
+        Op::ImageSize(_) => {}
         Op::Undef | Op::SpecialReg(_) => {}
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => {}
         Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => {}

@@ -98,6 +98,11 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// A word of a constant bank.
+    pub fn constant_word(&self, bank: u8, offset: u32) -> Result<Source, String> {
+        self.constant(bank, offset).map(plain)
+    }
+
     /// The `n` consecutive words of a source operand, with signs applied to each.
     pub fn words<const N: usize>(&self, name: &str) -> Result<[Source; N], String> {
         let operand = self.operand(name)?;

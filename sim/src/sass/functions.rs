@@ -5,8 +5,8 @@ use ptxc_semantics::{BF16, F16};
 
 use super::fields::{Decoded, Fields};
 use super::{
-    alu, atomic, convert, copies, double, flow, fma, half, matrix, mbarrier, memory, outside, pack, pairs,
-    tensor, uniform, warp, xu,
+    alu, atomic, convert, copies, double, flow, fma, half, image, matrix, mbarrier, memory, outside, pack,
+    pairs, tensor, uniform, warp, xu,
 };
 
 /// Rows without a function here. Their effect depends on the order of arrival, on absolute
@@ -68,24 +68,6 @@ pub const UNSUPPORTED: &[Op] = &[
     Op::UTMAREDG,
     Op::UTMAPF,
     Op::R2UR_OR,
-    Op::TEX,
-    Op::TEX_B,
-    Op::TLD,
-    Op::TLD_B,
-    Op::TLD4,
-    Op::TLD4_B,
-    Op::TXD,
-    Op::TXD_B,
-    Op::TXQ,
-    Op::TXQ_B,
-    Op::SULD,
-    Op::SULD_R,
-    Op::SUST,
-    Op::SUST_R,
-    Op::SUST_P,
-    Op::SUST_P_R,
-    Op::SURED,
-    Op::SURED_R,
 ];
 
 /// The function of a row: converts the fields of an instruction to its action.
@@ -242,6 +224,13 @@ pub(super) fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         | Op::BREAK_NEVER
         | Op::NANOSLEEP_NEVER
         | Op::SYNCS_PHASECHK_NEVER => flow::nop,
+
+        Op::TEX | Op::TEX_B | Op::TLD | Op::TLD_B => image::texture,
+        Op::TLD4 | Op::TLD4_B | Op::TXD | Op::TXD_B => image::texture,
+        Op::TXQ | Op::TXQ_B => image::size,
+        Op::SULD | Op::SULD_R => image::load,
+        Op::SUST | Op::SUST_R | Op::SUST_P | Op::SUST_P_R => image::store,
+        Op::SURED | Op::SURED_R => image::update,
 
         Op::SHFL => warp::shfl,
         Op::VOTE | Op::VOTEU => warp::vote,

@@ -36,6 +36,7 @@ mod flow;
 mod fma;
 mod functions;
 mod half;
+mod image;
 mod matrix;
 mod mbarrier;
 mod memory;

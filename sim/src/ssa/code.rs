@@ -86,6 +86,8 @@ pub(super) enum Action {
     /// Updates an element as [`Action::Atomic`] does, if its memory supports the update, and
     /// returns whether it did.
     TryAtomic { d: [SlotIndex; 2], args: [SlotIndex; 2], place: Place, update: Update, f: [Lane; 2] },
+    /// An operation on a texture or surface, with the size of its type in bytes.
+    Image { op: Op, d: Vec<SlotIndex>, args: Vec<SlotIndex>, bytes: u32 },
     /// Whether a generic address lies in a space.
     IsSpace { d: SlotIndex, address: SlotIndex, space: memory::Space },
     /// Exchanges 128 bits for the first operand, or for the second operand if they equal the first.

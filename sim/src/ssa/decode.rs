@@ -234,6 +234,13 @@ impl Decoder<'_> {
                     f: [update(false)?, update(true)?],
                 }
             }
+            Op::Texture(_)
+            | Op::ImageSize(_)
+            | Op::SurfaceLoad(_)
+            | Op::SurfaceStore(_)
+            | Op::SurfaceRed { .. } => {
+                Action::Image { op: data.op, d: results, args, bytes: ty.bytes().unwrap_or(4) }
+            }
             Op::IsSpace(space) => Action::IsSpace { d, address: args[0], space: memory_space(space) },
             Op::Atomic { op, access } | Op::Red { op, access } => {
                 let update = |ftz| arith::atomic(op, ty, ftz).ok_or_else(|| format!("no {op} of {ty}"));

@@ -20,6 +20,7 @@ mod barrier;
 mod code;
 mod decode;
 mod guesses;
+mod image;
 mod layout;
 mod meeting;
 mod special;
@@ -384,6 +385,11 @@ impl Engine for Ssa<'_> {
                     // The reduction is the preceding instruction.
                     let result = step.control.reduction[lane as usize].unwrap_or_default();
                     values.set(*d, lane, if *counts { result.into() } else { u64::from(result != 0) });
+                }
+            }
+            Action::Image { op, d, args, bytes } => {
+                for lane in lanes_of(lanes) {
+                    image::run(values, step, op, d, args, (lane, *bytes))?;
                 }
             }
             Action::Asynchronous { op, d, args } => {

@@ -43,6 +43,8 @@ pub(crate) fn lanes_of(op: &Op) -> Lanes {
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } => Lanes::Here,
         Op::TryAtomic { .. } | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) => Lanes::Here,
         Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => Lanes::Here,
+        Op::Texture(_) | Op::ImageSize(_) => Lanes::Here,
+        Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => Lanes::Here,
         Op::ActiveMask
         | Op::Nanosleep
         | Op::PmEvent { .. }
@@ -112,6 +114,8 @@ pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(Value)
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => None,
         Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => None,
         Op::IsSpace(_) => None,
+        Op::Texture(_) | Op::ImageSize(_) => None,
+        Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => None,
         Op::ActiveMask
         | Op::Nanosleep
         | Op::PmEvent { .. }

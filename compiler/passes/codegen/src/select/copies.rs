@@ -114,6 +114,23 @@ impl Lower<'_> {
         Operand::reg(tuple)
     }
 
+    /// Sources that are the same in all lanes, in neighbouring uniform registers.
+    pub(super) fn uniform_sources(&mut self, sources: &[Src]) -> Operand<VReg> {
+        if let [only] = *sources
+            && let Some(word) = self.pooled_word(only)
+        {
+            return word;
+        }
+        if let [Src::Bank(at), Src::Imm(0)] = *sources {
+            return Operand::reg(self.pooled(Pooled::UniformHandle(at)));
+        }
+        let tuple = self.mir.new_vreg(RegFile::Ugpr, sources.len() as u8);
+        for (n, &source) in (0..).zip(sources) {
+            self.uniform_word(tuple.offset(n), source);
+        }
+        Operand::reg(tuple)
+    }
+
     fn uniform_word(&mut self, to: VReg, from: Src) {
         let to = Operand::reg(to);
         if self.mir.blocks[self.block].divergent {

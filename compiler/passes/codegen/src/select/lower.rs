@@ -332,7 +332,14 @@ impl<'a> Lower<'a> {
                 return self.reg_of(whole).offset(2 * number);
             }
             let results = self.func.results(inst);
-            if results.len() > 1 && matches!(self.func.insts[inst].op, IrOp::Load(_) | IrOp::Atomic { .. }) {
+            if let IrOp::Texture(sampling) = data.op
+                && ty != Type::Pred
+            {
+                self.components(inst, sampling);
+                return self.regs[value].expect("the value is used");
+            }
+            let is_tuple = matches!(data.op, IrOp::Load(_) | IrOp::Atomic { .. } | IrOp::SurfaceLoad(_));
+            if results.len() > 1 && is_tuple {
                 let each = width_of(ty);
                 let tuple = self.mir.new_vreg(RegFile::Gpr, each * results.len() as u8);
                 for (n, &result) in results.iter().enumerate() {
@@ -348,6 +355,11 @@ impl<'a> Lower<'a> {
         };
         self.regs[value] = Some(reg);
         reg
+    }
+
+    /// Gives a value its register.
+    pub(super) fn set_reg(&mut self, value: Value, reg: VReg) {
+        self.regs[value] = Some(reg);
     }
 
     /// The operand for a result: its register, or the constant register if it is not read.
@@ -568,7 +580,9 @@ impl<'a> Lower<'a> {
     /// yet, is in the same block, and is not part of a tuple of its own.
     fn may_write_to(&self, value: Value) -> bool {
         let ValueDef::Result(inst, _) = self.func.def(value) else { return false };
-        let part = matches!(self.func.insts[inst].op, IrOp::Load(_) | IrOp::Atomic { .. } | IrOp::Unpack);
+        let op = self.func.insts[inst].op;
+        let part = matches!(op, IrOp::Load(_) | IrOp::Atomic { .. } | IrOp::Unpack)
+            || matches!(op, IrOp::Texture(_) | IrOp::SurfaceLoad(_));
         let part = self.func.results(inst).len() > 1 && part;
         self.regs[value].is_none() && self.home[inst] == Some(self.block) && !part
     }

@@ -48,8 +48,10 @@ mod memory;
 mod narrow;
 mod pool;
 mod special;
+mod surface;
 #[cfg(test)]
 mod tests;
+mod texture;
 mod warp;
 mod wide;
 
@@ -380,6 +382,9 @@ impl Lower<'_> {
             Op::Store(_) => self.lower_store(inst),
             Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => self.lower_atomic(inst),
             Op::IsSpace(_) => self.lower_space_query(inst),
+            Op::Texture(_) => self.lower_texture(inst),
+            Op::ImageSize(_) => self.lower_image_size(inst),
+            Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => self.lower_surface(inst),
             Op::Fence { .. }
             | Op::ProxyFence(_)
             | Op::TensormapAcquire(_)

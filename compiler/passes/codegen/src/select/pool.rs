@@ -88,6 +88,9 @@ pub(super) enum Pooled {
     UniformLong(u64),
     /// The CTA's number in its cluster, which is the high byte of its shared addresses.
     CtaRank,
+    /// A handle in a constant bank without a sampler, in a pair of uniform registers: the word, and
+    /// zero.
+    UniformHandle(BankPlace),
     /// Words of a constant bank in uniform registers.
     UniformBank {
         /// Their place.
@@ -104,6 +107,7 @@ impl Pooled {
             | Pooled::UniformConst(_)
             | Pooled::UniformLong(_)
             | Pooled::CtaRank
+            | Pooled::UniformHandle(_)
             | Pooled::UniformBank { .. } => RegFile::Ugpr,
             _ => RegFile::Gpr,
         }
@@ -112,7 +116,7 @@ impl Pooled {
     fn width(self) -> u8 {
         match self {
             Pooled::Bank { width, .. } | Pooled::UniformBank { width, .. } => width,
-            Pooled::Long(_) | Pooled::UniformLong(_) => 2,
+            Pooled::Long(_) | Pooled::UniformLong(_) | Pooled::UniformHandle(_) => 2,
             _ => 1,
         }
     }
@@ -226,6 +230,13 @@ impl Pool {
             }
             Pooled::UniformBank { at, width } => {
                 vec![sized(Inst::new(Op::ULDC), width).ops([to, at.operand()])]
+            }
+            Pooled::UniformHandle(at) => {
+                let [word, rest] = [to, Operand::reg(reg.offset(1))];
+                vec![
+                    Inst::new(Op::ULDC).ops([word, at.operand()]),
+                    Inst::new(Op::UMOV).ops([rest, Operand::zero(RegFile::Ugpr)]),
+                ]
             }
             Pooled::SharedCopy(offset) => {
                 let from = self.request(Pooled::Shared(offset), block, mir, cfg);

@@ -16,7 +16,7 @@ use super::translator::Translator;
 use super::video::{Lane, Operation};
 use super::{
     arith, asynchronous, bits, cache_line, cache_policy, calls, carry, cluster, control, convert, fence,
-    float, logic, mbarrier, memory, moves, sync, video,
+    float, logic, mbarrier, memory, moves, surface, sync, texture, video,
 };
 use crate::check::decoded::Decoded;
 use crate::check::table::{Mnemonic as M, Modifier};
@@ -55,9 +55,9 @@ fn branch(translate: Translate, target: Target) -> Option<Lowering> {
 
 /// The lowering of an opcode; `None` if it can't be lowered yet.
 pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
-    // `cvt.pack` makes elements of types that no register has.
-    let is_packed = opcode.instruction == M::CvtPack;
-    if !is_packed && !opcode.types.iter().all(|scalar| scalar.is_translated()) {
+    // `cvt.pack` makes elements of types that no register has, and `istypep` asks about such types.
+    let names_others = matches!(opcode.instruction, M::CvtPack | M::Istypep);
+    if !names_others && !opcode.types.iter().all(|scalar| scalar.is_translated()) {
         return None;
     }
     let is_float = opcode.types.iter().all(|scalar| scalar.is_float());
@@ -191,6 +191,18 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         M::CreatepolicyFractional => effect(cache_policy::of_fraction),
         M::CreatepolicyRange => effect(cache_policy::of_range),
 
+        // Textures and surfaces.
+        M::Tex => effect(texture::read),
+        M::Tld4 => effect(texture::gather),
+        M::Txq | M::Suq => effect(|t, form| texture::size(t, form, false)),
+        M::TxqLevel => effect(|t, form| texture::size(t, form, true)),
+        M::Istypep => pure(texture::is_kind),
+        M::SuldB => effect(surface::load),
+        M::SustB => effect(|t, form| surface::store(t, form, false)),
+        M::SustP => effect(|t, form| surface::store(t, form, true)),
+        M::SuredB => effect(|t, form| surface::update(t, form, false)),
+        M::SuredP => effect(|t, form| surface::update(t, form, true)),
+
         // Operations of several threads together.
         M::Shfl => effect(sync::shuffle),
         M::Vote => effect(sync::vote),
@@ -259,7 +271,6 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         | M::CpAsyncBulkTensor
         | M::CpReduceAsyncBulk
         | M::CpReduceAsyncBulkTensor
-        | M::Istypep
         | M::Ldmatrix
         | M::Mma
         | M::Movmatrix
@@ -276,12 +287,6 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         | M::Stackrestore
         | M::Stacksave
         | M::Stmatrix
-        | M::SuldB
-        | M::Suq
-        | M::SuredB
-        | M::SuredP
-        | M::SustB
-        | M::SustP
         | M::Tcgen05
         | M::Tcgen05Alloc
         | M::Tcgen05Commit
@@ -296,10 +301,6 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         | M::Tcgen05St
         | M::TensormapCpFenceproxy
         | M::TensormapReplace
-        | M::Tex
-        | M::Tld4
-        | M::Txq
-        | M::TxqLevel
         | M::WgmmaCommitGroup
         | M::WgmmaFence
         | M::WgmmaMmaAsync

@@ -52,8 +52,10 @@ mod params;
 mod resolve;
 mod scalar;
 mod ssa;
+mod surface;
 mod symbols;
 mod sync;
+mod texture;
 mod translator;
 mod video;
 

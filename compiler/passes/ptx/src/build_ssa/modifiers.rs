@@ -3,8 +3,8 @@
 
 use ptxc_ir::op::Prefetch;
 use ptxc_ir::{
-    BytePick, CacheOp, Eviction, FloatCond, Funnel, IntCond, MatchMode, Op, Order, Rounding, Scope, ShflMode,
-    Space, VoteMode,
+    BytePick, CacheOp, Dimension, Eviction, Fetch, FloatCond, Funnel, IntCond, MatchMode, Op, Order, Outside,
+    Rounding, Scope, Shape, ShflMode, Space, VoteMode,
 };
 
 use crate::check::scalar::Scalar;
@@ -125,6 +125,43 @@ meanings! {
     Match => MatchMode {
         Any => MatchMode::Any,
         All => MatchMode::All,
+    }
+    Geometry => Shape {
+        X1d => Shape::Line,
+        X2d => Shape::Plane,
+        X3d => Shape::Volume,
+        A1d => Shape::Lines,
+        A2d => Shape::Planes,
+        Cube => Shape::Cube,
+        Acube => Shape::Cubes,
+        X2dms => Shape::Samples,
+        A2dms => Shape::SamplePlanes,
+    }
+    Outside => Outside {
+        Trap => Outside::Trap,
+        Clamp => Outside::Clamp,
+        Zero => Outside::Zero,
+    }
+    Component => Fetch {
+        R => Fetch::GatherR,
+        G => Fetch::GatherG,
+        B => Fetch::GatherB,
+        A => Fetch::GatherA,
+    }
+}
+
+/// The size that a query is about; `None` for other properties.
+pub(super) fn dimension(query: written::Query) -> Option<Dimension> {
+    use written::Query as Q;
+    match query {
+        Q::Width => Some(Dimension::Width),
+        Q::Height => Some(Dimension::Height),
+        Q::Depth => Some(Dimension::Depth),
+        Q::ChannelDataType | Q::ChannelOrder | Q::NormalizedCoords | Q::ArraySize | Q::NumMipmapLevels => {
+            None
+        }
+        Q::NumSamples | Q::ForceUnnormalizedCoords | Q::FilterMode | Q::MemoryLayout => None,
+        Q::AddrMode0 | Q::AddrMode1 | Q::AddrMode2 => None,
     }
 }
 

@@ -186,6 +186,8 @@ fn waits(func: &Function, inst: Inst) -> Option<Waits> {
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => None,
         Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => None,
         Op::IsSpace(_) => None,
+        Op::Texture(_) | Op::ImageSize(_) => None,
+        Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => None,
         Op::ActiveMask
         | Op::Nanosleep
         | Op::PmEvent { .. }

@@ -163,6 +163,9 @@ impl Kinds {
             | Op::MbarrierPending => Kinds::MBARRIER,
             Op::BulkLoad | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch => Kinds::ONCE_A_WARP,
             Op::TensormapAcquire(_) | Op::TensormapPrefetch => Kinds::ONCE_A_WARP,
+            Op::Texture(_) | Op::ImageSize(_) => Kinds::ONCE_A_WARP,
+            Op::SurfaceLoad(_) | Op::SurfaceStore(_) => Kinds::ONCE_A_WARP,
+            Op::SurfaceRed { .. } => Kinds::ONCE_A_WARP,
             Op::ToGeneric(_) | Op::FromGeneric(_) | Op::IsSpace(_) => Kinds::GENERIC_ADDRESS,
             Op::Switch => Kinds::SWITCH,
             Op::Fadd(_) | Op::Fmin { .. } | Op::Fmax { .. } => {

@@ -74,6 +74,8 @@ fn ordered_access(op: &Op) -> Option<Access> {
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => None,
         Op::TryAtomic { .. } | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) => None,
         Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => None,
+        Op::Texture(_) | Op::ImageSize(_) => None,
+        Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => None,
         Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => None,
         Op::Nanosleep
         | Op::PmEvent { .. }
@@ -120,6 +122,8 @@ fn of_barrier(op: Op, arch: Arch) -> Option<(Option<Op>, Op, Option<Op>)> {
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } => return None,
         Op::TryAtomic { .. } | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) => return None,
         Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => return None,
+        Op::Texture(_) | Op::ImageSize(_) => return None,
+        Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => return None,
         Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => return None,
         Op::Nanosleep
         | Op::PmEvent { .. }

@@ -170,6 +170,8 @@ fn may_wait(func: &Function, inst: Inst) -> bool {
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => false,
         Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => false,
         Op::IsSpace(_) => false,
+        Op::Texture(_) | Op::ImageSize(_) => false,
+        Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => false,
         Op::ActiveMask
         | Op::Nanosleep
         | Op::PmEvent { .. }

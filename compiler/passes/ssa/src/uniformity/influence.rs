@@ -226,6 +226,8 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
                 Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => {}
                 Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy => {}
                 Op::CacheHint | Op::IsSpace(_) => {}
+                Op::Texture(_) | Op::ImageSize(_) => {}
+                Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => {}
                 Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => {}
                 Op::Nanosleep
                 | Op::PmEvent { .. }

@@ -278,6 +278,9 @@ impl Solver<'_> {
             Op::TryAtomic { .. } | Op::Fence { .. } | Op::ToGeneric(_) => self.diverge_results(inst),
             Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => self.diverge_results(inst),
             Op::IsSpace(_) => self.diverge_results(inst),
+            Op::Texture(_) | Op::ImageSize(_) => self.diverge_results(inst),
+            Op::SurfaceLoad(_) | Op::SurfaceStore(_) => self.diverge_results(inst),
+            Op::SurfaceRed { .. } => self.diverge_results(inst),
             Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) => self.diverge_results(inst),
             Op::Elect
             | Op::Nanosleep
@@ -444,6 +447,8 @@ fn is_source(op: &Op) -> bool {
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) => false,
         Op::Store(_) | Op::Red { .. } | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) => false,
         Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => false,
+        Op::Texture(_) | Op::ImageSize(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => false,
+        Op::SurfaceLoad(_) => false,
         Op::Vote(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Nanosleep => false,
         Op::PmEvent { .. } | Op::CacheLine { .. } => false,
         Op::Breakpoint | Op::WarpSync | Op::WarpFence => false,
@@ -480,6 +485,8 @@ fn needs_whole_warp(op: &Op) -> bool {
     match op {
         Op::Vote(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) => true,
         Op::Load(_) => !is_read_only(op),
+        Op::Texture(_) | Op::SurfaceLoad(_) => true,
+        Op::ImageSize(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => false,
         arithmetic!() => false,
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => false,
         Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => false,

@@ -30,6 +30,16 @@ impl Translator<'_> {
         }
     }
 
+    /// The elements of a vector, or the single operand.
+    pub fn elements(&self, operand: &Operand) -> Vec<Operand> {
+        super::whole_vectors::elements(&self.scopes, self.resolved, operand)
+    }
+
+    /// The elements of a vector as values of the type, or the single operand.
+    pub fn read_all(&mut self, operand: &Operand, scalar: Scalar) -> Translated<Vec<Value>> {
+        self.elements(operand).iter().map(|element| self.read(element, scalar)).collect()
+    }
+
     /// An operand as an integer of the type; a narrower source is extended.
     pub fn read_extended(&mut self, operand: &Operand, scalar: Scalar) -> Translated<Value> {
         let ty = scalar.ir().ok_or(Unsupported)?;

@@ -32,6 +32,15 @@ pub(super) fn spelled_out<'o>(
     Cow::Owned(own)
 }
 
+/// The elements of a vector, or the single operand.
+pub(super) fn elements(scopes: &Scopes, resolved: &Resolved, operand: &Operand) -> Vec<Operand> {
+    let list = spelled_out(scopes, resolved, std::slice::from_ref(operand));
+    match &list[0].kind {
+        OperandKind::Vector(elements) => elements.to_vec(),
+        _ => vec![operand.clone()],
+    }
+}
+
 /// The vector register that an operand names.
 fn vector_of(scopes: &Scopes, resolved: &Resolved, operand: &Operand) -> Option<(Name, Vector)> {
     let OperandKind::Symbol(name) = &operand.kind else { return None };

@@ -275,6 +275,8 @@ impl Folder<'_> {
             Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } => None,
             Op::TryAtomic { .. } | Op::Fence { .. } | Op::CachePolicy | Op::CacheHint => None,
             Op::IsSpace(_) => None,
+            Op::Texture(_) | Op::ImageSize(_) => None,
+            Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => None,
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) => None,
             Op::Elect
             | Op::Nanosleep
