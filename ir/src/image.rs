@@ -260,6 +260,9 @@ pub struct SurfaceAccess {
     pub size: u8,
     /// The cache operator.
     pub cache: CacheOp,
+    /// Whether a predicate, the last argument, decides whether the access is done. Made by
+    /// legalization for accesses without a result.
+    pub guarded: bool,
 }
 
 /// The operands of an access to a surface.
@@ -273,6 +276,8 @@ pub struct SurfaceParts<'a, T> {
     pub place: &'a [T],
     /// The words that are written.
     pub data: &'a [T],
+    /// The predicate that decides.
+    pub guard: Option<T>,
 }
 
 impl SurfaceAccess {
@@ -291,7 +296,8 @@ impl SurfaceAccess {
         let (&handle, mut rest) = operands.split_first()?;
         let layer = next(&mut rest, self.shape.has_layers())?;
         let place = rest.split_off(..self.shape.coordinates())?;
-        Some(SurfaceParts { handle, layer, place, data: rest })
+        let guard = if self.guarded { Some(*rest.split_off_last()?) } else { None };
+        Some(SurfaceParts { handle, layer, place, data: rest, guard })
     }
 
     /// Why there is no such access.

@@ -198,10 +198,12 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
         Op::SurfaceStore(surface) => {
             let count = surface.place_arguments() + usize::from(surface.words());
             args.extend(std::iter::repeat_n(Arg::B32, count));
+            args.extend(surface.guarded.then_some(Arg::Pred));
         }
         Op::SurfaceRed { surface, .. } => {
             args.extend(std::iter::repeat_n(Arg::B32, surface.place_arguments()));
             args.push(Arg::T);
+            args.extend(surface.guarded.then_some(Arg::Pred));
         }
         Op::MbarrierState { wait, .. } | Op::MbarrierParity { wait, .. } => {
             if *wait == MbarrierWait::TryFor {

@@ -340,6 +340,9 @@ impl Modifier for SurfaceAccess {
             out.word(self.cache.name());
         }
         out.word(&format!("{}{}", if self.texel { 'r' } else { 'b' }, self.size));
+        if self.guarded {
+            out.word("guarded");
+        }
     }
 
     fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
@@ -357,7 +360,7 @@ impl Modifier for SurfaceAccess {
             return Err(input.error(what.to_string()));
         };
         input.advance(word.len());
-        Ok(SurfaceAccess { shape, outside, texel, size, cache })
+        Ok(SurfaceAccess { shape, outside, texel, size, cache, guarded: input.flag("guarded") })
     }
 }
 

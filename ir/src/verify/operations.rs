@@ -193,8 +193,8 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
             let size = if surface.texel { u32::from(surface.size) * 4 } else { surface.size.into() };
             if let Some(problem) = surface.problem() {
                 say(Rule::Access, problem);
-            } else if surface.texel && matches!(data.op, Op::SurfaceLoad(_)) {
-                say(Rule::Access, "a load does not convert texels".to_string());
+            } else if (surface.texel || surface.guarded) && matches!(data.op, Op::SurfaceLoad(_)) {
+                say(Rule::Access, "a load has no guard and does not convert texels".to_string());
             } else if is_red && data.ty.bytes() != Some(size) {
                 say(Rule::Access, format!("an update of {} with {} bytes", data.ty, size));
             }

@@ -308,7 +308,7 @@ impl Surface {
             // The layer comes last in the instruction.
             place.rotate_right(1);
         }
-        let access = SurfaceAccess { shape, outside, texel, size, cache: CacheOp::Default };
+        let access = SurfaceAccess { shape, outside, texel, size, cache: CacheOp::Default, guarded: false };
         Ok(Surface { access, handle, place })
     }
 

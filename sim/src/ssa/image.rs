@@ -44,12 +44,17 @@ pub(super) fn run(
         }
         Op::SurfaceStore(surface) => {
             let parts: SurfaceParts<'_, u32> = surface.parts(&words).ok_or_else(missing)?;
-            step.memory.surface_store(lane, surface, &parts)?;
+            if parts.guard != Some(0) {
+                step.memory.surface_store(lane, surface, &parts)?;
+            }
         }
         Op::SurfaceRed { op, surface } => {
             let parts: SurfaceParts<'_, u32> = surface.parts(&words).ok_or_else(missing)?;
-            let value = args.last().map_or(0, |&arg| values.get(arg, lane));
-            step.memory.surface_update(lane, surface, &parts, *op, value, bytes)?;
+            let data = args.len() - 1 - usize::from(surface.guarded);
+            let value = args.get(data).map_or(0, |&arg| values.get(arg, lane));
+            if parts.guard != Some(0) {
+                step.memory.surface_update(lane, surface, &parts, *op, value, bytes)?;
+            }
         }
         _ => return Err(Fault::new(lane, "no operation on an image")),
     }

@@ -90,7 +90,17 @@ impl Lower<'_> {
             IrOp::SurfaceLoad(_) => [value, at],
             _ => [at, value],
         };
-        self.emit(made.ops(pair.into_iter().chain(handle)));
+        made = made.ops(pair.into_iter().chain(handle));
+        if let Some(guard) = parts.guard {
+            let guard = self.pred(guard);
+            made = match guard.as_reg() {
+                Some(reg) => made.guarded(reg, guard.flags.not),
+                // A constant: it never fails, or the access does not exist.
+                None if guard.flags.not => return,
+                None => made,
+            };
+        }
+        self.emit(made);
     }
 
     /// The words of a store, in neighbouring registers.

@@ -25,6 +25,7 @@ fn access(form: &mut Form, texel: bool) -> Translated<SurfaceAccess> {
         texel,
         size: 0,
         cache: form.choose::<modifiers::Cache>().map_or(CacheOp::Default, CacheOp::from),
+        guarded: false,
     })
 }
 

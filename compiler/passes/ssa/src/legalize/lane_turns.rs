@@ -35,11 +35,27 @@
 //!                                          block2:
 //! ```
 //!
+//! On sm_90 the handles of textures and surfaces are in uniform registers. All lanes that wait
+//! read; a store has a guard:
+//!
+//! ```text
+//!                                          block1:
+//!                                              v5, v6 = elect
+//!                                              v7, v8 = shfl.idx v1, v5, 0x1f
+//!                                              v9 = icmp.eq.b32 v7, v1
+//! v3 = image_size.width v1, v2         =>      v3 = image_size.width v7, v2
+//!                                              brif v9, block2, block1
+//!                                          block2:
+//! ```
+//!
 //! Each loop splits its block in two. Linear, plus the divergence analysis if there is such an
 //! operation.
 
 use ptxc_ir::op::MbarrierUpdate;
-use ptxc_ir::{BlockCall, Function, FunctionKind, InstData, IntCond, Op, ShflMode, Type, Value, ValueDef};
+use ptxc_ir::{
+    Block, BlockCall, Function, FunctionKind, Inst, InstData, IntCond, Op, ShflMode, SurfaceAccess, Type,
+    Value, ValueDef,
+};
 use ptxc_machine::{Arch, Feature};
 
 use super::emitter::{Emitter, rewrite};
@@ -49,9 +65,10 @@ use crate::uniformity::Uniformity;
 /// Lets lanes take turns at operations that the machine does once for each warp.
 pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
     let insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
-    if !arch.has(Feature::OncePerWarpOperations)
-        || !insts.into_iter().any(|&inst| is_once_a_warp(&func.insts[inst].op))
-    {
+    let once = arch.has(Feature::OncePerWarpOperations);
+    let handles = arch.has(Feature::UniformHandles);
+    let needs_turns = |op: &Op| once && is_once_a_warp(op) || handles && handles_of(op) > 0;
+    if !insts.into_iter().any(|&inst| needs_turns(&func.insts[inst].op)) {
         return false;
     }
     let uniformity = Uniformity::compute(func);
@@ -65,7 +82,7 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
         };
         start = Some((block, emitter.block));
         let data = emitter.func.insts[inst].clone();
-        if !is_once_a_warp(&data.op) {
+        if !needs_turns(&data.op) {
             return false;
         }
         if is_called {
@@ -74,6 +91,15 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
         let is_together = uniformity.is_convergent_block(block);
         let is_agreed =
             |&arg: &Value| is_known(emitter.func, arg) || is_together && uniformity.is_uniform(arg);
+        let count = handles_of(&data.op);
+        if count > 0 {
+            if data.args[..count].iter().all(is_agreed) {
+                return false;
+            }
+            let after = by_handle(emitter, inst, count);
+            start = Some((block, after));
+            return true;
+        }
         let is_each = is_for_each_lane(&data.op);
         if !is_each && data.args.iter().all(is_agreed) {
             return false;
@@ -104,6 +130,72 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
         start = Some((block, after));
         true
     })
+}
+
+/// The number of handles among the arguments of an operation, which come first.
+fn handles_of(op: &Op) -> usize {
+    match op {
+        Op::Texture(sampling) => 1 + usize::from(sampling.sampler),
+        Op::ImageSize(_) | Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => 1,
+        _ => 0,
+    }
+}
+
+/// Lets the lanes with one handle after another execute an operation. Every lane that still waits
+/// reads with the handle of the turn, and the last read is the one with its own handle. Returns the
+/// last block.
+fn by_handle(emitter: &mut Emitter, inst: Inst, count: usize) -> Block {
+    let [turn, after] = [emitter.block(), emitter.block()];
+    emitter.end(Op::Jump, &[], &[BlockCall::new(turn, &[])]);
+    emitter.go_on(turn);
+    let (lane, _) = emitter.pair(Op::Elect, Type::B32, &[]);
+    let mut is_mine = None;
+    for index in 0..count {
+        let handle = emitter.func.insts[inst].args[index];
+        if is_known(emitter.func, handle) {
+            continue;
+        }
+        let (value, same) = give(emitter, handle, lane);
+        emitter.func.insts[inst].args[index] = value;
+        is_mine = Some(match is_mine {
+            Some(others) => emitter.value(Op::And, Type::Pred, &[others, same]),
+            None => same,
+        });
+    }
+    if let Some(is_mine) = is_mine {
+        restrict(emitter, inst, is_mine);
+    }
+    emitter.keep(inst);
+    let targets = [BlockCall::new(after, &[]), BlockCall::new(turn, &[])];
+    emitter.end(Op::Branch { uni: false }, is_mine.as_slice(), &targets);
+    emitter.go_on(after);
+    after
+}
+
+/// Lets an access to a surface have no effect for the lanes that wait: a store is guarded, and a
+/// load reads the first place, which every surface has.
+fn restrict(emitter: &mut Emitter, inst: Inst, is_mine: Value) {
+    match emitter.func.insts[inst].op {
+        Op::SurfaceLoad(_) => {
+            let zero = emitter.constant(Type::B32, 0);
+            for index in 1..emitter.func.insts[inst].args.len() {
+                let place = emitter.func.insts[inst].args[index];
+                let own = emitter.value(Op::Select, Type::B32, &[is_mine, place, zero]);
+                emitter.func.insts[inst].args[index] = own;
+            }
+        }
+        Op::SurfaceStore(surface) => {
+            let data = &mut emitter.func.insts[inst];
+            data.op = Op::SurfaceStore(SurfaceAccess { guarded: true, ..surface });
+            data.args.push(is_mine);
+        }
+        Op::SurfaceRed { op, surface } => {
+            let data = &mut emitter.func.insts[inst];
+            data.op = Op::SurfaceRed { op, surface: SurfaceAccess { guarded: true, ..surface } };
+            data.args.push(is_mine);
+        }
+        _ => {}
+    }
 }
 
 /// Whether the instruction has operands only in uniform registers.
