@@ -67,7 +67,6 @@ pub const UNSUPPORTED: &[Op] = &[
     Op::UTMASTG,
     Op::UTMAREDG,
     Op::UTMAPF,
-    Op::R2UR_OR,
 ];
 
 /// The function of a row: converts the fields of an instruction to its action.
@@ -248,7 +247,7 @@ pub(super) fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::WARPSYNC_COLLECTIVE => warp::warpsync_collective,
         Op::WARPSYNC_COLLECTIVE_ALL => warp::warpsync_collective_all,
         Op::ENDCOLLECTIVE => warp::endcollective,
-        Op::R2UR => warp::r2ur,
+        Op::R2UR | Op::R2UR_OR => warp::r2ur,
 
         Op::BRA => flow::bra,
         Op::BRA_DIV | Op::BRA_DIV_WARP => flow::bra_together::<false>,

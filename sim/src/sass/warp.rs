@@ -275,6 +275,8 @@ pub(super) fn endcollective(_: &Fields<'_>) -> Decoded {
 /// instructions after it in its block that read the result.
 pub(super) fn r2ur(i: &Fields<'_>) -> Decoded {
     let (d, pd, a) = (i.dest("d")?, i.pred_dest("pd")?, i.word("a")?);
+    // `.OR` keeps the lanes in which the predicate holds.
+    let kept = if i.inst.op == Op::R2UR_OR { Some(i.pred("pd")?) } else { None };
     if !matches!(a.origin, Origin::Lane(_) | Origin::Value(0)) {
         return Err("its source".to_string());
     }
@@ -282,7 +284,8 @@ pub(super) fn r2ur(i: &Fields<'_>) -> Decoded {
         let a = registers.int(a);
         let taken = a[step.lanes.trailing_zeros() as usize];
         registers.write(d, step.lanes, |lane| a[lane]);
-        registers.write_pred(pd, step.lanes, set_where(|lane| a[lane] != taken));
+        let kept = kept.map_or(0, |kept| registers.pred(kept));
+        registers.write_pred(pd, step.lanes, kept | set_where(|lane| a[lane] != taken));
         step.control.held = step.lanes;
         Ok(Flow::Next)
     }))
