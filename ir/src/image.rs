@@ -180,8 +180,8 @@ impl Sampling {
         list
     }
 
-    /// Why there is no such read.
-    pub(crate) fn problem(&self) -> Option<String> {
+    /// Why there is no such read; `None` if there is.
+    pub fn problem(&self) -> Option<String> {
         let (fetch, shape) = (self.fetch, self.shape);
         if shape.has_samples() && fetch != Fetch::Texel || shape.is_cube() && fetch.is_texel() {
             return Some(format!("no {fetch} of a texture that is {shape}"));
@@ -191,8 +191,8 @@ impl Sampling {
         {
             return Some(format!("no {fetch} of a texture that is {shape}"));
         }
-        let is_wrong = self.compare && (fetch.is_texel() || shape == Shape::Volume || self.half)
-            || self.offset && shape.is_cube();
+        let is_wrong =
+            self.compare && (fetch.is_texel() || shape == Shape::Volume) || self.offset && shape.is_cube();
         is_wrong.then(|| format!("no offset or comparison with {fetch} of {shape}"))
     }
 

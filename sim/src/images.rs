@@ -17,7 +17,7 @@ use ptxc_semantics::image::{
 use ptxc_semantics::{F16, F32, Mode, S32, S64, U32, U64, convert, image, int};
 
 use crate::error::Fault;
-use crate::memory::{AccessKind, Memory, Space, read_le, write_le};
+use crate::memory::{AccessKind, Memory, Space};
 
 /// The number of bits of the number of an image in a handle.
 const SAMPLER_SHIFT: u32 = 20;
@@ -243,6 +243,10 @@ impl Memory<'_> {
         let (texels, base) = self.grid.images.image(parts.handle).map_err(fault)?;
         let (image, format) = (&texels.image, texels.format);
         check_shape(image, surface.shape, true).map_err(fault)?;
+        let first = parts.place.first().copied().unwrap_or(0);
+        if !surface.texel && !first.is_multiple_of(bytes) {
+            return Err(fault(format!("an access of {bytes} bytes at byte {first} of a row")));
+        }
         let [width, height, depth] = image.size;
         // The first coordinate counts texels, or bytes.
         let (units, size) = match surface.texel {
@@ -279,6 +283,12 @@ impl Memory<'_> {
         Ok(Some((base + start, format)))
     }
 
+    /// A byte of a row: a row need not be aligned, in contrast to the place in it.
+    fn byte(&mut self, lane: u32, address: u64, number: u32, kind: AccessKind) -> Result<&mut u8, Fault> {
+        let slice = self.access(Space::Global, lane, address + u64::from(number), 1, kind)?;
+        slice.first_mut().ok_or_else(|| Fault::new(lane, "a byte of a surface is missing"))
+    }
+
     /// Loads words from a surface for a lane.
     pub fn surface_load(
         &mut self,
@@ -289,9 +299,9 @@ impl Memory<'_> {
         let bytes = u32::from(surface.size);
         let mut words = [0; 4];
         if let Some((address, _)) = self.surface_place(lane, surface, parts, bytes)? {
-            let slice = self.access(Space::Global, lane, address, bytes, AccessKind::Read)?;
-            for (word, bytes) in words.iter_mut().zip(slice.chunks(4)) {
-                *word = read_le(bytes) as u32;
+            for number in 0..bytes {
+                let byte = self.byte(lane, address, number, AccessKind::Read)?;
+                words[(number / 4) as usize] |= u32::from(*byte) << (8 * (number % 4));
             }
         }
         Ok(words)
@@ -307,9 +317,9 @@ impl Memory<'_> {
         let bytes = u32::from(surface.size);
         let Some((address, format)) = self.surface_place(lane, surface, parts, bytes)? else { return Ok(()) };
         if !surface.texel {
-            let slice = self.access(Space::Global, lane, address, bytes, AccessKind::Write)?;
-            for (bytes, word) in slice.chunks_mut(4).zip(parts.data) {
-                write_le(bytes, (*word).into());
+            for number in 0..bytes {
+                let word = parts.data.get((number / 4) as usize).copied().unwrap_or(0);
+                *self.byte(lane, address, number, AccessKind::Write)? = (word >> (8 * (number % 4))) as u8;
             }
             return Ok(());
         }
@@ -350,8 +360,10 @@ impl Memory<'_> {
             };
         }
         let (unsigned, signed) = if bytes == 8 { (U64, S64) } else { (U32, S32) };
-        let slice = self.access(Space::Global, lane, address, bytes, AccessKind::Atomic)?;
-        let old = read_le(slice);
+        let mut old = 0;
+        for number in 0..bytes {
+            old |= u64::from(*self.byte(lane, address, number, AccessKind::Read)?) << (8 * number);
+        }
         let new = match op {
             AtomicOp::Add => int::add(unsigned, old, value),
             AtomicOp::Umin => int::min(unsigned, old, value),
@@ -362,7 +374,9 @@ impl Memory<'_> {
             AtomicOp::Or => old | value,
             other => return Err(Fault::new(lane, format!("the update {other} of a surface"))),
         };
-        write_le(slice, new);
+        for number in 0..bytes {
+            *self.byte(lane, address, number, AccessKind::Write)? = (new >> (8 * number)) as u8;
+        }
         Ok(())
     }
 }

@@ -89,6 +89,29 @@ pub enum Operand {
     SourcePair(Scalar),
 }
 
+/// The opcodes of a family that exist on [`TARGET`]: all of a small row, and of a larger one those
+/// with a new pair of modifiers.
+pub fn opcodes(family: &str) -> Vec<String> {
+    const SMALL: usize = 300;
+    let mut list = Vec::new();
+    for row in TABLE.rows().iter().filter(|row| row.family == family && exists(row)) {
+        let count: usize = row.groups.iter().map(|group| group.choices.len()).product();
+        choices(row, &mut |chosen, is_new| {
+            if count > SMALL && !is_new {
+                return;
+            }
+            let mut opcode = row.mnemonic.to_string();
+            for (group, choice) in row.groups.iter().zip(chosen) {
+                if let Some(choice) = choice {
+                    opcode = format!("{opcode}.{}", group.choices[*choice].text);
+                }
+            }
+            list.push(opcode);
+        });
+    }
+    list
+}
+
 /// An instruction without names for its operands.
 #[derive(Clone, Debug)]
 pub struct Sample {

@@ -11,6 +11,7 @@
 //! kernel, and its code for video instructions must compute the same. `PTXC_FORMS=shf` tries only
 //! opcodes that contain the word, and prints the SASS of forms that disagree.
 
+mod images;
 mod kernel;
 mod reference;
 mod video;
@@ -395,6 +396,12 @@ fn every_form_lowers_and_computes_what_it_should_or_is_listed() {
     // Prints to standard error directly, because the test harness hides the output of `println!`.
     let _ = writeln!(std::io::stderr(), "{} forms, {unlowered} of them do not lower", samples.len());
     assert!(wrong.is_empty(), "{} problems\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn images_are_accessed_as_by_ptxas_code() {
+    let found = images::check(ptxas().as_deref());
+    let _ = writeln!(std::io::stderr(), "textures and surfaces: {found}");
 }
 
 /// ptxas's code for video instructions, in the simulator: it shares nothing with ptxc's lowering.

@@ -198,14 +198,15 @@ impl Lower<'_> {
         }
         made = made.with(mask_of(mask));
         made = match handle {
+            Handle::Operands([bank, number]) if is_gradient => {
+                made.ops([tuple(1), tuple(0), a, b, bank, number])
+            }
             Handle::Operands([bank, number]) => made.ops([tuple(1), tuple(0), a, bank, number]),
             Handle::Word(_) => made.ops([tuple(1), tuple(0), a, b]),
         };
-        made = match (op, is_bound) {
-            (Op::TXD, _) => made.slot(slot!(TXD, "b"), b),
-            (_, true) => made.slot(slot!(TEX | TLD | TLD4, "b"), b),
-            _ => made,
-        };
+        if is_bound && !is_gradient {
+            made = made.slot(slot!(TEX | TLD | TLD4, "b"), b);
+        }
         let pd = slot!(TEX | TEX_B | TLD | TLD_B | TLD4 | TLD4_B | TXD | TXD_B, "pd");
         self.emit(made.slot(pd, is_missing));
     }

@@ -9,7 +9,7 @@
 //! As in ptxas's code, a layer above 65535 becomes 65535, a direction in a cube is scaled so that
 //! its longest part is 1, and offsets in texels are packed into a word.
 
-use ptxc_ir::{Approx, Dimension, Fetch, FloatMode, IntCond, Op, Rounding, Sampling, Type, Value};
+use ptxc_ir::{Approx, Dimension, Fetch, FloatMode, IntCond, Op, Rounding, Sampling, Shape, Type, Value};
 use ptxc_syntax::ast::{Address, Operand, OperandKind};
 
 use super::form::{Form, Translated, Unsupported};
@@ -82,19 +82,26 @@ fn sample(t: &mut Translator, form: &mut Form, mut sampling: Sampling, kind: Sca
     let rest = &address(place)?.rest[..];
     let (sampler, coordinates) = match rest {
         [coordinates] => (None, coordinates),
-        [sampler, coordinates] => {
+        // Without `texmode_independent`, ptxas reads other operands.
+        [sampler, coordinates] if t.env.has_samplers => {
             let sampler = t.any(sampler)?;
             (Some(t.convert(sampler, Type::B64)?), coordinates)
         }
         _ => return Err(Unsupported),
     };
     sampling.sampler = sampler.is_some();
+    // As in ptxas's code, a sampler treats whole coordinates, except of a row and at a level.
+    let shape = sampling.shape;
+    let is_converted =
+        sampler.is_some() && sampling.fetch == Fetch::Texel && !shape.has_samples() && shape != Shape::Line;
+    if is_converted {
+        sampling.fetch = Fetch::Least;
+    }
     let mut later = form.operands.get(2..).unwrap_or_default().iter();
     let mut coordinates = t.read_all(coordinates, Scalar::B32)?.into_iter();
     let mut next = || coordinates.next().ok_or(Unsupported);
     let mut args = vec![handle];
     args.extend(sampler);
-    let shape = sampling.shape;
     // The number of the sample precedes the others.
     let sample = if shape.has_samples() { Some(next()?) } else { None };
     if shape.has_layers() {
@@ -104,7 +111,8 @@ fn sample(t: &mut Translator, form: &mut Form, mut sampling: Sampling, kind: Sca
     }
     let mut texel = Vec::new();
     for _ in 0..shape.coordinates() {
-        texel.push(next()?);
+        let coordinate = next()?;
+        texel.push(if is_converted { whole(t, coordinate)? } else { coordinate });
     }
     let scale = if shape.is_cube() { Some(scale_of_direction(t, &texel)?) } else { None };
     args.extend(texel.into_iter().map(|one| scaled(t, one, scale)).collect::<Translated<Vec<_>>>()?);
@@ -138,6 +146,9 @@ fn sample(t: &mut Translator, form: &mut Form, mut sampling: Sampling, kind: Sca
             }
             _ => return Err(Unsupported),
         }
+    }
+    if sampling.problem().is_some() {
+        return Err(Unsupported);
     }
     let inst = t.inst(Op::Texture(sampling), Type::B32, &args);
     let results = t.function.results(inst).to_vec();
@@ -209,6 +220,12 @@ fn scale_of_direction(t: &mut Translator, parts: &[Value]) -> Translated<Value> 
     }
     let longest = longest.ok_or(Unsupported)?;
     Ok(t.emit(Op::Fapprox { function: Approx::Rcp, ftz: true }, Type::F32, &[longest]))
+}
+
+/// A whole coordinate as a float.
+fn whole(t: &mut Translator, coordinate: Value) -> Translated<Value> {
+    let float = t.emit(Op::SintToFloat(Rounding::Nearest), Type::F32, &[coordinate]);
+    t.convert(float, Type::B32)
 }
 
 fn scaled(t: &mut Translator, part: Value, scale: Option<Value>) -> Translated<Value> {

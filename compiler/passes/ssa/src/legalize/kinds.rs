@@ -72,6 +72,8 @@ impl Kinds {
     pub const LEFT_SHIFT: Kinds = Kinds(1 << 26);
     /// Shifts to the right that shift in zeros.
     pub const RIGHT_SHIFT: Kinds = Kinds(1 << 27);
+    /// A read of a texture.
+    pub const IMAGE: Kinds = Kinds(1 << 28);
 
     /// Operations that concern the order of memory: accesses, and barriers that order others.
     pub const ORDERED: Kinds = Kinds(Kinds::ORDERED_ACCESS.0 | Kinds::CLUSTER_BARRIER.0 | Kinds::MBARRIER.0);
@@ -163,7 +165,8 @@ impl Kinds {
             | Op::MbarrierPending => Kinds::MBARRIER,
             Op::BulkLoad | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch => Kinds::ONCE_A_WARP,
             Op::TensormapAcquire(_) | Op::TensormapPrefetch => Kinds::ONCE_A_WARP,
-            Op::Texture(_) | Op::ImageSize(_) => Kinds::ONCE_A_WARP,
+            Op::Texture(_) => Kinds::ONCE_A_WARP | Kinds::IMAGE,
+            Op::ImageSize(_) => Kinds::ONCE_A_WARP,
             Op::SurfaceLoad(_) | Op::SurfaceStore(_) => Kinds::ONCE_A_WARP,
             Op::SurfaceRed { .. } => Kinds::ONCE_A_WARP,
             Op::ToGeneric(_) | Op::FromGeneric(_) | Op::IsSpace(_) => Kinds::GENERIC_ADDRESS,

@@ -44,6 +44,7 @@ mod fuse_multiply_add;
 mod generic_atomics;
 mod global_addresses;
 mod half_arithmetic;
+mod half_textures;
 mod integer_division;
 mod kinds;
 mod lane_turns;
@@ -83,6 +84,7 @@ pub use fuse_multiply_add::fuse_multiply_add;
 pub use generic_atomics::generic_atomics;
 pub use global_addresses::global_addresses;
 pub use half_arithmetic::half_arithmetic;
+pub use half_textures::half_textures;
 pub use integer_division::integer_division;
 pub use kinds::Kinds;
 pub use lane_turns::{is_known, lane_turns};
@@ -132,6 +134,7 @@ pub const RULES: &[Rule] = &[
     Rule { name: "mbarrier-atomics", apply: mbarrier_atomics, starts_from: &[Kinds::MBARRIER_OR_ADDRESS] },
     Rule { name: "mbarrier-states", apply: mbarrier_states, starts_from: &[Kinds::MBARRIER] },
     Rule { name: "copied-bytes", apply: copied_bytes, starts_from: &[Kinds::ASYNC_COPY] },
+    Rule { name: "half-textures", apply: half_textures, starts_from: &[Kinds::IMAGE] },
     Rule { name: "lane-turns", apply: lane_turns, starts_from: &[Kinds::ONCE_A_WARP] },
     Rule { name: "packed-atomics", apply: packed_atomics, starts_from: &[Kinds::ATOMIC] },
     Rule { name: "split-vector-atomics", apply: split_vector_atomics, starts_from: &[Kinds::ATOMIC] },
