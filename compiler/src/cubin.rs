@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 use crate::db::Db;
 use crate::input::items::{Func, items};
 use crate::input::{Options, SourceFile};
-use crate::module::ast;
+use crate::module::{ast, header};
 use crate::output::{kernels, locate};
 use crate::render::Located;
 use crate::stages::arch;
@@ -84,6 +84,7 @@ fn contents(
         bindings: bindings(db, file),
         relocatable: options.relocatable(db),
         outside: declared(db, file),
+        has_samplers: header(db, file).has_samplers,
         ..Module::of(arch(db, file, options), options.abi(db))
     };
     assemble(&sources, module)

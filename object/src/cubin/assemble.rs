@@ -80,6 +80,8 @@ pub struct Module {
     pub relocatable: bool,
     /// The functions of other files that an object may name.
     pub outside: BTreeSet<String>,
+    /// Whether samplers have handles of their own (`texmode_independent`).
+    pub has_samplers: bool,
 }
 
 impl Module {
@@ -96,6 +98,7 @@ impl Module {
             accelerated: false,
             relocatable: false,
             outside: BTreeSet::new(),
+            has_samplers: false,
         }
     }
 }
@@ -221,6 +224,10 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
         compatibility: kept.compatibility.clone(),
         symbols: kept.symbols.clone(),
     };
+    let code = eiattr::TEXMODE_INDEPENDENT;
+    if module.has_samplers && !cubin.attributes.iter().any(|attribute| attribute.code == code) {
+        cubin.attributes.push(Attribute { code, value: AttributeValue::None });
+    }
     let mut debug = kept.sections.clone();
     debug.retain(|section| match &*section.name {
         LINE_TABLE => line::agrees(section, &cubin),

@@ -81,6 +81,8 @@ pub const SYSCALL_OFFSETS: u8 = 0x46;
 pub const MEMBAR_SYS_OFFSETS: u8 = 0x47;
 /// The number of CTA barriers.
 pub const NUM_BARRIERS: u8 = 0x4c;
+/// Samplers have handles of their own.
+pub const TEXMODE_INDEPENDENT: u8 = 0x4d;
 /// A mask of sparse matrix instructions.
 pub const SPARSE_MMA_MASK: u8 = 0x50;
 /// A version of the instruction set.

@@ -80,6 +80,10 @@ impl Symbols {
         if let Some(&symbol) = self.made.get(&owner) {
             return Ok(symbol);
         }
+        // A texture, sampler or surface has no address: a word of a constant bank would name it.
+        if matches!(variable.ty, ast::Type::Texref | ast::Type::Samplerref | ast::Type::Surfref) {
+            return Err(None);
+        }
         // A thread has one copy of a local variable of the module, which all functions share, but each
         // function has its own part of the local window.
         if variable.space == ast::Space::Local
