@@ -5,10 +5,7 @@
 //! surface_store.3d.clamp.b4 v0, v1, v2, v3, v4          handle, x, y, z, a word
 //! ```
 
-use smallvec::SmallVec;
-
 use crate::memory::{CacheOp, spelled};
-use crate::signature::Arg;
 
 spelled! {
     /// The shape of a texture or surface.
@@ -166,18 +163,12 @@ impl Sampling {
         }
     }
 
-    /// The arguments after the handle: all handles have 64 bits, all others 32.
-    pub(crate) fn arguments(&self) -> SmallVec<[Arg; 16]> {
+    /// The number of arguments after the handles, all of 32 bits.
+    pub(crate) fn words_after_handles(&self) -> usize {
         let flags =
             [self.shape.has_layers(), self.shape.has_samples(), self.has_level(), self.offset, self.compare];
         let words = flags.into_iter().filter(|&flag| flag).count();
-        let words = words + self.shape.coordinates() + self.derivatives();
-        let mut list: SmallVec<[Arg; 16]> = SmallVec::new();
-        if self.sampler {
-            list.push(Arg::B64);
-        }
-        list.extend(std::iter::repeat_n(Arg::B32, words));
-        list
+        words + self.shape.coordinates() + self.derivatives()
     }
 
     /// Why there is no such read; `None` if there is.

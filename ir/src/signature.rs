@@ -193,7 +193,10 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
         Op::Atomic { access, .. } | Op::Red { access, .. } => {
             args.extend(std::iter::repeat_n(Arg::T, (access.lanes as usize).saturating_sub(1)));
         }
-        Op::Texture(sampling) => args.extend(sampling.arguments()),
+        Op::Texture(sampling) => {
+            args.extend(sampling.sampler.then_some(Arg::B64));
+            args.extend(std::iter::repeat_n(Arg::B32, sampling.words_after_handles()));
+        }
         Op::SurfaceLoad(surface) => args.extend(std::iter::repeat_n(Arg::B32, surface.place_arguments())),
         Op::SurfaceStore(surface) => {
             let count = surface.place_arguments() + usize::from(surface.words());

@@ -13,6 +13,7 @@
 //! access is a fault, whose message has the access and the nearby allocations. All accesses take
 //! effect at once and in one order, which every memory model permits.
 
+mod images;
 mod watched;
 
 use std::collections::BTreeMap;

@@ -155,6 +155,12 @@ block0:
     call @helper, v1, v0
     v196 = function @helper
     v197 = call_indirect @prototype.0, v196, v1
+    v306, v307, v308, v309, v310 = texture.level.a2d.sampler.offset.compare v4, v4, v1, v1, v1, v1, v1, v1
+    v311, v312, v313 = texture.gradient.1d.half v4, v1, v1, v1
+    v314 = image_size.depth v4, v1
+    v315, v316 = surface_load.3d.clamp.cs.b8 v4, v1, v1, v1
+    surface_store.1d.trap.r2.guarded v4, v1, v1, v1, v0
+    surface_red.umax.a1d.zero.b4.b32 v4, v1, v1, v1
     cluster_arrive.release
     cluster_wait.acquire
     grid_dependency.wait
