@@ -78,6 +78,7 @@ fn sample(arch: Arch, abi: Abi) -> Cubin {
     let mut list = variable(Section::Global, true, 0, "list", vec![1; 16]);
     list.relocations.push(relocation(8, RelocationKind::GENERIC_64, "weight", 4));
     Cubin {
+        outside: std::collections::BTreeSet::new(),
         arch,
         accelerated: arch == Arch::Sm90,
         abi,

@@ -251,7 +251,9 @@ fn case(all: &[Signature]) -> Case {
                     sum = sum.wrapping_mul(33).wrapping_add(word);
                 }
             }
-            sum.to_le_bytes().iter().for_each(|byte| drop(write!(bytes, "{byte:02x}")));
+            for byte in sum.to_le_bytes() {
+                let _ = write!(bytes, "{byte:02x}");
+            }
         }
     }
     let text = format!(
