@@ -15,9 +15,7 @@ use crate::cubin::cubin_of;
 use crate::db::Database;
 use crate::input::items::Func;
 use crate::input::{Options, SourceFile};
-use crate::output::{
-    defined_kernels, diagnostics, kernels, locate, program_text, ssa_diagnostics, variables_text,
-};
+use crate::output::{coded, diagnostics, kernels, locate, program_text, ssa_diagnostics, variables_text};
 use crate::render::Located;
 use crate::settings::Settings;
 use crate::stages::callees::{add_barriers_by_address, callees};
@@ -26,7 +24,7 @@ use crate::stages::{code_settings, mir};
 /// The result of compiling a PTX text. It prints as SASS.
 #[derive(Debug)]
 pub struct Compiled {
-    /// The kernels, in the order of the text.
+    /// The kernels, in the order of the text; in an object also the device functions.
     pub kernels: Vec<FuncCode>,
     /// The warnings and notes.
     pub warnings: Vec<Located>,
@@ -71,7 +69,7 @@ pub fn compile_with(
     let (db, file, options) = opened(text, settings);
     let mut found = ssa_diagnostics(&db, file, options);
     let mut kernels = Vec::new();
-    for func in defined_kernels(&db, file) {
+    for func in coded(&db, file, options) {
         match scheduled(&db, func, options, heuristic) {
             Ok(code) => kernels.extend(code),
             // A callee has no code, and its own diagnostics say why.
@@ -107,7 +105,7 @@ impl Compiled {
     /// Anything that a cubin can't hold.
     pub fn cubin(&self) -> Result<Vec<u8>, CubinError> {
         let kernels: Vec<(Func, &FuncCode)> =
-            defined_kernels(&self.db, self.file).zip(&self.kernels).collect();
+            coded(&self.db, self.file, self.options).zip(&self.kernels).collect();
         cubin_of(&self.db, self.file, self.options, &kernels)
     }
 }

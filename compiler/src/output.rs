@@ -282,9 +282,14 @@ pub fn locate(db: &dyn Db, func: Func, diagnostic: &Diagnostic) -> Located {
 /// The kernels of a file, in order, with their code if they have it. In an object, device functions
 /// have code of their own, too.
 pub fn kernels(db: &dyn Db, file: SourceFile, options: Options) -> Vec<(Func, Option<&FuncCode>)> {
+    coded(db, file, options).map(|func| (func, code(db, func, options).value.as_ref())).collect()
+}
+
+/// The functions that have code of their own: kernels with a body, and in an object all functions with
+/// one.
+pub(crate) fn coded(db: &dyn Db, file: SourceFile, options: Options) -> impl Iterator<Item = Func> {
     let functions = items(db, file).functions.iter().copied().filter(|func| func.has_body(db));
-    let functions = functions.filter(|func| func.kind(db) == ItemKind::Entry || options.relocatable(db));
-    functions.map(|func| (func, code(db, func, options).value.as_ref())).collect()
+    functions.filter(move |func| func.kind(db) == ItemKind::Entry || options.relocatable(db))
 }
 
 /// The SASS text of a file: one kernel after another, then the variables that they name. Kernels

@@ -43,6 +43,7 @@ mod error;
 mod generic_atomic;
 mod grid;
 pub mod hazard;
+mod heap;
 pub mod images;
 mod interleave;
 mod launch;

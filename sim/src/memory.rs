@@ -23,10 +23,10 @@ use smallvec::SmallVec;
 use crate::checks::{Bits, Found, Race};
 use crate::copies::Copies;
 use crate::error::Fault;
+use crate::heap::Heap;
 use crate::images::Images;
 use crate::mbarrier::Layout;
 use crate::printed::Printed;
-use crate::services::Heap;
 pub(crate) use crate::space::Space;
 use crate::warp::{LANES, lanes_of};
 

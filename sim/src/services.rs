@@ -7,8 +7,6 @@
 //! Bytes that the heap hands out hold a pattern, since a driver does not clear them either. An access to
 //! bytes that have been given back is a fault.
 
-use std::collections::BTreeMap;
-
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::memory::{GridMemory, Memory};
@@ -68,19 +66,8 @@ const FIRST_ADDRESS: u64 = 0xfff0_0000;
 /// The address of a function that is neither part of the program nor a service.
 pub(crate) const NOWHERE: u64 = 0xffe0_0000;
 
-/// The most bytes on the heap, as by default on a device (`cudaLimitMallocHeapSize`).
-const HEAP_BYTES: u64 = 8 << 20;
-/// The alignment of a block of the heap, and the fewest bytes of it.
-const HEAP_UNIT: u64 = 16;
 /// The content of bytes that nothing has been written to.
 const PATTERN: u8 = 0xcd;
-
-/// The heap of a grid: the sizes of its blocks by their addresses.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Heap {
-    blocks: BTreeMap<u64, u64>,
-    bytes: u64,
-}
 
 /// Serves one lane. The result is that of the function, 0 if it has none.
 pub(crate) fn serve(
@@ -122,12 +109,11 @@ fn assertion(memory: &mut Memory<'_>, lane: u32, arguments: &[u64]) -> Result<St
 
 /// A new block of the heap; 0 if there is no room for it.
 fn allocate(memory: &mut GridMemory, bytes: u64) -> u64 {
-    let room = bytes.max(1).checked_next_multiple_of(HEAP_UNIT);
-    let Some(room) = room.filter(|&room| room <= HEAP_BYTES - memory.heap.bytes) else { return 0 };
-    let content = vec![PATTERN; bytes as usize];
-    let address = memory.global.allocate("a block of the heap", content);
-    memory.heap.blocks.insert(address, room);
-    memory.heap.bytes += room;
+    if !memory.heap.has_room(bytes) {
+        return 0;
+    }
+    let address = memory.global.allocate("a block of the heap", vec![PATTERN; bytes as usize]);
+    memory.heap.add(address, bytes);
     address
 }
 
@@ -136,10 +122,9 @@ fn free(memory: &mut GridMemory, address: u64) -> Result<(), String> {
     if address == 0 {
         return Ok(());
     }
-    let Some(room) = memory.heap.blocks.remove(&address) else {
+    if !memory.heap.remove(address) {
         return Err(format!("frees {address:#x}, where no block of the heap begins"));
-    };
-    memory.heap.bytes -= room;
+    }
     memory.global.release(address);
     Ok(())
 }
@@ -147,6 +132,7 @@ fn free(memory: &mut GridMemory, address: u64) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::heap::MOST_BYTES;
 
     #[test]
     fn addresses_name_services() {
@@ -161,7 +147,7 @@ mod tests {
     #[test]
     fn the_heap_is_limited_and_knows_its_blocks() {
         let mut memory = GridMemory::default();
-        let first = allocate(&mut memory, HEAP_BYTES - 16);
+        let first = allocate(&mut memory, MOST_BYTES - 16);
         let second = allocate(&mut memory, 5);
         assert!(first != 0 && second > first);
         assert_eq!(allocate(&mut memory, 1), 0);

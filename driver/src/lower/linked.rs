@@ -8,7 +8,7 @@ use std::path::Path;
 use ptxc_compiler::cubin::object;
 use ptxc_compiler::input::items::items;
 use ptxc_compiler::{Database, Settings, SourceFile, diagnostics};
-use ptxc_object::cubin::{LinkError, Object, link, write};
+use ptxc_object::cubin::{LinkError, link, write};
 
 use super::{Emit, settings};
 
@@ -79,7 +79,7 @@ pub(super) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
             continue;
         }
         match object(&db, source, options) {
-            Ok(cubin) => objects.push(Object { path: input.to_string(), cubin }),
+            Ok(cubin) => objects.push(cubin),
             Err(error) => outcome = streams.failed(format!("{}: {error}", input.shown())),
         }
         files.push(File { input, db, source });

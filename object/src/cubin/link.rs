@@ -1,6 +1,6 @@
 //! Linking: objects become one program.
 //!
-//! In: relocatable objects, each with the name of its file. Out: a program with the functions and
+//! In: relocatable objects. Out: a program with the functions and
 //! variables of all. A name that one object uses and another defines needs no more than that: the loader
 //! writes the addresses. What the file says about a kernel covers the functions that it may call:
 //! registers, barriers, and the stack.
@@ -24,15 +24,6 @@ use rustc_hash::FxHashMap;
 
 use super::attribute as eiattr;
 use super::contents::{Binding, Cubin, Function, GlobalVariable};
-
-/// An object, and the name of the file that it comes from.
-#[derive(Clone, Debug)]
-pub struct Object {
-    /// The name for messages.
-    pub path: String,
-    /// Its contents.
-    pub cubin: Cubin,
-}
 
 /// Why objects cannot be linked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,16 +70,16 @@ const SERVICES: [&str; 4] = ["vprintf", "__assertfail", "malloc", "free"];
 ///
 /// # Errors
 /// All names that are defined twice or not at all.
-pub fn link(objects: Vec<Object>) -> Result<Cubin, Vec<LinkError>> {
-    let Some(Object { cubin: first, .. }) = objects.first() else { return Err(Vec::new()) };
-    if let Some(other) = objects.iter().position(|object| object.cubin.arch != first.arch) {
+pub fn link(objects: Vec<Cubin>) -> Result<Cubin, Vec<LinkError>> {
+    let Some(first) = objects.first() else { return Err(Vec::new()) };
+    if let Some(other) = objects.iter().position(|object| object.arch != first.arch) {
         return Err(vec![LinkError::Architectures { objects: [0, other] }]);
     }
     let mut whole = Cubin {
         functions: Vec::new(),
         variables: Vec::new(),
         relocatable: false,
-        accelerated: objects.iter().any(|object| object.cubin.accelerated),
+        accelerated: objects.iter().any(|object| object.accelerated),
         outside: BTreeSet::new(),
         ..first.clone()
     };
@@ -96,7 +87,7 @@ pub fn link(objects: Vec<Object>) -> Result<Cubin, Vec<LinkError>> {
     let visible = visible(&objects, &mut errors);
     let mut taken: BTreeSet<String> = visible.keys().cloned().collect();
     let mut users = Vec::new();
-    for (index, Object { mut cubin, .. }) in objects.into_iter().enumerate() {
+    for (index, mut cubin) in objects.into_iter().enumerate() {
         number_locals(&mut cubin, &mut taken);
         let is_here = |name: &str, binding| binding == Binding::Local || visible.get(name) == Some(&index);
         cubin.functions.retain(|function| is_here(&function.name, function.binding));
@@ -148,9 +139,9 @@ pub fn link(objects: Vec<Object>) -> Result<Cubin, Vec<LinkError>> {
 }
 
 /// The object whose definition of each visible name counts.
-fn visible(objects: &[Object], errors: &mut Vec<LinkError>) -> BTreeMap<String, usize> {
+fn visible(objects: &[Cubin], errors: &mut Vec<LinkError>) -> BTreeMap<String, usize> {
     let mut found: BTreeMap<String, (usize, Binding)> = BTreeMap::new();
-    for (index, Object { cubin, .. }) in objects.iter().enumerate() {
+    for (index, cubin) in objects.iter().enumerate() {
         let functions = cubin.functions.iter().map(|one| (&one.name, one.binding));
         let variables = cubin.variables.iter().map(|one| (&one.name, one.binding));
         for (name, binding) in functions.chain(variables).filter(|(_, binding)| *binding != Binding::Local) {

@@ -27,7 +27,7 @@ pub use contents::{
     Abi, Bank, Binding, Cubin, Function, GlobalVariable, IndirectBranch, Launch, Line, Param, Part,
 };
 pub use error::CubinError;
-pub use link::{LinkError, Object, link};
+pub use link::{LinkError, link};
 pub use program::program;
 pub use read::read;
 pub use relocation::{Relocation, RelocationKind};

@@ -151,15 +151,15 @@ fn call(out: &mut String, all: &[Signature], function: usize, seed: &str, sum: &
         let _ = writeln!(out, "call f{function}, ({list}); }}");
         return;
     };
-    let _ = writeln!(out, "{}; call (r), f{function}, ({list});", result.declare("r"));
+    let _ = writeln!(out, "{}; call (got), f{function}, ({list});", result.declare("got"));
     if matches!(result, Shape::Scalar(8)) {
-        out.push_str("ld.param.b64 d, [r]; mov.b64 {v, w}, d;\n");
+        out.push_str("ld.param.b64 d, [got]; mov.b64 {v, w}, d;\n");
         for word in ["v", "w"] {
             let _ = writeln!(out, "mad.lo.u32 {sum}, {sum}, 33, {word};");
         }
     } else {
         for word in 0..result.bytes() / 4 {
-            let _ = writeln!(out, "ld.param.b32 v, [r+{}]; mad.lo.u32 {sum}, {sum}, 33, v;", 4 * word);
+            let _ = writeln!(out, "ld.param.b32 v, [got+{}]; mad.lo.u32 {sum}, {sum}, 33, v;", 4 * word);
         }
     }
     out.push_str("}\n");
@@ -312,7 +312,7 @@ fn objects_of_both_compilers_call_each_other() {
     let folder = oracle::folder().filter(|folder| folder.join("nvlink").exists());
     let scratch = std::env::temp_dir().join(format!("ptxc-linking-{}", std::process::id()));
     std::fs::create_dir_all(&scratch).expect("a folder for files");
-    for seed in 1..=3 {
+    for seed in 1..=8 {
         let all = signatures(&mut Random::new(seed));
         let case = case(&all);
         for arch in ARCHS {
