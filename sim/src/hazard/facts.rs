@@ -52,6 +52,9 @@ pub(super) struct Facts {
     pub awaits_cta: bool,
     /// The scoreboards that it waits for, one bit each.
     pub waits: u8,
+    /// A scoreboard, and the greatest number of instructions that it may count afterwards, if the code
+    /// relies on the order of returns.
+    pub waits_below: Option<(usize, u8)>,
     /// The number of cycles until the next instruction.
     pub stall: u8,
     /// Whether everything that no scoreboard signals has ended when the next instruction issues.
@@ -92,6 +95,7 @@ impl Facts {
             announces: [bit(control.write_barrier), bit(control.read_barrier)],
             awaits_cta: matches!(inst.op, Op::BAR_SYNC | Op::BAR_RED) && inst.guard.is_none(),
             waits: control.wait_mask | counted_down(inst),
+            waits_below: counted_below(inst).filter(|_| order == Order::InOrder),
             stall: cycles(coded, order),
             // NVIDIA's assembler uses no scoreboards in unoptimized code.
             drains: control.stall == 0 && order == Order::InOrder,
@@ -159,6 +163,17 @@ fn counted_down(inst: &Inst<PReg>) -> u8 {
         }
         _ => 0,
     }
+}
+
+/// The scoreboard that an instruction waits for until it counts at most a number above zero.
+fn counted_below(inst: &Inst<PReg>) -> Option<(usize, u8)> {
+    let imm = |name: SlotName| match inst.get(name).map(|operand| operand.kind) {
+        Some(OperandKind::Imm(bits)) => Some(bits),
+        _ => None,
+    };
+    let is_count = inst.row().group == GroupRole::Await(Group::Elements) && inst.guard.is_none();
+    let left = imm(slot_name!("n")).filter(|&left| is_count && left > 0)?;
+    Some((imm(slot_name!("scoreboard"))? as usize, u8::try_from(left).ok()?))
 }
 
 /// The event that ends an access. A scoreboard signals results of unknown latency, and the reads of

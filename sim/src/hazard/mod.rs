@@ -95,6 +95,9 @@ impl<'a> Hazards<'a> {
         let facts = &self.facts[pc as usize];
         let track = tracks.bring_together(lanes);
         track.wait(facts.waits);
+        if let Some((scoreboard, left)) = facts.waits_below {
+            track.wait_below(scoreboard, left);
+        }
         if let Some(guard) = &facts.guard {
             track.check(guard, lanes, |touched| self.check_access(pc, touched, early));
         }

@@ -36,12 +36,32 @@ struct Later {
     young: u8,
     /// The time when each of them was taken.
     taken: [u64; Control::SCOREBOARDS as usize],
+    /// How many instructions each scoreboard counts that are under way as long as the access is: its
+    /// own, and those later ones.
+    counts: [u8; Control::SCOREBOARDS as usize],
 }
 
 impl Later {
+    /// No later instructions yet; an access that these scoreboards announce.
+    fn of(own: u8) -> Later {
+        let mut later = Later::default();
+        later.count(own);
+        later
+    }
+
+    /// Counts an instruction on scoreboards.
+    fn count(&mut self, scoreboards: u8) {
+        for number in bits(scoreboards) {
+            if let Some(count) = self.counts.get_mut(number) {
+                *count = count.saturating_add(1);
+            }
+        }
+    }
+
     /// Takes scoreboards.
     fn take(&mut self, scoreboards: u8, clock: u64) {
         self.pass(clock);
+        self.count(scoreboards);
         let new = scoreboards & !(self.counting | self.young);
         for number in bits(new) {
             if let Some(taken) = self.taken.get_mut(number) {
@@ -67,7 +87,9 @@ impl Later {
         let young = (self.young | self.counting) & (other.young | other.counting) & !counting;
         let mut taken = self.taken;
         taken.iter_mut().zip(other.taken).for_each(|(mine, theirs)| *mine = theirs.max(*mine));
-        Later { counting, young, taken }
+        let mut counts = self.counts;
+        counts.iter_mut().zip(other.counts).for_each(|(mine, theirs)| *mine = theirs.min(*mine));
+        Later { counting, young, taken, counts }
     }
 
     /// The same with times moved forward by `ahead`.
@@ -230,6 +252,14 @@ impl Track {
         }
     }
 
+    /// Waits until a scoreboard counts at most `left` instructions. Accesses that return in order with
+    /// more of them behind are over.
+    pub fn wait_below(&mut self, scoreboard: usize, left: u8) {
+        let is_over =
+            |access: &Access| access.later.counts.get(scoreboard).is_some_and(|&count| count > left);
+        self.announced.retain(|access| !is_over(access));
+    }
+
     /// Finds accesses in flight that an access depends on, with lanes in common.
     pub fn check(&mut self, touch: &Touch, lanes: u32, mut meets: impl FnMut(Touched)) {
         let Touch { register, writes, slot, component } = *touch;
@@ -316,7 +346,8 @@ impl Track {
                 continue;
             }
             let (touch, end, issue) = (start.touch, start.end, self.clock);
-            let (lanes, op, later) = (concerned(touch.register, by), facts.op, Later::default());
+            let own = if let End::Wait(scoreboards) = end { scoreboards } else { 0 };
+            let (lanes, op, later) = (concerned(touch.register, by), facts.op, Later::of(own));
             self.add(Access { touch, end, producer, lanes, issue, op, later });
         }
         self.clock += u64::from(facts.stall);
