@@ -2,9 +2,11 @@
 //!
 //! Lanes per issue are limited in every case: they show whether the compiler keeps the lanes of a
 //! warp together, which no other check does. Cycles are limited only in the cases that `limits.txt`
-//! names.
+//! names. A name with `turns` after it is that of a case in which lanes execute an instruction one
+//! after the other, because it needs a uniform register: ptxc's code branches there, and ptxas's code
+//! has predicates instead, so that all lanes count as active. There only cycles are limited.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::report::{Pair, Report};
 
@@ -29,30 +31,46 @@ pub(crate) fn broken(report: &Report, names: &str) -> Result<Vec<String>, String
         let Pair { name, ours, theirs } = pair;
         let ratios = pair.ratios();
         compared.insert(name);
-        if ratios.lanes_per_issue < LEAST_LANES {
+        let takes_turns = names.get(name) == Some(&Lanes::TakeTurns);
+        if ratios.lanes_per_issue < LEAST_LANES && !takes_turns {
             broken.push(format!(
                 "{name}: {:.1} lanes per issue are less than {LEAST_LANES} of ptxas's {:.1}",
                 ours.lanes_per_issue, theirs.lanes_per_issue
             ));
         }
-        if names.contains(name) && ratios.cycles > MOST_CYCLES {
+        if names.contains_key(name) && ratios.cycles > MOST_CYCLES {
             broken.push(format!(
                 "{name}: {} cycles are more than {MOST_CYCLES} times ptxas's {}",
                 ours.cycles, theirs.cycles
             ));
         }
     }
-    let missing = names.iter().filter(|name| report.has(name) && !compared.contains(*name));
+    let missing = names.keys().filter(|name| report.has(name) && !compared.contains(**name));
     broken.extend(missing.map(|name| format!("{name}: its cycles are limited, but it was not compared")));
     Ok(broken)
 }
 
+/// What the lanes of a warp do in a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lanes {
+    /// They may stay together as long as ptxas's do.
+    Stay,
+    /// They execute an instruction one after the other.
+    TakeTurns,
+}
+
 /// The names of a list.
-pub(super) fn names_in(text: &str) -> Result<BTreeSet<&str>, String> {
-    let mut names = BTreeSet::new();
+pub(super) fn names_in(text: &str) -> Result<BTreeMap<&str, Lanes>, String> {
+    let mut names = BTreeMap::new();
     for line in text.lines() {
-        let name = line.split('#').next().unwrap_or("").trim();
-        if !name.is_empty() && !names.insert(name) {
+        let mut words = line.split('#').next().unwrap_or("").split_whitespace();
+        let Some(name) = words.next() else { continue };
+        let lanes = match words.next() {
+            None => Lanes::Stay,
+            Some("turns") => Lanes::TakeTurns,
+            Some(word) => return Err(format!("limits.txt says `{word}` of {name}, which means nothing")),
+        };
+        if names.insert(name, lanes).is_some() {
             return Err(format!("limits.txt names {name} twice"));
         }
     }

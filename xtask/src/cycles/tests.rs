@@ -96,6 +96,8 @@ fn lanes_are_limited_everywhere_and_cycles_in_named_cases() {
     assert_eq!(named[0], "slower: 400 cycles are more than 1.3 times ptxas's 100");
     assert_eq!(named[2], "not_theirs: its cycles are limited, but it was not compared");
     assert!(broken(&report, "a\na\n").is_err());
+    assert!(of("apart turns\n").iter().all(|one| !one.contains("lanes per issue")));
+    assert!(broken(&report, "apart tunrs\n").is_err());
 }
 
 #[test]
@@ -112,7 +114,7 @@ fn the_list_names_cases_that_exist() {
     let mut paths = cases_in(&repository.join("tests/cases"));
     paths.extend(folders.iter().flat_map(|folder| cases_in(folder)));
     let known: Vec<&str> = paths.iter().map(|path| stem(path)).collect();
-    let unknown: Vec<&&str> = names.iter().filter(|name| !known.contains(*name)).collect();
+    let unknown: Vec<&&str> = names.keys().filter(|name| !known.contains(*name)).collect();
     assert!(unknown.is_empty(), "{unknown:?}");
 }
 
