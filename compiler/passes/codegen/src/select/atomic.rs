@@ -16,8 +16,9 @@ use ptxc_ir::{Access, AtomicOp, Inst as IrInst, MemType, Op as IrOp, Order, Spac
 use ptxc_machine::Feature;
 use ptxc_sass::{Address, Inst, ModValue, Op, Operand, OperandKind, RegFile, choice, slot, value};
 
-use super::lower::{Lower, Src, width_of};
+use super::lower::{Lower, width_of};
 use super::memory::scope_choice;
+use super::source::Src;
 use crate::mir::VReg;
 
 impl Lower<'_> {

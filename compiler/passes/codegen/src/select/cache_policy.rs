@@ -16,8 +16,9 @@
 use ptxc_ir::{FunctionKind, Inst as IrInst, Op as IrOp, Type, Value, ValueDef};
 use ptxc_sass::{Inst, Op, Operand, RegFile, choice};
 
-use super::lower::{Lower, Src};
+use super::lower::Lower;
 use super::pool::{BankPlace, Pooled};
+use super::source::Src;
 use crate::abi;
 use crate::mir::VReg;
 

@@ -16,7 +16,8 @@ use ptxc_ir::{FloatCond, Inst as IrInst, InstData, IntCond, Op as IrOp, Type, Va
 use ptxc_sass::{Choices, Inst, Op, Operand, choice, slot};
 
 use super::logic::is_logic;
-use super::lower::{Lower, Src};
+use super::lower::Lower;
+use super::source::Src;
 use crate::mir::VReg;
 
 /// How a comparison combines its result with its third input.

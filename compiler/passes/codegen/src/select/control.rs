@@ -12,8 +12,9 @@ use ptxc_machine::Feature;
 use ptxc_sass::{Inst, JUMP_TABLE_BANK, Label, Op, Operand, RegFile, choice, slot};
 
 use super::compare::plop3;
-use super::lower::{Lower, Src};
+use super::lower::Lower;
 use super::pool::Pooled;
+use super::source::Src;
 use crate::mir::{Edge, Term, VReg};
 
 /// The number of the trap that a program asks for.

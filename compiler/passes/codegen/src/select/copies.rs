@@ -22,8 +22,9 @@ use ptxc_ir::{Access, CacheOp, FunctionKind, Inst as IrInst, MemType, Op as IrOp
 use ptxc_machine::Feature;
 use ptxc_sass::{Inst, Op, Operand, RegFile, choice, slot};
 
-use super::lower::{Lower, Src};
+use super::lower::Lower;
 use super::pool::Pooled;
+use super::source::Src;
 use crate::control::COPY_GROUPS;
 use crate::mir::VReg;
 

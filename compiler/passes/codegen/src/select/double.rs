@@ -23,8 +23,9 @@ use super::compare::{Combine, float_condition};
 use super::convert::with_integral;
 use super::float::{with_ftz, with_round};
 use super::half::format_choice;
-use super::lower::{Lower, Src};
+use super::lower::Lower;
 use super::pool::{BankPlace, Pooled};
+use super::source::Src;
 use crate::mir::{MInst, VReg};
 
 /// The sign of a double.

@@ -12,7 +12,8 @@ use ptxc_ir::{Approx, FloatMode, Inst as IrInst, Op as IrOp, Rounding, Type, Val
 use ptxc_sass::{Inst, Op, Operand, OperandFlags, SlotName, choice, slot_name};
 
 use super::integer::is_general;
-use super::lower::{Lower, Src};
+use super::lower::Lower;
+use super::source::Src;
 use crate::mir::VReg;
 
 /// A source with its signs: the magnitude is taken first, then the sign is inverted.

@@ -22,7 +22,8 @@ use super::compare::{Combine, float_condition};
 use super::convert::with_integral;
 use super::float::{with_ftz, with_round};
 use super::integer::is_general;
-use super::lower::{Lower, Src};
+use super::lower::Lower;
+use super::source::Src;
 use crate::mir::VReg;
 
 /// The sign bits of a pair.

@@ -16,7 +16,8 @@ use ptxc_ir::{BytePick, Funnel, Inst as IrInst, InstData, Op as IrOp, Type, Valu
 use ptxc_sass::{Inst, Op, Operand, choice};
 use smallvec::SmallVec;
 
-use super::lower::{Lower, Src};
+use super::lower::Lower;
+use super::source::Src;
 use crate::mir::VReg;
 
 /// The most terms that are collected: as many as one instruction adds.

@@ -11,7 +11,8 @@
 use ptxc_ir::{Inst as IrInst, InstData, Op as IrOp, PairFunction};
 use ptxc_sass::{Inst, Op, Operand, choice};
 
-use super::lower::{Lower, Src};
+use super::lower::Lower;
+use super::source::Src;
 
 impl<'a> Lower<'a> {
     pub(super) fn lower_integer_pair(&mut self, inst: IrInst) {

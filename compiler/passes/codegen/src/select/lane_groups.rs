@@ -25,7 +25,8 @@ use ptxc_machine::Feature;
 use ptxc_sass::{Inst, Op, Operand, RegFile, SpecialReg, choice, slot};
 
 use super::compare::{Combine, combination, isetp};
-use super::lower::{Lower, Src};
+use super::lower::Lower;
+use super::source::Src;
 use crate::mir::VReg;
 
 /// Truth tables of `LOP3` over its first two inputs.

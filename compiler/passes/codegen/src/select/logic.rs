@@ -13,7 +13,8 @@ use ptxc_sass::{Inst, Op, Operand};
 use ptxc_semantics::bits;
 use smallvec::SmallVec;
 
-use super::lower::{Lower, Src};
+use super::lower::Lower;
+use super::source::Src;
 use crate::mir::{MBlockId, VReg};
 
 /// Truth tables of the three inputs.

@@ -22,6 +22,7 @@ use ptxc_ssa::uniformity::Uniformity;
 
 use super::Unsupported;
 use super::pool::{BankPlace, Pool, Pooled};
+use super::source::Src;
 use crate::mir::{Cfg, EdgeArg, MBlockId, MInst, Mir, VReg};
 
 /// The constant bank of the module's constant variables.
@@ -30,41 +31,6 @@ pub(super) const CONST_BANK: u8 = 3;
 pub(super) const ADDRESS_BANK: u8 = 4;
 /// The greatest size of a constant bank, in bytes.
 const CONST_BYTES: i64 = 1 << 16;
-
-/// A 32-bit source that can fill an operand slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Src {
-    /// Any content.
-    Undef,
-    /// A constant.
-    Imm(u32),
-    /// A word of a constant bank, the same for all threads.
-    Bank(BankPlace),
-    /// The address of that byte of the CTA's static shared memory, if the CTA's number in its
-    /// cluster is a part of the address; otherwise the address is a constant.
-    Shared(u32),
-    /// A component of a value in general registers.
-    Word(Value, u8),
-}
-
-impl Src {
-    /// Whether it fits a slot other than as a general register; an instruction takes one such source.
-    pub(super) fn is_special(self) -> bool {
-        match self {
-            Src::Imm(bits) => bits != 0,
-            Src::Bank(_) | Src::Shared(_) => true,
-            Src::Undef | Src::Word(..) => false,
-        }
-    }
-
-    /// Whether this source, instead of the other one, takes the slot for all kinds. An immediate
-    /// wins over a word of the constant bank: the word is loaded into a general register as cheaply
-    /// as into a uniform one, while the immediate would need a move.
-    pub(super) fn claims_slot(self, other: Src) -> bool {
-        self.is_special()
-            && (!other.is_special() || (matches!(other, Src::Bank(_)) && matches!(self, Src::Imm(_))))
-    }
-}
 
 /// The state of the selection of one function.
 pub(super) struct Lower<'a> {

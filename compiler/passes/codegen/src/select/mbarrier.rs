@@ -33,8 +33,9 @@ use ptxc_sass::{Address, Inst, Op, Operand, OperandKind, RegFile, SpecialReg, ch
 use ptxc_ssa::legalize::is_known;
 use ptxc_ssa::runtime;
 
-use super::lower::{Lower, Src};
+use super::lower::Lower;
 use super::pool::Pooled;
+use super::source::Src;
 use crate::mir::{MInst, VReg};
 
 /// The greatest number of arrivals plus one: an mbarrier counts up to it.

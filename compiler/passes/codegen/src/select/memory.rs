@@ -17,8 +17,9 @@ use ptxc_ir::{
 use ptxc_machine::Feature;
 use ptxc_sass::{Address, Choices, Inst, Op, Operand, RegFile, choice};
 
-use super::lower::{CONST_BANK, Lower, Src, width_of};
+use super::lower::{CONST_BANK, Lower, width_of};
 use super::pool::BankPlace;
+use super::source::Src;
 use crate::mir::VReg;
 
 /// Offsets that an address holds: 24 bits with sign.

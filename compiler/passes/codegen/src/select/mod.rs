@@ -47,6 +47,7 @@ mod mbarrier;
 mod memory;
 mod narrow;
 mod pool;
+mod source;
 mod special;
 mod surface;
 #[cfg(test)]

@@ -10,7 +10,8 @@
 use ptxc_ir::{ByteFormat, Inst as IrInst, InstData, NarrowInt, Op as IrOp, Rounding, Type, Value};
 use ptxc_sass::{Choices, HalfSelect, Inst, Op, Operand, choice};
 
-use super::lower::{Lower, Src};
+use super::lower::Lower;
+use super::source::Src;
 use crate::mir::VReg;
 
 impl Lower<'_> {

@@ -9,8 +9,9 @@ use ptxc_machine::{Arch, Feature, ParameterWindow};
 use ptxc_sass::{Inst, Op, Operand, RegFile, SpecialReg, choice, slot};
 
 use super::integer::shift_right;
-use super::lower::{Lower, Src};
+use super::lower::Lower;
 use super::pool::{BankPlace, Pooled};
+use super::source::Src;
 use crate::mir::VReg;
 
 /// The byte offset in constant bank 0 of a special register that is there.

@@ -21,7 +21,8 @@ use ptxc_ir::{Dimension, Fetch, Inst as IrInst, Op as IrOp, Sampling, Shape, Val
 use ptxc_machine::Feature;
 use ptxc_sass::{Choices, Inst, Op, Operand, RegFile, choice, slot};
 
-use super::lower::{Lower, Src};
+use super::lower::Lower;
+use super::source::Src;
 use crate::mir::VReg;
 
 /// The level below the least of any sampler: −32.

@@ -17,7 +17,8 @@ use ptxc_machine::Feature;
 use ptxc_sass::{Inst, Kinds, Op, Operand, RegFile, choice, slot, slot_name};
 use ptxc_ssa::{gather, runtime};
 
-use super::lower::{Lower, Src};
+use super::lower::Lower;
+use super::source::Src;
 use crate::mir::VReg;
 
 /// The most instructions of a function that answer in uniform registers where lanes may be apart.

@@ -16,7 +16,8 @@ use ptxc_ir::{Inst as IrInst, Op as IrOp, Type};
 use ptxc_sass::{Inst, Op, Operand, choice, slot};
 
 use super::integer::{extend_half, is_general, shift_right};
-use super::lower::{Lower, Src};
+use super::lower::Lower;
+use super::source::Src;
 use crate::mir::VReg;
 
 impl Lower<'_> {

@@ -28,9 +28,11 @@
 //! and `stack` if the callee has a frame. The text follows only the layout, so equal functions
 //! print equally. It does not include source locations.
 
+mod lines;
 mod print;
 mod read;
 
+pub(crate) use lines::Lines;
 pub(crate) use print::{write_header, write_inst};
 pub use read::{AnyMir, parse};
-pub(crate) use read::{Lines, read_header, read_inst};
+pub(crate) use read::{read_header, read_inst};
