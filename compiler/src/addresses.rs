@@ -57,17 +57,7 @@ pub(crate) fn check(
     let start = out.len();
     for declarator in &declaration.declarators {
         let mut seen = FxHashSet::default();
-        // The parser limits how deeply lists nest, and an explicit list replaces recursion.
-        let mut rest: Vec<&Initialiser> = declarator.initialiser.iter().collect();
-        while let Some(part) = rest.pop() {
-            let address = match part {
-                Initialiser::List(list) => {
-                    rest.extend(list.iter().rev());
-                    continue;
-                }
-                Initialiser::Address(address) => &**address,
-                Initialiser::Constant(_) | Initialiser::Fields(_) => continue,
-            };
+        for address in declarator.initialiser.iter().flat_map(Initialiser::addresses) {
             if out.len() - start > MOST_FINDINGS {
                 return;
             }

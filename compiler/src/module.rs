@@ -426,15 +426,9 @@ fn mentioned(db: &dyn Db, func: Func) -> Vec<Name> {
                 }
             }
             StatementKind::Declaration(declaration) => {
-                let mut rest: Vec<&Initialiser> =
-                    declaration.declarators.iter().filter_map(|one| one.initialiser.as_ref()).collect();
-                while let Some(part) = rest.pop() {
-                    match part {
-                        Initialiser::List(list) => rest.extend(list),
-                        Initialiser::Address(address) => add(&address.symbol.name, false),
-                        Initialiser::Constant(_) | Initialiser::Fields(_) => {}
-                    }
-                }
+                let initialisers = declaration.declarators.iter().filter_map(|one| one.initialiser.as_ref());
+                let addresses = initialisers.flat_map(Initialiser::addresses);
+                addresses.for_each(|address| add(&address.symbol.name, false));
             }
             StatementKind::CallTargets(list) => {
                 list.targets.iter().for_each(|target| add(&target.name, true))

@@ -297,6 +297,23 @@ pub enum Initialiser {
     Fields(Vec<Field>),
 }
 
+impl Initialiser {
+    /// The addresses in it, in the order of the text. An explicit stack replaces recursion.
+    pub fn addresses(&self) -> impl Iterator<Item = &SymbolAddress> {
+        let mut rest = vec![self];
+        std::iter::from_fn(move || {
+            while let Some(part) = rest.pop() {
+                match part {
+                    Initialiser::List(list) => rest.extend(list.iter().rev()),
+                    Initialiser::Address(address) => return Some(&**address),
+                    Initialiser::Constant(_) | Initialiser::Fields(_) => {}
+                }
+            }
+            None
+        })
+    }
+}
+
 /// One field of the initialiser of a texture, a sampler or a surface.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Field {

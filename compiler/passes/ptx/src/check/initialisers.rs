@@ -1,6 +1,6 @@
 //! Initialisers of variables: which variables may have one, and whether it fits.
 
-use ptxc_syntax::ast::{Declaration, Initialiser, Linkage, Space, SymbolAddress};
+use ptxc_syntax::ast::{Declaration, Linkage, Space, SymbolAddress};
 
 use super::codes::MISFIT_INITIALISER;
 use super::env::{Declared, MOST_IN_RANGES, PtxTarget, PtxVersion, variables};
@@ -62,7 +62,7 @@ fn check_addresses(declaration: &Declaration, present: (PtxVersion, PtxTarget), 
         let Some(initialiser) = &declarator.initialiser else { continue };
         for (feature, is_of_kind) in kinds {
             let before = out.len();
-            if let Some(address) = first_address(initialiser, is_of_kind) {
+            if let Some(address) = initialiser.addresses().find(|address| is_of_kind(address)) {
                 feature.check(address.symbol.id, present, out);
             }
             if out.len() > before {
@@ -74,12 +74,3 @@ fn check_addresses(declaration: &Declaration, present: (PtxVersion, PtxTarget), 
 
 /// A test of an address.
 type IsOfKind = fn(&SymbolAddress) -> bool;
-
-/// The first address of a kind in an initialiser; the parser limits how deep lists nest.
-fn first_address(initialiser: &Initialiser, is_of_kind: IsOfKind) -> Option<&SymbolAddress> {
-    match initialiser {
-        Initialiser::Address(address) => Some(&**address).filter(|address| is_of_kind(address)),
-        Initialiser::List(list) => list.iter().find_map(|part| first_address(part, is_of_kind)),
-        Initialiser::Constant(_) | Initialiser::Fields(_) => None,
-    }
-}

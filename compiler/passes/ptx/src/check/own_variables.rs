@@ -89,17 +89,7 @@ pub(super) fn check_addresses(
     }
     for declarator in &declaration.declarators {
         let mut seen: FxHashSet<&Name> = FxHashSet::default();
-        // The parser limits how deeply lists nest, and an explicit list replaces recursion.
-        let mut rest: Vec<&Initialiser> = declarator.initialiser.iter().collect();
-        while let Some(part) = rest.pop() {
-            let address = match part {
-                Initialiser::List(list) => {
-                    rest.extend(list.iter().rev());
-                    continue;
-                }
-                Initialiser::Address(address) => &**address,
-                Initialiser::Constant(_) | Initialiser::Fields(_) => continue,
-            };
+        for address in declarator.initialiser.iter().flat_map(Initialiser::addresses) {
             let name = &address.symbol.name;
             if !seen.insert(name) {
                 continue;
