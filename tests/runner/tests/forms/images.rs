@@ -7,7 +7,6 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::Command;
 
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::{built, ssa};
@@ -416,24 +415,14 @@ fn is_unlowered(name: &str) -> bool {
 
 /// Compares the kernels with ptxas's code; returns the problems.
 fn compare_with_ptxas(ptxas: &Path, arch: &str, apart: bool, lowered: &[(&Form, Found)]) -> Vec<String> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let stem = format!("images-{arch}-{apart}");
-    let (file, cubin) = (folder.join(format!("{stem}.ptx")), folder.join(format!("{stem}.cubin")));
     let mut text = header(arch, apart);
     for (index, (form, _)) in lowered.iter().enumerate() {
         text += &form.text.replacen("forms(", &format!("forms{index}("), 1);
     }
-    std::fs::write(&file, text).expect("the folder for tests can be written");
-    let output = Command::new(ptxas)
-        .arg(format!("-arch={arch}"))
-        .arg("-o")
-        .args([&cubin, &file])
-        .output()
-        .expect("ptxas runs");
-    if !output.status.success() {
-        return vec![String::from_utf8_lossy(&output.stderr).into_owned()];
-    }
-    let cubin = read(&std::fs::read(&cubin).expect("ptxas wrote it")).expect("a cubin");
+    let cubin = match super::assembled(ptxas, arch, &format!("images-{arch}-{apart}"), &text) {
+        Ok(bytes) => read(&bytes).expect("a cubin"),
+        Err(messages) => return vec![messages],
+    };
     let options = ptxc_sim::Options { holds_uniform: true, ..ptxc_sim::Options::default() };
     let found = super::in_parallel(lowered.len(), |index| {
         let (form, Found::Lowered(own, bytes)) = &lowered[index] else { return None };

@@ -283,6 +283,23 @@ fn joined<'a>(kernels: impl IntoIterator<Item = (usize, &'a Kernel)>, target: &s
     text
 }
 
+/// The cubin that ptxas makes of a text, or its messages. Files with the stem hold both.
+fn assembled(ptxas: &Path, arch: &str, stem: &str, text: &str) -> Result<Vec<u8>, String> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (file, cubin) = (folder.join(format!("{stem}.ptx")), folder.join(format!("{stem}.cubin")));
+    std::fs::write(&file, text).expect("the folder for tests can be written");
+    let output = Command::new(ptxas)
+        .arg(format!("-arch={arch}"))
+        .arg("-o")
+        .args([&cubin, &file])
+        .output()
+        .expect("ptxas runs");
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    Ok(std::fs::read(&cubin).expect("ptxas wrote it"))
+}
+
 /// ptxas's messages about kernels, joined into one file; `None` if it accepts them all.
 fn refused(ptxas: &Path, kernels: &[Kernel]) -> Option<String> {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("forms.ptx");

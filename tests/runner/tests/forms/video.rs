@@ -1,7 +1,6 @@
 //! Video instructions: their selectors, masks and signs, and their results by `ptxc-semantics`.
 
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ptxc_families::sample::{self, Sample};
@@ -304,19 +303,9 @@ pub fn compare_with_ptxas(ptxas: &Path, samples: &[Sample], kernels: &[Kernel], 
         // Each instruction without marks is followed by two with marks; every architecture gets both.
         let takes = |index: &usize| (index + index / archs.len()) % archs.len() == first;
         let own: Vec<usize> = (0..kernels.len()).filter(takes).collect();
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let (file, cubin) =
-            (folder.join(format!("video-{arch}.ptx")), folder.join(format!("video-{arch}.cubin")));
         let text = super::joined(own.iter().map(|&index| (index, &kernels[index])), arch);
-        std::fs::write(&file, text).expect("the folder for tests can be written");
-        let output = Command::new(ptxas)
-            .arg(format!("-arch={arch}"))
-            .arg("-o")
-            .args([&cubin, &file])
-            .output()
-            .expect("ptxas runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let bytes = std::fs::read(&cubin).expect("ptxas wrote it");
+        let bytes = super::assembled(ptxas, arch, &format!("video-{arch}"), &text);
+        let bytes = bytes.unwrap_or_else(|messages| panic!("{messages}"));
         let cubin = read(&bytes).expect("a cubin");
         let case = super::case(input);
         let options = Options { holds_uniform: true, ..Options::default() };
