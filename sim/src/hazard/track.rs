@@ -252,8 +252,8 @@ impl Track {
         }
     }
 
-    /// Waits until a scoreboard counts at most `left` instructions. Accesses that return in order with
-    /// more of them behind are over.
+    /// Waits until a scoreboard counts at most `left` instructions. An access that returns in order is
+    /// then over if more than `left` instructions, itself among them, have counted since it began.
     pub fn wait_below(&mut self, scoreboard: usize, left: u8) {
         let is_over =
             |access: &Access| access.later.counts.get(scoreboard).is_some_and(|&count| count > left);

@@ -1,7 +1,7 @@
 //! Textures and surfaces. [`images`](crate::images) defines their effects; here are the places of
 //! the operands: see `ptxc_sass::table::texture`.
 
-use ptxc_ir::{AtomicOp, CacheOp, Dimension, Fetch, Outside, Sampling, Shape, SurfaceAccess};
+use ptxc_ir::{AtomicOp, CacheOp, Dimension, Fetch, Outside, Sampling, Shape, SurfaceAccess, SurfaceParts};
 use ptxc_sass::{ModKind, Op, OperandKind, slot_name, value};
 
 use super::fields::{Decoded, Fields};
@@ -318,6 +318,12 @@ impl Surface {
         let rest = self.place.iter().chain(data).map(|&source| registers.int(source));
         std::iter::once(image).chain(rest).collect()
     }
+
+    /// The meanings of a lane's operands.
+    fn parts<'a>(&self, words: &'a [u32], lane: u32) -> Result<SurfaceParts<'a, u32>, Fault> {
+        let parts = self.access.parts(words);
+        parts.ok_or_else(|| Fault::new(lane, "operands of a surface are missing"))
+    }
 }
 
 impl Handle {
@@ -361,8 +367,7 @@ pub(super) fn load(i: &Fields<'_>) -> Decoded {
         let mut results = vec![[0; LANES]; d.len()];
         for lane in lanes_of(step.lanes) {
             let words = lane_words(&operands, lane);
-            let parts = surface.access.parts(&words);
-            let parts = parts.ok_or_else(|| Fault::new(lane, "operands of a surface are missing"))?;
+            let parts = surface.parts(&words, lane)?;
             let loaded = step.memory.surface_load(lane, &surface.access, &parts)?;
             for (result, word) in results.iter_mut().zip(loaded) {
                 result[lane as usize] = word;
@@ -391,8 +396,7 @@ pub(super) fn store(i: &Fields<'_>) -> Decoded {
         let operands = surface.operands(registers, &data);
         for lane in lanes_of(step.lanes) {
             let words = lane_words(&operands, lane);
-            let parts = surface.access.parts(&words);
-            let parts = parts.ok_or_else(|| Fault::new(lane, "operands of a surface are missing"))?;
+            let parts = surface.parts(&words, lane)?;
             step.memory.surface_store(lane, &surface.access, &parts)?;
         }
         Ok(Flow::Next)
@@ -429,8 +433,7 @@ pub(super) fn update(i: &Fields<'_>) -> Decoded {
         let operands = surface.operands(registers, &data);
         for lane in lanes_of(step.lanes) {
             let words = lane_words(&operands, lane);
-            let parts = surface.access.parts(&words);
-            let parts = parts.ok_or_else(|| Fault::new(lane, "operands of a surface are missing"))?;
+            let parts = surface.parts(&words, lane)?;
             let value = parts.data.iter().rev().fold(0, |all, &word| all << 32 | u64::from(word));
             step.memory.surface_update(lane, &surface.access, &parts, op, value, bytes.into())?;
         }
