@@ -60,8 +60,8 @@ pub use condition::{FloatCond, IntCond};
 pub use dominators::Dominators;
 pub use entities::{Block, FuncRef, Inst, Symbol, Value};
 pub use function::{
-    BlockCall, BlockData, Callee, CalleeKind, CalleeLanes, External, Function, FunctionKind, InstData,
-    LaunchBounds, Layout, Layouts, Param, SourceLoc, ValueDef,
+    BlockCall, BlockData, Callee, CalleeKind, CalleeLanes, CalleeStack, External, Function, FunctionKind,
+    InstData, LaunchBounds, Layout, Layouts, Param, SourceLoc, ValueDef,
 };
 pub use image::{Dimension, Fetch, Outside, Sampling, SamplingParts, Shape, SurfaceAccess, SurfaceParts};
 pub use lists::Lists;

@@ -145,6 +145,13 @@ pub static PASSES: &[Pass] = &[
         ..BASE
     },
     Pass {
+        name: "stack-arguments",
+        step: Step::Ssa(ssa::stack_arguments),
+        keeps: FLOW,
+        leaves: Level::Legal,
+        ..BASE
+    },
+    Pass {
         name: "converge",
         step: Step::Ssa(ssa::converge),
         keeps: FLOW_AND_UNIFORMITY,

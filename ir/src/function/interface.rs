@@ -77,6 +77,26 @@ pub struct Callee {
     pub results: Vec<Type>,
     /// The guarantees about the lanes of a warp that call it.
     pub lanes: CalleeLanes,
+    /// The parameters and results that are on the stack.
+    pub stack: CalleeStack,
+}
+
+impl Callee {
+    /// The types of the arguments of a call.
+    pub fn arguments(&self) -> impl Iterator<Item = Type> + '_ {
+        self.params.iter().copied().chain(self.stack.moves.then_some(Type::B32))
+    }
+}
+
+/// The stack at a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CalleeStack {
+    /// The bytes of parameters and results that begin at the stack pointer.
+    pub bytes: u32,
+    /// Whether the last argument of a call, a `b32` that is no parameter, is the stack pointer of the
+    /// callee, a multiple of 16. The 16 bytes above [`bytes`](Self::bytes) are free at the call. Otherwise
+    /// the stack pointer is that of the caller.
+    pub moves: bool,
 }
 
 /// The guarantees about lanes that call a function together. By default there are none.

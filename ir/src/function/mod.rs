@@ -8,7 +8,8 @@ mod interface;
 
 use cranelift_entity::{EntityRef, PrimaryMap};
 pub use interface::{
-    Callee, CalleeKind, CalleeLanes, External, FunctionKind, LaunchBounds, Layout, Layouts, Param,
+    Callee, CalleeKind, CalleeLanes, CalleeStack, External, FunctionKind, LaunchBounds, Layout, Layouts,
+    Param,
 };
 use smallvec::SmallVec;
 
@@ -308,14 +309,20 @@ impl Function {
     /// on the operation.
     pub fn value_arguments(&self, op: &Op) -> Option<SmallVec<[Type; 8]>> {
         match op {
-            Op::Call { callee, .. } => Some(SmallVec::from_slice(&self.callees[*callee].params)),
+            Op::Call { callee, .. } => Some(self.callees[*callee].arguments().collect()),
             Op::CallIndirect(prototype) => {
-                let params = &self.callees[*prototype].params;
-                Some(std::iter::once(Type::B64).chain(params.iter().copied()).collect())
+                Some(std::iter::once(Type::B64).chain(self.callees[*prototype].arguments()).collect())
             }
             Op::Return => Some(SmallVec::from_slice(&self.returns)),
             _ => None,
         }
+    }
+
+    /// The bytes at the lower end of its part of local memory for the parameters and results of the
+    /// functions that it calls.
+    pub fn outgoing_bytes(&self) -> u32 {
+        let own = self.callees.values().map(|callee| callee.stack).filter(|stack| !stack.moves);
+        own.map(|stack| stack.bytes).max().unwrap_or(0).next_multiple_of(16)
     }
 
     /// The callee of that name; added if the function does not call it yet.
@@ -336,7 +343,8 @@ impl Function {
             None => {
                 let name = format!("prototype.{}", prototypes().count());
                 let lanes = CalleeLanes::default();
-                self.callees.push(Callee { name, kind: CalleeKind::Prototype, params, results, lanes })
+                let (kind, stack) = (CalleeKind::Prototype, CalleeStack::default());
+                self.callees.push(Callee { name, kind, params, results, lanes, stack })
             }
         }
     }

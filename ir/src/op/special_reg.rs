@@ -197,6 +197,14 @@ spelled! {
         /// the end of all local memory; in a device function, the end of the part that its callers
         /// leave. Made by legalization.
         LocalTop = "local_top",
+        /// The stack pointer that the caller of a device function left: the address of the parameters that
+        /// are on the stack. It differs from `local_top` if the function aligns its stack.
+        CallerStack = "caller_stack",
+        /// The lower end of the function's part of local memory, below which a function that takes memory
+        /// as it runs finds it.
+        LocalBottom = "local_bottom",
+        /// The same address, as that of the parameters on the stack of functions that it calls.
+        Outgoing = "outgoing",
         /// The low word of the generic address of the local window; made by legalization.
         LocalWindow = "local_window",
         /// The high word of the generic address of the local window.
@@ -235,6 +243,9 @@ impl SpecialReg {
                 | SpecialReg::LanemaskLe
                 | SpecialReg::LanemaskGt
                 | SpecialReg::LanemaskGe
+                | SpecialReg::CallerStack
+                | SpecialReg::LocalBottom
+                | SpecialReg::Outgoing
         ) && !self.is_volatile()
     }
 

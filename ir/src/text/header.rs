@@ -6,7 +6,8 @@
 use std::fmt::{self, Write};
 
 use crate::function::{
-    Callee, CalleeKind, CalleeLanes, External, Function, FunctionKind, LaunchBounds, Layout, Layouts, Param,
+    Callee, CalleeKind, CalleeLanes, CalleeStack, External, Function, FunctionKind, LaunchBounds, Layout,
+    Layouts, Param,
 };
 use crate::memory::Space;
 use crate::symbol::{Initial, InitialAddress, SymbolData};
@@ -221,22 +222,26 @@ impl FunctionParser<'_> {
             CalleeKind::Routine => CalleeLanes::PURE,
             CalleeKind::Device | CalleeKind::Prototype | CalleeKind::External(_) => CalleeLanes::default(),
         };
+        let mut stack = CalleeStack::default();
         while self.token.kind == Kind::Word {
-            let expected = "`together`, `independent`, `inside` or the types of the parameters";
+            let expected =
+                "`together`, `independent`, `inside`, `stack`, `moves_stack` or the types of the parameters";
             let (word, at) = self.word(expected)?;
             match word {
                 "together" => lanes.together = true,
                 "independent" => lanes.independent = true,
                 "inside" => lanes.inside = true,
+                "stack" => stack.bytes = self.small_number()?,
+                "moves_stack" => stack.moves = true,
                 _ => {
-                    let message = format!("expected `together`, `independent` or `inside`, found `{word}`");
+                    let message = format!("expected {expected}, found `{word}`");
                     return Err(ParseError { span: at, message });
                 }
             }
         }
         let params = self.types()?;
         let results = self.result_types()?;
-        let callee = func.callees.push(Callee { name: name.clone(), kind, params, results, lanes });
+        let callee = func.callees.push(Callee { name: name.clone(), kind, params, results, lanes, stack });
         match self.callees.insert(name.clone(), callee) {
             Some(_) => Err(ParseError { span, message: format!("callee `{name}` is declared twice") }),
             None => Ok(()),

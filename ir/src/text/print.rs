@@ -67,6 +67,10 @@ fn print_into(func: &Function, options: PrintOptions, out: &mut String) -> fmt::
             out.push_str(if callee.lanes.independent { "independent " } else { "" });
             out.push_str(if callee.lanes.inside { "inside " } else { "" });
         }
+        if callee.stack.bytes > 0 {
+            write!(out, "stack {} ", callee.stack.bytes)?;
+        }
+        out.push_str(if callee.stack.moves { "moves_stack " } else { "" });
         types_into(&callee.params, out);
         if !callee.results.is_empty() {
             out.push_str(" -> ");

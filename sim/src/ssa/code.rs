@@ -129,12 +129,20 @@ pub(super) enum Action {
     /// Writes the address of a variable of the running function's frame, which has this offset.
     FrameAddr { d: SlotIndex, offset: u32 },
     /// Call the function of that index; source and destination of each word of the arguments.
-    Call { callee: usize, moves: Vec<(SlotIndex, SlotIndex)>, results: Vec<SlotIndex> },
+    Call {
+        callee: usize,
+        moves: Vec<(SlotIndex, SlotIndex)>,
+        /// The stack pointer of the callee, if it is not the caller's.
+        stack: Option<SlotIndex>,
+        results: Vec<SlotIndex>,
+    },
     /// Call the function at an address. The vector has the moves for each function that can be
     /// called with these parameters.
     CallIndirect {
         target: SlotIndex,
         moves: Vec<Option<Vec<(SlotIndex, SlotIndex)>>>,
+        /// The stack pointer of the callee, if it is not the caller's.
+        stack: Option<SlotIndex>,
         results: Vec<SlotIndex>,
     },
     /// A service of the driver, with its arguments.

@@ -190,7 +190,7 @@ impl Decoder<'_> {
                     format!("{} variable {} has no address without a linker", data.space, data.name)
                 })?;
                 let space = func.symbols[symbol].space;
-                if space == Space::Local && self.index != 0 {
+                if space == Space::Local {
                     Action::FrameAddr { d, offset: address as u32 }
                 } else if space == Space::Shared {
                     Action::SharedAddr { d, offset: address }
@@ -198,8 +198,11 @@ impl Decoder<'_> {
                     Action::Fill { d, words: vec![address] }
                 }
             }
-            Op::SpecialReg(SpecialReg::LocalTop) if self.index != 0 => {
+            Op::SpecialReg(SpecialReg::LocalTop | SpecialReg::CallerStack) => {
                 Action::FrameAddr { d, offset: self.layout.local_bytes }
+            }
+            Op::SpecialReg(SpecialReg::LocalBottom | SpecialReg::Outgoing) => {
+                Action::FrameAddr { d, offset: 0 }
             }
             Op::SpecialReg(register) => Action::Special { d, register },
             Op::Load(access) => {
@@ -403,14 +406,22 @@ impl Decoder<'_> {
         let args = &self.func.insts[inst].args;
         let results = self.words(self.index, self.func.results(inst));
         let Some(&index) = self.by_name.get(known.name.as_str()) else {
-            let words = self.words(self.index, args);
+            // A service has no use for the stack pointer.
+            let words = self.words(self.index, &args[..known.params.len()]);
             let service = Service::named(&known.name).filter(|one| one.arguments().len() == words.len());
             let service = service.ok_or_else(|| format!("the function {} is not available", known.name))?;
             return Ok(Action::Serve { service, words, d: results.first().copied() });
         };
         let moves = self.arguments(args, known, index);
         let moves = moves.ok_or_else(|| format!("{} has other parameters or results", known.name))?;
-        Ok(Action::Call { callee: index, moves, results })
+        let stack = self.stack(known, args);
+        Ok(Action::Call { callee: index, moves, stack, results })
+    }
+
+    /// The slot of the stack pointer that a call passes.
+    fn stack(&self, known: &Callee, args: &[Value]) -> Option<SlotIndex> {
+        let last = args.last().filter(|_| known.stack.moves);
+        last.map(|&pointer| self.slots[self.index][pointer])
     }
 
     fn call_indirect(&self, inst: Inst, prototype: FuncRef) -> Action {
@@ -418,7 +429,8 @@ impl Decoder<'_> {
         let args = &self.func.insts[inst].args;
         let moves = (0..self.functions.len()).map(|index| self.arguments(&args[1..], known, index)).collect();
         let results = self.words(self.index, self.func.results(inst));
-        Action::CallIndirect { target: self.slots[self.index][args[0]], moves, results }
+        let stack = self.stack(known, args);
+        Action::CallIndirect { target: self.slots[self.index][args[0]], moves, stack, results }
     }
 
     /// The moves of arguments to the parameters of a function; `None` if its parameters or results

@@ -8,14 +8,15 @@
 use std::collections::BTreeMap;
 
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::{Function, Space, Symbol, SymbolData};
+use ptxc_ir::{Function, Op, Space, SpecialReg, Symbol, SymbolData};
 
 /// The addresses of the variables and the memory that they need.
 pub(super) struct Layout {
     addresses: SecondaryMap<Symbol, Option<u64>>,
     /// The end of the static shared variables that the function names.
     shared_end: u32,
-    /// Bytes of local memory per thread.
+    /// Bytes of local memory per thread: what functions that it calls find on the stack, and above that
+    /// its variables.
     pub local_bytes: u32,
 }
 
@@ -60,15 +61,24 @@ impl Layout {
         };
         let shared_end = end_of(Space::Shared, &mut addresses);
         let local_end = end_of(Space::Local, &mut addresses);
+        let outgoing = func.outgoing_bytes();
+        for (symbol, _) in func.symbols.iter().filter(|(_, data)| data.space == Space::Local) {
+            addresses[symbol] = addresses[symbol].map(|address| address + u64::from(outgoing));
+        }
         let of_module = |space: Space| matches!(space, Space::Const | Space::Global);
         for (symbol, data) in func.symbols.iter().filter(|(_, data)| of_module(data.space)) {
             addresses[symbol] = module.get(&data.name).copied();
         }
-        Layout { addresses, shared_end, local_bytes: local_end.next_multiple_of(16) }
+        Layout { addresses, shared_end, local_bytes: local_end.next_multiple_of(16).saturating_add(outgoing) }
     }
 
     /// The address of a variable in its space, if it has one.
     pub fn address(&self, symbol: Symbol) -> Option<u64> {
         self.addresses[symbol]
     }
+}
+
+/// Whether a function takes local memory below its part as it runs.
+pub(super) fn has_open_stack(func: &Function) -> bool {
+    func.insts.values().any(|inst| inst.op == Op::SpecialReg(SpecialReg::LocalBottom))
 }

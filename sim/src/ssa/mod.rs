@@ -73,7 +73,9 @@ pub fn run_ssa(
     let addresses = module::load_functions(&functions, &code_addresses, &options.constants, &mut memory)?;
     let (layouts, shared_bytes) = layout::lay_out(&functions, case.dynamic_smem, &addresses);
     let code = decode::decode(&functions, &layouts, &memory.params, &mut Random::new(options.seed))?;
-    let stack = if layouts[1..].iter().any(|layout| layout.local_bytes > 0) { STACK } else { 0 };
+    let is_open = functions.iter().any(|func| layout::has_open_stack(func));
+    let callees_need = layouts[1..].iter().any(|layout| layout.local_bytes > 0);
+    let stack = if is_open || callees_need { STACK } else { 0 };
     let shape = Shape {
         grid: case.grid,
         cluster: func.bounds.cluster,
@@ -84,7 +86,7 @@ pub fn run_ssa(
         checks: Checks::of(options),
     };
     shape.check()?;
-    let engine = Ssa { functions, code };
+    let engine = Ssa { functions, code, below: stack };
     let result = interleave::Interleaved { options }.run(&engine, &shape, &mut memory);
     let findings = memory.found.list(|pc| engine.side(pc), |thread| shape.tid(thread));
     match result {
@@ -99,6 +101,8 @@ pub fn run_ssa(
 struct Ssa<'a> {
     functions: Vec<&'a Function>,
     code: Code,
+    /// Bytes of local memory below the kernel's part.
+    below: u32,
 }
 
 /// The values of a warp.
@@ -108,6 +112,8 @@ struct Values {
     moving: Vec<[u64; LANES]>,
     /// The source of values that PTX leaves undefined.
     random: Random,
+    /// The lower end of the kernel's part of local memory.
+    base_of_kernel: u32,
     /// The active calls of each lane.
     frames: Vec<Vec<Frame>>,
     /// For each function and lane, the number of active calls.
@@ -120,13 +126,18 @@ struct Frame {
     call: u32,
     /// The function.
     callee: usize,
-    /// The address of its variables in local memory.
+    /// The lower end of its part of local memory. Stacks grow down.
     base: u32,
     /// The values of the outer call of the same function.
     saved: Vec<u64>,
 }
 
 impl Values {
+    /// The lower end of the part of local memory that belongs to the running call of a lane.
+    fn base(&self, lane: u32) -> u32 {
+        self.frames[lane as usize].last().map_or(self.base_of_kernel, |frame| frame.base)
+    }
+
     fn get(&self, slot: SlotIndex, lane: u32) -> u64 {
         self.words[slot as usize][lane as usize]
     }
@@ -179,6 +190,7 @@ impl Engine for Ssa<'_> {
             words,
             moving: Vec::new(),
             random: Random::new(random.next()),
+            base_of_kernel: self.below,
             frames: (0..LANES).map(|_| Vec::new()).collect(),
             active: vec![[0; LANES]; self.code.functions.len()],
         }
@@ -424,16 +436,16 @@ impl Engine for Ssa<'_> {
             }
             Action::FrameAddr { d, offset } => {
                 for lane in lanes_of(lanes) {
-                    let base = values.frames[lane as usize].last().map_or(0, |frame| frame.base);
+                    let base = values.base(lane);
                     values.set(*d, lane, (base + offset).into());
                 }
             }
-            Action::Call { callee, moves, .. } => {
-                self.enter(values, step.pc, lanes, *callee)?;
+            Action::Call { callee, moves, stack, .. } => {
+                self.enter(values, step.pc, lanes, *callee, *stack)?;
                 values.move_words(moves, lanes);
                 return Ok(Flow::Branch { taken: lanes, target: self.code.functions[*callee].start });
             }
-            Action::CallIndirect { target, moves, .. } => {
+            Action::CallIndirect { target, moves, stack, .. } => {
                 let mut targets = [0; LANES];
                 let mut left = lanes;
                 while left != 0 {
@@ -449,7 +461,7 @@ impl Engine for Ssa<'_> {
                         return Err(Fault::new(lane, why));
                     };
                     let callee = callee.unwrap_or(0);
-                    self.enter(values, step.pc, together, callee)?;
+                    self.enter(values, step.pc, together, callee, *stack)?;
                     values.move_words(moves, together);
                     for lane in lanes_of(together) {
                         targets[lane as usize] = self.code.functions[callee].start;
@@ -527,17 +539,23 @@ impl Ssa<'_> {
     }
 
     /// Gives the lanes a frame for a call at the current node.
-    fn enter(&self, values: &mut Values, call: u32, lanes: u32, callee: usize) -> Result<(), Fault> {
+    fn enter(
+        &self,
+        values: &mut Values,
+        call: u32,
+        lanes: u32,
+        callee: usize,
+        stack: Option<SlotIndex>,
+    ) -> Result<(), Fault> {
         let slots = self.code.functions[callee].slots.clone();
         for lane in lanes_of(lanes) {
             let frames = &values.frames[lane as usize];
             if frames.len() == MOST_FRAMES {
                 return Err(Fault::new(lane, format!("is in more than {MOST_FRAMES} calls")));
             }
-            let base = match frames.last() {
-                Some(frame) => frame.base + self.code.functions[frame.callee].frame,
-                None => self.code.functions[0].frame,
-            };
+            let top = stack.map_or(values.base(lane), |stack| values.get(stack, lane) as u32);
+            let base = top.checked_sub(self.code.functions[callee].frame);
+            let base = base.ok_or_else(|| Fault::new(lane, "has no more stack".to_string()))?;
             let again = values.active[callee][lane as usize] > 0;
             let saved =
                 if again { slots.clone().map(|slot| values.get(slot, lane)).collect() } else { Vec::new() };

@@ -61,7 +61,6 @@ pub(super) fn special(register: SpecialReg, step: &Step<'_>, lane: u32) -> Resul
         }
         SpecialReg::GraphExec | SpecialReg::GraphExecHigh => 0,
         SpecialReg::NumWarps => WARP_SLOTS,
-        SpecialReg::LocalTop => step.shape.local_bytes,
         SpecialReg::LocalWindow => memory::LOCAL_WINDOW as u32,
         SpecialReg::LocalWindowHigh => (memory::LOCAL_WINDOW >> 32) as u32,
         SpecialReg::ConstWindow => memory::CONSTANT_WINDOW as u32,

@@ -38,7 +38,7 @@ pub fn summary(program: &Program, callees: &Summaries) -> Summary {
         }
     }
     let mut below = 0;
-    let mut open_stack = false;
+    let mut open_stack = program.resources.open_stack != 0;
     let unknown = Summary { clobbers: abi::unknown_clobbers(), stack: 0, open_stack: true };
     let named = program.functions.iter().skip(1).map(|function| callees.get(&function.name).copied());
     let indirect = program.insts.iter().any(|coded| coded.inst.op == Op::CALL_INDIRECT);

@@ -64,6 +64,12 @@ pub fn simplify_legal(func: &mut Function, context: &mut Context<'_>) -> Result<
     Ok(())
 }
 
+/// Puts parameters and results of calls that have no register on the stack.
+pub fn stack_arguments(func: &mut Function, _: &mut Context<'_>) -> Result<(), Halt> {
+    ptxc_codegen::abi::put_on_stack(func);
+    Ok(())
+}
+
 pub fn converge(func: &mut Function, context: &mut Context<'_>) -> Result<(), Halt> {
     let converged = lanes::converge_in(func, &mut context.known.flow);
     context.known.uniformity = converged.uniformity;

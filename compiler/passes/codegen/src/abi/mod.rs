@@ -9,12 +9,14 @@
 //! ```
 
 pub mod platform;
+mod stack;
 
 use ptxc_ir::{FunctionKind, Type};
 use ptxc_sass::{PReg, RegFile};
 use ptxc_ssa::runtime;
 
 use crate::mir::{Header, RegSet};
+pub use stack::put_on_stack;
 
 /// The stack pointer, a byte address in local memory. A callee preserves it.
 pub fn stack_pointer() -> PReg {
@@ -117,6 +119,47 @@ pub fn places(types: &[Type]) -> Option<Vec<PReg>> {
         (general <= END).then(|| PReg::r(at))
     };
     types.iter().map(place).collect()
+}
+
+/// The number after the last general register that may hold a parameter or result of a device
+/// function. The registers from there on have room for the address of an indirect call.
+const DEVICE_END: u8 = END - 4;
+
+/// The place of a value at a call of a device function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// A register.
+    Register,
+    /// That many bytes above the stack pointer.
+    Stack(u32),
+}
+
+/// The homes of values of these types: registers as long as there are any, in order, and then the
+/// stack, from `bytes` up, each at a multiple of its size. A predicate takes a word there.
+pub fn homes(types: &[Type], bytes: &mut u32) -> Vec<Home> {
+    let (mut general, mut predicates) = (FIRST, 0);
+    let place = |ty: &Type| {
+        let width = ty.bits().div_ceil(32) as u8;
+        let at = general.next_multiple_of(width);
+        if *ty == Type::Pred && predicates < PREDICATES {
+            predicates += 1;
+            return Home::Register;
+        }
+        if *ty != Type::Pred && at + width <= DEVICE_END {
+            general = at + width;
+            return Home::Register;
+        }
+        let size = 4 * u32::from(width);
+        let start = bytes.next_multiple_of(size);
+        *bytes = start + size;
+        Home::Stack(start)
+    };
+    types.iter().map(place).collect()
+}
+
+/// The register with the stack pointer of a callee that does not use the caller's.
+pub fn moved_stack() -> PReg {
+    PReg::r(3)
 }
 
 /// The places of the parameters of a function of that name.

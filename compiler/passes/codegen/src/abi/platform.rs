@@ -10,6 +10,7 @@
 use ptxc_ir::{Layout, Type};
 use ptxc_sass::{PReg, RegFile, Register};
 
+use super::Home;
 use crate::mir::RegSet;
 
 /// The first general register for parameters and results.
@@ -58,6 +59,60 @@ fn starts(layouts: &[Layout]) -> Vec<Option<u8>> {
         Some(FIRST + start)
     };
     layouts.iter().map(place).collect()
+}
+
+/// The register in which a function keeps the stack pointer of its caller, from which it has its parameters
+/// on the stack, while it aligns its own.
+pub fn incoming() -> PReg {
+    PReg::r(0)
+}
+
+/// The address of a result in memory, which is the first parameter.
+pub const ADDRESS: Layout = Layout { bytes: 4, align: 4 };
+
+/// Whether all of these parameters or results are in registers.
+pub fn fit(layouts: &[Layout]) -> bool {
+    starts(layouts).iter().all(Option::is_some)
+}
+
+/// The homes of parameters: registers, or the stack from `bytes` up, where each takes whole words at a
+/// multiple of its alignment.
+pub fn homes(layouts: &[Layout], bytes: &mut u32) -> Vec<Home> {
+    let place = |(layout, start): (&Layout, Option<u8>)| match start {
+        Some(_) => Home::Register,
+        None => on_stack(layout, bytes),
+    };
+    layouts.iter().zip(starts(layouts)).map(place).collect()
+}
+
+/// The homes of results that are all in memory.
+pub fn in_memory(layouts: &[Layout], bytes: &mut u32) -> Vec<Home> {
+    layouts.iter().map(|layout| on_stack(layout, bytes)).collect()
+}
+
+fn on_stack(layout: &Layout, bytes: &mut u32) -> Home {
+    let start = bytes.next_multiple_of(layout.align.max(4));
+    *bytes = start.saturating_add(layout.bytes.next_multiple_of(4));
+    Home::Stack(start)
+}
+
+/// The homes of the values of parameters or results with these homes. `None` if the values do not fit
+/// the layouts.
+pub fn pieces(layouts: &[Layout], homes: &[Home], types: &[Type]) -> Option<Vec<Home>> {
+    let mut list = Vec::with_capacity(types.len());
+    let mut types = types.iter();
+    for (layout, home) in layouts.iter().zip(homes) {
+        let mut offset = 0;
+        while offset < layout.bytes {
+            let bytes = types.next().filter(|&&ty| ty != Type::Pred)?.bits().div_ceil(32) * 4;
+            list.push(match home {
+                Home::Register => Home::Register,
+                Home::Stack(start) => Home::Stack(start + offset),
+            });
+            offset += bytes;
+        }
+    }
+    types.next().is_none().then_some(list)
 }
 
 /// The registers of the values of parameters or results: each layout has as many values, of 8 or 4

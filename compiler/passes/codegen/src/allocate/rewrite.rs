@@ -161,12 +161,26 @@ pub(super) fn rewrite(
                 minst.call.is_none()
                     && moves::as_copy(&minst.inst).is_some_and(|(_, from)| from == PReg::r(1))
             };
-            let at = blocks[entry].insts.iter().position(copies_stack).map_or(0, |copy| copy + 1);
+            let takes_stack = |minst: &MInst<PReg>| {
+                minst.call.as_ref().is_some_and(|site| site.results.iter().any(|one| one.place == PReg::r(1)))
+            };
+            let insts = &blocks[entry].insts;
+            let copy = insts.iter().position(copies_stack).filter(|_| insts.first().is_some_and(takes_stack));
+            let at = copy.map_or(0, |copy| copy + 1);
             let places = || kept.iter().zip((kept_at..).step_by(4));
-            let stores = places().map(|(&reg, at)| moves::store(reg, 1, PReg::r(1), at));
+            // The register of the copy is saved before the copy, in the frame that does not exist yet.
+            let copied = copy.and_then(|copy| moves::as_copy(&insts[copy].inst)).map(|(to, _)| to);
+            let first = places().find(|(reg, _)| Some(**reg) == copied);
+            let first = first.map(|(&reg, at)| moves::store(reg, 1, PReg::r(1), at.wrapping_sub(bytes)));
+            let stores = places().filter(|(reg, _)| Some(**reg) != copied);
+            let stores = stores.map(|(&reg, at)| moves::store(reg, 1, PReg::r(1), at));
             let enter = std::iter::once(moves::move_stack(PReg::r(1), bytes.wrapping_neg())).chain(stores);
-            blocks[entry].insts.splice(at..at, enter.map(minst));
-            origins[entry].splice(at..at, std::iter::repeat_n(Origin::Inserted, 1 + kept.len()));
+            let mut put = |at: usize, insts: Vec<Inst<PReg>>| {
+                origins[entry].splice(at..at, insts.iter().map(|_| Origin::Inserted));
+                blocks[entry].insts.splice(at..at, insts.into_iter().map(minst));
+            };
+            put(at, enter.collect());
+            put(copy.unwrap_or(0), first.into_iter().collect());
             for (block, data) in blocks.iter_mut().filter(|(_, data)| data.term == Term::Return) {
                 let ret = data.insts.len() - 1;
                 let loads = places().map(|(&reg, at)| moves::load(reg, 1, PReg::r(1), at));

@@ -92,7 +92,7 @@ impl<'a> Work<'a> {
             kept_uniform,
             origins,
             frame: None,
-            spill_bytes: 0,
+            spill_bytes: mir.header.outgoing_bytes,
             short: SecondaryMap::new(),
             general: SecondaryMap::new(),
             fixed,
@@ -136,6 +136,7 @@ impl<'a> Work<'a> {
     pub fn is_framed(&self) -> bool {
         self.frame.is_some()
             || self.mir.header.local_bytes > 0
+            || self.mir.header.outgoing_bytes > 0
             || self.calls_with_stack
             || self.mir.header.kind == FunctionKind::Device
     }

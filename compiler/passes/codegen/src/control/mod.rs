@@ -297,6 +297,7 @@ fn resources(code: &Code, stream: &Stream<'_>) -> Resources {
         shared_bytes: code.header.shared_bytes,
         dynamic_shared: u32::from(code.header.dynamic_shared),
         local_bytes: code.header.local_bytes,
+        open_stack: code.header.open_stack.into(),
         barriers: code.header.barriers,
         spills: code.header.spills,
         ..Resources::default()

@@ -16,7 +16,7 @@
 //! ```
 
 use ptxc_ir::SourceLoc;
-use ptxc_sass::{Address, Inst, Op, Operand, PReg};
+use ptxc_sass::{Address, Inst, Op, Operand};
 
 use super::code::Code;
 use crate::abi;
@@ -30,7 +30,7 @@ pub(super) fn align_stack(code: &mut Code) {
     if !code.header.platform || !needs_alignment(code) {
         return;
     }
-    let old = Operand::reg(PReg::r(0));
+    let old = Operand::reg(abi::platform::incoming());
     let stack = Operand::reg(abi::stack_pointer());
     let slot = Operand::mem(Address::narrow(Some(abi::stack_pointer()), 0));
     let mask = Operand::imm(ALIGN.wrapping_neg());
@@ -60,6 +60,12 @@ pub(super) fn align_stack(code: &mut Code) {
 }
 
 fn needs_alignment(code: &Code) -> bool {
+    // The function looks for its parameters from the register that keeps the old stack pointer.
+    let first =
+        code.blocks.first().and_then(|entry| entry.insts.first()).and_then(|first| first.call.as_ref());
+    if first.is_some_and(|site| site.results.iter().any(|one| one.place == abi::platform::incoming())) {
+        return true;
+    }
     let insts = || code.blocks.iter().flat_map(|block| &block.insts).map(|minst| &minst.inst);
     code.header.stack_align >= ALIGN
         || insts().any(|inst| {

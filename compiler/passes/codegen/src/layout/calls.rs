@@ -16,7 +16,9 @@
 
 use ptxc_ir::SourceLoc;
 use ptxc_machine::Arch;
-use ptxc_sass::{FunctionIndex, HalfSelect, Inst, Label, Op, Operand, OperandKind, PReg, slot, slot_name};
+use ptxc_sass::{
+    Address, FunctionIndex, HalfSelect, Inst, Label, Op, Operand, OperandKind, PReg, slot, slot_name,
+};
 use ptxc_ssa::runtime;
 
 use super::code::{Code, CodeBlock};
@@ -56,6 +58,8 @@ pub(super) fn split_at_calls(code: &mut Code) {
                 part.push(minst);
                 continue;
             }
+            let moved = minst.call.as_ref().and_then(|site| site.moved_stack);
+            part.extend(moved.into_iter().flat_map(|offset| leave_stack(offset, minst.loc)));
             if minst.inst.op == Op::CALL_ABSOLUTE {
                 blocks.push(whole(std::mem::take(&mut part), block.frequency));
                 let next = Label(blocks.len() as u32 + 1);
@@ -72,14 +76,32 @@ pub(super) fn split_at_calls(code: &mut Code) {
                 let address = Inst::new(Op::MOV).ops([Operand::reg(abi::return_address()), back]);
                 part.push(MInst::new(address, minst.loc));
             }
+            let loc = minst.loc;
             part.push(minst);
             blocks.push(whole(std::mem::take(&mut part), block.frequency));
+            part.extend(moved.map(|offset| back_to_stack(offset, loc)));
         }
         block.body = part.len() - tail;
         block.insts = part;
         blocks.push(block);
     }
     code.blocks = blocks;
+}
+
+/// The instructions that give the callee another stack pointer, and save the caller's above it.
+fn leave_stack(offset: u32, loc: SourceLoc) -> [MInst<PReg>; 2] {
+    let [own, callees] = [abi::stack_pointer(), abi::moved_stack()];
+    let slot = Operand::mem(Address::narrow(Some(callees), offset as i32));
+    let save = Inst::new(Op::STL).ops([slot, Operand::reg(own)]);
+    let set = Inst::new(Op::MOV).ops([Operand::reg(own), Operand::reg(callees)]);
+    [save, set].map(|inst| MInst::new(inst, loc))
+}
+
+/// The instruction that takes the caller's stack pointer back.
+fn back_to_stack(offset: u32, loc: SourceLoc) -> MInst<PReg> {
+    let own = abi::stack_pointer();
+    let slot = Operand::mem(Address::narrow(Some(own), offset as i32));
+    MInst::new(Inst::new(Op::LDL).ops([Operand::reg(own), slot]), loc)
 }
 
 /// Whether an instruction calls a function of the platform's convention that a linker will find.

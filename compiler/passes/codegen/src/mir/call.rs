@@ -46,13 +46,16 @@ pub struct CallSite<R> {
     /// Whether it has a stack frame of its own below that of the caller; R1 must then be the stack
     /// pointer. Otherwise R1 may hold any value.
     pub uses_stack: bool,
+    /// The callee gets the stack pointer that is among the arguments ([`abi::moved_stack`](crate::abi::moved_stack)),
+    /// and R1 keeps its value in memory that many bytes above it.
+    pub moved_stack: Option<u32>,
 }
 
 impl<R> Default for CallSite<R> {
     /// A call site that reads, returns and clobbers nothing.
     fn default() -> CallSite<R> {
         let (args, results) = Default::default();
-        CallSite { args, results, clobbers: RegSet::default(), uses_stack: false }
+        CallSite { args, results, clobbers: RegSet::default(), uses_stack: false, moved_stack: None }
     }
 }
 
@@ -68,6 +71,7 @@ impl<R: Copy> CallSite<R> {
             results: self.results.iter().map(&mut fixed).collect(),
             clobbers: self.clobbers,
             uses_stack: self.uses_stack,
+            moved_stack: self.moved_stack,
         }
     }
 

@@ -26,6 +26,10 @@ pub struct Header {
     pub dynamic_shared: bool,
     /// Local memory in bytes; before allocation without spills.
     pub local_bytes: u32,
+    /// Bytes at the lower end of its part of local memory for functions that it calls.
+    pub outgoing_bytes: u32,
+    /// Whether it takes local memory below its part as it runs.
+    pub open_stack: bool,
     /// The kernel's demands on a launch.
     pub bounds: LaunchBounds,
     /// The number of CTA barriers; 16 if a barrier's number is not known.
@@ -62,6 +66,8 @@ impl Header {
             shared_bytes: 0,
             dynamic_shared: false,
             local_bytes: 0,
+            outgoing_bytes: 0,
+            open_stack: false,
             bounds: LaunchBounds::default(),
             barriers: 0,
             table_bytes: 0,

@@ -27,7 +27,6 @@
 //! Cost: linear in the instructions.
 
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::FunctionKind;
 use ptxc_sass::{Inst, Op, Operand, OperandKind, PReg, Pipe, RegFile, Register, Role};
 
 use super::liveness::Components;
@@ -256,8 +255,8 @@ impl Verifier<'_> {
                 taken = taken.union(own);
             }
         }
-        // A called function may use its caller's stack pointer as a value.
-        let takes_stack = inst.inst.op == Op::NOP && self.mir.header.kind == FunctionKind::Device;
+        // A function may use its stack pointer, or its caller's, as a value.
+        let takes_stack = inst.inst.op == Op::NOP;
         if call.destroyed().contains(PReg::r(1)) && !takes_stack {
             self.error("a call destroys R1, the stack pointer");
         }

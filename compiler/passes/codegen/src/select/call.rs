@@ -14,7 +14,9 @@
 //! pseudo-instruction. The end of a routine that is copied instead of called
 //! ([`warp`](ptxc_ssa::runtime::warp)) is `ENDCOLLECTIVE`.
 
-use ptxc_ir::{Callee, CalleeKind, External, Inst as IrInst, Op as IrOp, SourceLoc, Type, Value};
+use ptxc_ir::{
+    Callee, CalleeKind, External, Inst as IrInst, Op as IrOp, SourceLoc, SpecialReg as IrReg, Type, Value,
+};
 use ptxc_sass::{FunctionIndex, HalfSelect, Inst, Op, Operand, PReg, RegFile};
 use ptxc_ssa::runtime;
 use smallvec::SmallVec;
@@ -33,19 +35,21 @@ impl Lower<'_> {
         if let CalleeKind::External(external) = &callee.kind {
             return self.lower_external_call(inst, callee, external);
         }
+        let (args, stack) = split_stack(callee, &data.args);
         let (values, types) = match callee.kind {
             // The address of the callee is an additional, last argument.
             CalleeKind::Prototype => {
-                let (target, args) = data.args.split_at(1);
+                let (target, args) = args.split_at(1);
                 ([args, target].concat(), [&callee.params[..], &[Type::B64]].concat())
             }
-            _ => (data.args.to_vec(), callee.params.clone()),
+            _ => (args.to_vec(), callee.params.clone()),
         };
         let params = abi::parameter_places(&callee.name, &types);
         let (Some(params), Some(places)) = (params, abi::places(&callee.results)) else {
             return self.unsupported(&data.op, "its parameters or results do not fit into registers");
         };
         let args = self.fixed(&values, &params);
+        let stack = stack.map(|pointer| (pointer, callee.stack.bytes));
         let inst_of = |target| Inst::new(Op::CALL).ops([Operand::function(target)]);
         let made = match callee.kind {
             CalleeKind::External(_) => return,
@@ -57,7 +61,7 @@ impl Lower<'_> {
                 Inst::new(Op::CALL_INDIRECT).ops([Operand::reg(target.value.reg), own])
             }
         };
-        self.put_call(inst, made, args, &places, abi::unknown_clobbers());
+        self.put_call(inst, made, args, &places, (abi::unknown_clobbers(), stack));
     }
 
     /// Lowers a call of a function outside of the module, by the convention of the platform. Constant
@@ -71,17 +75,17 @@ impl Lower<'_> {
             let why = format!("`{}` has parameters or results on the stack", callee.name);
             return self.unsupported(&data.op, why);
         };
+        let (args, stack) = split_stack(callee, &data.args);
         let (target, values) = match data.op {
-            IrOp::CallIndirect(_) => {
-                data.args.split_first().map_or((None, &[][..]), |(t, rest)| (Some(*t), rest))
-            }
-            _ => (None, &data.args[..]),
+            IrOp::CallIndirect(_) => args.split_first().map_or((None, &[][..]), |(t, rest)| (Some(*t), rest)),
+            _ => (None, args),
         };
         let args = self.fixed(values, &params);
+        let stack = stack.map(|pointer| (pointer, callee.stack.bytes));
         if let Some(target) = target {
             let target = self.tuple(target);
             let made = Inst::new(Op::CALL_ABSOLUTE).ops([target, Operand::imm(0)]);
-            return self.put_call(inst, made, args, &results, abi::platform::clobbers());
+            return self.put_call(inst, made, args, &results, (abi::platform::clobbers(), stack));
         }
         let made = match external.address {
             Some(offset) => {
@@ -94,17 +98,20 @@ impl Lower<'_> {
                 Inst::new(Op::CALL).ops([target])
             }
         };
-        self.put_call(inst, made, args, &results, abi::platform::clobbers());
+        self.put_call(inst, made, args, &results, (abi::platform::clobbers(), stack));
     }
 
     fn put_call(
         &mut self,
         inst: IrInst,
         made: Inst<VReg>,
-        args: SmallVec<[Fixed<VReg>; 4]>,
+        mut args: SmallVec<[Fixed<VReg>; 4]>,
         places: &[PReg],
-        clobbers: RegSet,
+        (clobbers, stack): (RegSet, Option<(Value, u32)>),
     ) {
+        if let Some((pointer, _)) = stack {
+            args.extend(self.fixed(&[pointer], &[abi::moved_stack()]));
+        }
         let mut results = SmallVec::new();
         for (&result, &place) in self.func.results(inst).iter().zip(places) {
             if self.is_needed(result) {
@@ -112,7 +119,8 @@ impl Lower<'_> {
             }
         }
         let mut call = MInst::new(made, self.loc);
-        call.call = Some(Box::new(CallSite { args, results, clobbers, uses_stack: false }));
+        let moved_stack = stack.map(|(_, bytes)| bytes);
+        call.call = Some(Box::new(CallSite { args, results, clobbers, uses_stack: false, moved_stack }));
         self.seq.push(call);
     }
 
@@ -195,6 +203,9 @@ impl Lower<'_> {
         if let Some(reg) = self.stack_pointer {
             results.push(Fixed { value: Tuple { reg, width: 1 }, place: abi::stack_pointer() });
         }
+        if let Some(reg) = self.incoming {
+            results.push(Fixed { value: Tuple { reg, width: 1 }, place: abi::platform::incoming() });
+        }
         for (&param, place) in params.iter().zip(places) {
             if self.is_needed(param) {
                 results.push(Fixed { value: self.whole(param), place });
@@ -218,6 +229,26 @@ impl Lower<'_> {
             Some(reg) => reg,
             None => *self.stack_pointer.insert(self.mir.new_vreg(RegFile::Gpr, 1)),
         }
+    }
+
+    /// Lowers an address that depends on the stack pointer.
+    pub(super) fn lower_stack_pointer(&mut self, reg: IrReg, result: Value) {
+        let to = self.def(result);
+        if reg == IrReg::CallerStack {
+            let from = match self.func.platform {
+                Some(_) => *self.incoming.get_or_insert_with(|| self.mir.new_vreg(RegFile::Gpr, 1)),
+                None => self.caller_stack(),
+            };
+            return self.emit(Inst::new(Op::MOV).ops([to, Operand::reg(from)]));
+        }
+        // The stack pointer is no virtual register, but the result of a pseudo-instruction may be in it.
+        let pointer = self.mir.new_vreg(RegFile::Gpr, 1);
+        let value = Tuple { reg: pointer, width: 1 };
+        let mut nop = MInst::new(Inst::new(Op::NOP), self.loc);
+        let results = std::iter::once(Fixed { value, place: abi::stack_pointer() }).collect();
+        nop.call = Some(Box::new(CallSite { results, ..CallSite::default() }));
+        self.seq.push(nop);
+        self.emit(Inst::new(Op::MOV).ops([to, Operand::reg(pointer)]));
     }
 
     /// The number of a function, or of a variable that a linker places, among the names of the code.
@@ -260,5 +291,13 @@ impl Lower<'_> {
             list.push(Fixed { value: Tuple { reg, width: width_of(ty) }, place });
         }
         list
+    }
+}
+
+/// The arguments of a call, and the stack pointer after them if the call moves it.
+fn split_stack<'v>(callee: &Callee, args: &'v [Value]) -> (&'v [Value], Option<Value>) {
+    match args.split_last() {
+        Some((&pointer, rest)) if callee.stack.moves => (rest, Some(pointer)),
+        _ => (args, None),
     }
 }

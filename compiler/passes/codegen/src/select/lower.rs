@@ -65,6 +65,8 @@ pub(super) struct Lower<'a> {
     pub(super) return_address: VReg,
     /// The stack pointer at the entry of a device function, if it is needed.
     pub(super) stack_pointer: Option<VReg>,
+    /// The same before a function of the platform's convention aligns its stack, if its parameters are there.
+    pub(super) incoming: Option<VReg>,
     /// The cache policies that a device function has registers for.
     pub(super) policies: Vec<Value>,
     regs: SecondaryMap<Value, Option<VReg>>,
@@ -108,6 +110,7 @@ impl<'a> Lower<'a> {
             block: mir.entry(),
             return_address: mir.new_vreg(RegFile::Gpr, if func.platform.is_some() { 2 } else { 1 }),
             stack_pointer: None,
+            incoming: None,
             pool: Pool::new(&mir, &cfg),
             policies: Vec::new(),
             mir,

@@ -58,8 +58,8 @@ mod wide;
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{
-    Block, Callee, CalleeKind, Function, FunctionKind, Inst as IrInst, Op, Order, SourceLoc, Space, Type,
-    Value,
+    Block, Callee, CalleeKind, Function, FunctionKind, Inst as IrInst, Op, Order, SourceLoc, Space,
+    SpecialReg, Type, Value,
 };
 use ptxc_machine::Arch;
 use ptxc_sass::RegFile;
@@ -145,6 +145,9 @@ fn skeleton(
     mir.header.kind = func.kind;
     mir.header.params = func.params.clone();
     mir.header.local_bytes = func.local_bytes();
+    mir.header.outgoing_bytes = func.outgoing_bytes();
+    mir.header.open_stack =
+        func.insts.values().any(|inst| inst.op == ptxc_ir::Op::SpecialReg(SpecialReg::LocalBottom));
     mir.header.bounds = func.bounds.clone();
     for symbol in func.symbols.values() {
         let end = symbol.end_from(symbol.offset.unwrap_or(0));

@@ -125,6 +125,9 @@ impl Lower<'_> {
             let stack = Operand::reg(self.caller_stack());
             return self.emit(Inst::new(Op::MOV).ops([to, stack]));
         }
+        if let IrReg::CallerStack | IrReg::LocalBottom | IrReg::Outgoing = reg {
+            return self.lower_stack_pointer(reg, result);
+        }
         if let Some(clock) = clock(reg) {
             let op = if data.ty == Type::B64 { Op::CS2R } else { Op::CS2R_32 };
             return self.emit(Inst::new(op).ops([to, Operand::special(clock)]));

@@ -68,6 +68,9 @@ pub(super) fn call(t: &mut Translator, form: &mut Form) -> Translated {
     for (operand, &formal) in arguments.iter().zip(&signature.parameters) {
         argument(t, operand, formal, &mut args)?;
     }
+    if let Op::Call { callee, .. } | Op::CallIndirect(callee) = op {
+        t.pass_stack(callee, &mut args);
+    }
     let inst = t.inst(op, Type::B32, &args);
     let returned: Vec<Value> = t.function.results(inst).to_vec();
     let mut next = returned.into_iter();
@@ -165,6 +168,7 @@ impl Translator<'_> {
     /// The IR's callee for a function of the module.
     pub fn callee(&mut self, signature: &Signature) -> Translated<ptxc_ir::FuncRef> {
         let mut callee = device_callee(signature).ok_or(Unsupported)?;
+        callee.stack.moves = self.stack_pointer.is_some();
         if let Some(&address) = self.env.external.get(&signature.name) {
             let layouts = layouts(signature);
             callee.kind = CalleeKind::External(Box::new(External { address: Some(address), layouts }));

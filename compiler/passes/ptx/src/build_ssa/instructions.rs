@@ -16,7 +16,7 @@ use super::translator::Translator;
 use super::video::{Lane, Operation};
 use super::{
     arith, asynchronous, bits, cache_line, cache_policy, calls, carry, cluster, control, convert, fence,
-    float, logic, mbarrier, memory, moves, surface, sync, texture, video,
+    float, logic, mbarrier, memory, moves, stack, surface, sync, texture, video,
 };
 use crate::check::decoded::Decoded;
 use crate::check::table::{Mnemonic as M, Modifier};
@@ -256,12 +256,14 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         M::Exit => branch(|t, _| control::stop(t, Op::Exit), control::exit_block),
         M::BrxIdx => effect(control::branch_indexed),
         M::Call => effect(calls::call),
+        M::Alloca => effect(stack::alloca),
+        M::Stacksave => pure(stack::save),
+        M::Stackrestore => effect(stack::restore),
         M::Trap => effect(|t, _| control::stop(t, Op::Trap)),
         M::Brkpt => effect(control::breakpoint),
 
         // Instructions that can't be lowered yet.
-        M::Alloca
-        | M::ClusterlaunchcontrolQueryCancelGetFirstCtaid
+        M::ClusterlaunchcontrolQueryCancelGetFirstCtaid
         | M::ClusterlaunchcontrolQueryCancelGetFirstCtaidX
         | M::ClusterlaunchcontrolQueryCancelGetFirstCtaidY
         | M::ClusterlaunchcontrolQueryCancelGetFirstCtaidZ
@@ -284,8 +286,6 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         | M::RedAsync
         | M::StAsync
         | M::StBulk
-        | M::Stackrestore
-        | M::Stacksave
         | M::Stmatrix
         | M::Tcgen05
         | M::Tcgen05Alloc

@@ -52,6 +52,7 @@ mod params;
 mod resolve;
 mod scalar;
 mod ssa;
+mod stack;
 mod surface;
 mod symbols;
 mod sync;
@@ -102,6 +103,7 @@ pub fn build(ast: &ast::Function, env: &ModuleEnv, resolved: &Resolved) -> Resul
             }
         }
     }
+    translator.start_stack();
     let mut instructions = 0usize..;
     for (index, statement) in body.iter().enumerate() {
         ptxc_interrupt::poll();

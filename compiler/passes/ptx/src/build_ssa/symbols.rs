@@ -6,7 +6,7 @@
 //! whose size is set at launch. The linker places global and constant variables.
 
 use ptxc_ir::symbol::SymbolData;
-use ptxc_ir::{Callee, CalleeKind, CalleeLanes, Function, FunctionKind, Space, Symbol};
+use ptxc_ir::{Callee, CalleeKind, CalleeLanes, CalleeStack, Function, FunctionKind, Space, Symbol};
 use ptxc_syntax::ast;
 use ptxc_syntax::{Name, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -179,6 +179,7 @@ pub(super) fn device_callee(signature: &Signature) -> Option<Callee> {
         params: types(&signature.parameters)?,
         results: types(&signature.returns)?,
         lanes: CalleeLanes::default(),
+        stack: CalleeStack::default(),
     })
 }
 

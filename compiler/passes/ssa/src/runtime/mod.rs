@@ -18,7 +18,7 @@
 pub mod warp;
 
 use ptxc_ir::text::parse_function;
-use ptxc_ir::{Callee, CalleeKind, CalleeLanes, Function, Rounding, Type};
+use ptxc_ir::{Callee, CalleeKind, CalleeLanes, CalleeStack, Function, Rounding, Type};
 
 /// Every routine: its name, and its text.
 const ROUTINES: &[(&str, &str)] = &[
@@ -100,7 +100,8 @@ fn signature(name: &str) -> Option<(Vec<Type>, Vec<Type>)> {
 /// If there is no such routine.
 pub fn callee(name: &str) -> Callee {
     let (params, results) = signature(name).unwrap_or_else(|| panic!("there is no routine {name}"));
-    Callee { name: name.to_string(), kind: CalleeKind::Routine, params, results, lanes: CalleeLanes::PURE }
+    let (kind, lanes, stack) = (CalleeKind::Routine, CalleeLanes::PURE, CalleeStack::default());
+    Callee { name: name.to_string(), kind, params, results, lanes, stack }
 }
 
 /// The encoding of a rounding mode as the last argument of a routine.

@@ -18,6 +18,8 @@ pub(super) struct Frame {
     pub bytes: u32,
     /// Bytes at its end that belong to the function instead of spilled registers.
     pub own: u32,
+    /// Bytes at its start that belong to the functions that it calls.
+    pub outgoing: u32,
 }
 
 fn plain(inst: &Inst<PReg>, name: SlotName) -> Option<OperandKind<PReg>> {
@@ -38,8 +40,17 @@ fn slot(inst: &Inst<PReg>, state: &State, frame: Frame) -> Result<SmallVec<[Plac
         return Err("no address".into());
     };
     let Some(base) = address.base else { return Err("a spill without the stack pointer".into()) };
-    if address.wide || address.uniform.is_some() || !state.has(Place::register(base), Value::Frame) {
-        return Err(format!("{base} is not the stack pointer"));
+    let base = Place::register(base);
+    // Before the stack pointer is moved, the frame lies below it.
+    let start = if state.has(base, Value::Frame) {
+        0
+    } else if state.has(base, Value::Stack) {
+        i64::from(frame.bytes)
+    } else {
+        return Err("the base of a spill is not the stack pointer".into());
+    };
+    if address.wide || address.uniform.is_some() {
+        return Err("a spill with another address than the stack pointer".into());
     }
     let words = match inst.modifier(ModKind::Size) {
         ".64" => 2,
@@ -47,10 +58,13 @@ fn slot(inst: &Inst<PReg>, state: &State, frame: Frame) -> Result<SmallVec<[Plac
         "" => 1,
         other => return Err(format!("a spill of size {other}")),
     };
-    let offset = address.offset as u32;
-    if address.offset < 0 || offset + 4 * words + frame.own > frame.bytes {
+    let offset = start + i64::from(address.offset);
+    let fits = offset >= frame.outgoing.into()
+        && offset + i64::from(4 * words) + i64::from(frame.own) <= frame.bytes.into();
+    if !fits {
         return Err(format!("slot {offset:#x} is outside of the frame"));
     }
+    let offset = offset as u32;
     if !offset.is_multiple_of(4 * words) {
         return Err(format!("slot {offset:#x} is not aligned"));
     }

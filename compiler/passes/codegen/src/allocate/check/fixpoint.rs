@@ -132,6 +132,9 @@ impl<'a> Fixpoint<'a> {
         let Checker { input, result, .. } = *self.checker;
         if input.header.kind == FunctionKind::Device && block == result.entry() {
             self.state.write(Place::register(PReg::r(1)), &[Value::Stack]);
+            for &reg in &self.checker.kept {
+                self.state.write(Place::register(reg), &[Value::Kept(reg)]);
+            }
         }
         true
     }

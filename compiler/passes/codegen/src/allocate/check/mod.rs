@@ -19,8 +19,10 @@
 //!   that is read later is in a register that the call destroys;
 //! - the old value of a guarded definition is in the register that it defines;
 //! - tuples are aligned and within the limits of their file;
-//! - spill slots are in the frame, apart from the function's own local memory, and R1 points to the
-//!   frame; a called function returns with its original R1;
+//! - spill slots are in the frame, apart from the function's own local memory and from that of the
+//!   functions that it calls, and R1 points to the frame;
+//! - a called function returns with its original R1, and with the other registers that its convention
+//!   preserves;
 //! - in blocks whose warp may have diverged, a uniform register has one meaning for all of the
 //!   blocks that are connected by such blocks, since arms may run in any order.
 //!
@@ -47,9 +49,10 @@ use std::fmt;
 use cranelift_entity::SecondaryMap;
 use ptxc_machine::Arch;
 use ptxc_sass::table::Role;
-use ptxc_sass::{Inst, Op, Operand, OperandKind, PReg, Register, SpecialReg, slot_name};
+use ptxc_sass::{Inst, Op, Operand, OperandKind, PReg, RegFile, Register, SpecialReg, slot_name};
 
 use super::{Allocation, Options, Origin};
+use crate::abi;
 use crate::mir::liveness::Liveness;
 use crate::mir::{MBlockId, MInst, Mir, VReg, for_blocks};
 use components::Components;
@@ -117,6 +120,8 @@ struct Checker<'a> {
     max_regs: u16,
     arch: Arch,
     frame: Frame,
+    /// The registers that the function must preserve, as far as it uses registers of such numbers.
+    kept: Vec<PReg>,
     components: Components,
     /// By component, the instruction of the input that defines it, if that gives the same value
     /// whenever it runs.
@@ -138,6 +143,18 @@ struct Checker<'a> {
     violations: Vec<Violation>,
 }
 
+/// The general registers that a function of the platform's convention preserves, up to the highest that the
+/// function names. The others have no way to change.
+fn kept(input: &Mir<VReg>, allocation: &Allocation) -> Vec<PReg> {
+    if !input.header.platform {
+        return Vec::new();
+    }
+    let clobbers = abi::platform::clobbers();
+    let end = allocation.statistics.registers[RegFile::Gpr as usize];
+    let all = (0..end).map(PReg::r).filter(|&reg| reg != abi::stack_pointer());
+    all.filter(|&reg| !clobbers.contains(reg)).collect()
+}
+
 impl<'a> Checker<'a> {
     fn new(
         input: &'a Mir<VReg>,
@@ -152,6 +169,7 @@ impl<'a> Checker<'a> {
             stack_top: options.arch.facts().banks.stack_top,
             bytes: result.header.local_bytes,
             own: input.header.local_bytes.next_multiple_of(16),
+            outgoing: input.header.outgoing_bytes,
         };
         let mut checker = Checker {
             input,
@@ -160,6 +178,7 @@ impl<'a> Checker<'a> {
             max_regs: options.max_regs,
             arch: options.arch,
             frame,
+            kept: kept(input, allocation),
             steady: vec![None; components.count() as usize],
             components,
             live,

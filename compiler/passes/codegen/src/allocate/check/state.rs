@@ -54,6 +54,8 @@ pub(super) enum Value {
     Stack,
     /// The stack pointer minus the frame.
     Frame,
+    /// What a register held when the function was called, which it must hold when the function returns.
+    Kept(PReg),
 }
 
 impl Value {
@@ -61,7 +63,7 @@ impl Value {
     pub fn component(self) -> Option<u32> {
         match self {
             Value::Component(component) | Value::Truth(component) => Some(component),
-            Value::Imm(_) | Value::Stack | Value::Frame => None,
+            Value::Imm(_) | Value::Stack | Value::Frame | Value::Kept(_) => None,
         }
     }
 }

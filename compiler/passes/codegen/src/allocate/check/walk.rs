@@ -202,8 +202,14 @@ impl<'a> Walk<'a> {
         let state = &mut *self.state;
         let r1 = Place::register(PReg::r(1));
         let at_frame = state.has(r1, Value::Frame) || frame.bytes == 0 && state.has(r1, Value::Stack);
-        if after.inst.op == Op::RET && !state.has(r1, Value::Stack) {
-            return Err("R1 is not as the caller left it".into());
+        if matches!(after.inst.op, Op::RET | Op::RET_ABSOLUTE) {
+            if !state.has(r1, Value::Stack) {
+                return Err("R1 is not as the caller left it".into());
+            }
+            let lost = |reg: &&PReg| !state.has(Place::register(**reg), Value::Kept(**reg));
+            if let Some(reg) = self.checker.kept.iter().find(lost) {
+                return Err(format!("{reg} is not as the caller left it"));
+            }
         }
         if old.uses_stack && !at_frame {
             return Err("R1 is not the stack pointer of a call".into());

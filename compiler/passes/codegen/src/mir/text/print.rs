@@ -59,6 +59,7 @@ pub(crate) fn write_header(
     let counts = [
         ("shared", header.shared_bytes),
         ("local", header.local_bytes),
+        ("outgoing", header.outgoing_bytes),
         ("barriers", header.barriers),
         ("tables", header.table_bytes),
         ("spills", header.spills),
@@ -68,6 +69,7 @@ pub(crate) fn write_header(
         writeln!(f, "    {name} {count}")?;
     }
     f.write_str(if header.dynamic_shared { "    dynamic shared\n" } else { "" })?;
+    f.write_str(if header.open_stack { "    open stack\n" } else { "" })?;
     f.write_str(if header.returns_together { "    returns together\n" } else { "" })?;
     f.write_str(if header.leaves_module { "    leaves module\n" } else { "" })?;
     f.write_str(if header.platform { "    platform convention\n" } else { "" })?;
@@ -142,6 +144,9 @@ pub(crate) fn write_inst<R: Register>(
         write!(f, " clobbers({})", call.clobbers)?;
     } else if call.args.is_empty() && call.results.is_empty() {
         f.write_str(" clobbers()")?;
+    }
+    if let Some(offset) = call.moved_stack {
+        write!(f, " moves({offset})")?;
     }
     f.write_str(if call.uses_stack { " stack" } else { "" })
 }

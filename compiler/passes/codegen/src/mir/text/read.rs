@@ -59,7 +59,9 @@ pub fn parse(text: &str) -> Result<Vec<AnyMir>, Vec<ParseError>> {
 }
 
 /// The words that begin the lines of a header.
-const HEADER_WORDS: [&str; 17] = [
+const HEADER_WORDS: [&str; 19] = [
+    "open",
+    "outgoing",
     "param",
     "symbol",
     "external",
@@ -168,12 +170,17 @@ pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAn
                 header.returns_together = true;
                 continue;
             }
+            "open" if rest == "stack" => {
+                header.open_stack = true;
+                continue;
+            }
             "dynamic" if rest == "shared" => {
                 header.dynamic_shared = true;
                 continue;
             }
             "shared" => &mut header.shared_bytes,
             "local" => &mut header.local_bytes,
+            "outgoing" => &mut header.outgoing_bytes,
             "barriers" => &mut header.barriers,
             "tables" => &mut header.table_bytes,
             "spills" => &mut header.spills,
@@ -472,7 +479,7 @@ fn term<R: Register>(text: &str) -> Option<Result<Term<R>, String>> {
 }
 
 /// The words that begin the notes of an instruction.
-const NOTES: [&str; 5] = [" tied(", " args(", " results(", " clobbers(", " stack"];
+const NOTES: [&str; 6] = [" tied(", " args(", " results(", " clobbers(", " moves(", " stack"];
 
 /// Reads an instruction with its notes. `functions` are the functions that it may name.
 pub(crate) fn read_inst<R: Register>(
@@ -509,6 +516,10 @@ pub(crate) fn read_inst<R: Register>(
             "results" => fixed(list).map(|results| minst.call.get_or_insert_default().results = results),
             "clobbers" => {
                 RegSet::parse(list).map(|clobbers| minst.call.get_or_insert_default().clobbers = clobbers)
+            }
+            "moves" => {
+                let offset = list.parse().ok();
+                offset.map(|offset| minst.call.get_or_insert_default().moved_stack = Some(offset))
             }
             "stack" if after.is_empty() => {
                 minst.call.get_or_insert_default().uses_stack = true;

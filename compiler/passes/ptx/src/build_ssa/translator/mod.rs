@@ -21,6 +21,7 @@ use super::form::{Form, Translated, Unsupported};
 use super::instructions::{Guarded, Lowering, Translate, lowering};
 use super::params::Image;
 use super::ssa::{Above, Ssa};
+use super::stack;
 use super::symbols::{self, Symbols};
 use crate::check::decoded::Decoded;
 use crate::check::env::{Formal, ModuleEnv, Signature};
@@ -44,6 +45,8 @@ pub(super) struct Translator<'a> {
     /// The number of variables of the construction: registers, and variables without a register's
     /// name.
     variables: u32,
+    /// The variable that is the stack pointer, if the function moves it.
+    pub stack_pointer: Option<Register>,
     ssa: Ssa,
     symbols: Symbols,
     /// Blocks of labels, by the number of the statement.
@@ -91,6 +94,8 @@ impl<'a> Translator<'a> {
         function.reserve(statements + statements / 4);
         let mut ssa = Ssa::new();
         ssa.enter(block, Above::Nothing);
+        let mut variables = resolved.register_count();
+        let mut instructions = 0;
         let mut labels = FxHashMap::default();
         let mut target_lists = FxHashMap::default();
         let mut prototypes = FxHashMap::default();
@@ -100,6 +105,7 @@ impl<'a> Translator<'a> {
                 StatementKind::Label(_) => {
                     labels.insert(index, function.add_block());
                 }
+                StatementKind::Instruction(_) => instructions += 1,
                 StatementKind::BranchTargets(list) => {
                     target_lists.insert(list.name.name.as_str(), &list.targets[..]);
                 }
@@ -112,6 +118,7 @@ impl<'a> Translator<'a> {
                 _ => {}
             }
         }
+        let stack_pointer = stack::variable(stack::is_dynamic(instructions, resolved), &mut variables);
         Translator {
             function,
             scopes: Scopes::new(ast),
@@ -120,7 +127,8 @@ impl<'a> Translator<'a> {
             env,
             resolved,
             dialect: Dialect::of(env),
-            variables: resolved.register_count(),
+            variables,
+            stack_pointer,
             ssa,
             symbols: Symbols::default(),
             labels,
