@@ -148,9 +148,6 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
         Op::FuncAddr(callee) => match func.callees[callee].kind {
             CalleeKind::Prototype => say(Rule::Call, "a prototype is not a function".to_string()),
             CalleeKind::Routine => say(Rule::Call, "a routine has no address".to_string()),
-            CalleeKind::External(ref external) if external.address.is_some() => {
-                say(Rule::Call, "a function outside of the module has another convention".to_string());
-            }
             CalleeKind::Device | CalleeKind::External(_) => {}
         },
         Op::CallIndirect(callee) => {

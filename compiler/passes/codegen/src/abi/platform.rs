@@ -34,6 +34,12 @@ pub fn clobbers() -> RegSet {
     general.chain(return_address()).chain((0..RegFile::Pred.count()).map(PReg::p)).collect()
 }
 
+/// The pair of uniform registers in which a function has the descriptor of global memory. Others use it for
+/// other values, so [layout](crate::layout) loads it wherever it is needed.
+pub fn descriptor() -> [PReg; 2] {
+    [4, 5].map(PReg::ur)
+}
+
 /// Whether a function of another module leaves a uniform register alone.
 pub fn keeps_uniform(reg: PReg) -> bool {
     reg.number().is_some_and(|number| number >= 32 && number & 4 != 0)

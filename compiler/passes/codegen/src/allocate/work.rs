@@ -171,15 +171,16 @@ fn calls_device_functions(mir: &Mir<VReg>) -> bool {
     named || insts.any(|minst| matches!(minst.inst.op, Op::CALL_INDIRECT | Op::CALL_ABSOLUTE))
 }
 
-/// A device function has the descriptor of global memory in the same place as all others.
+/// A device function has the descriptor of global memory in the same place as all others of its
+/// convention.
 fn descriptor_of_device_function(mir: &Mir<VReg>) -> SecondaryMap<VRegId, Option<PReg>> {
     let mut fixed = SecondaryMap::new();
-    if mir.header.kind != FunctionKind::Device || mir.header.platform {
+    if mir.header.kind != FunctionKind::Device {
         return fixed;
     }
+    let [low, _] = if mir.header.platform { abi::platform::descriptor() } else { abi::descriptor() };
     let insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
     for loaded in insts.filter(|minst| minst.inst.op == Op::ULDC) {
-        let [low, _] = abi::descriptor();
         loaded.inst.defs().for_each(|def| fixed[def.reg.id()] = Some(low));
     }
     fixed

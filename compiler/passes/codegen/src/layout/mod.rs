@@ -28,6 +28,7 @@ mod code;
 mod collectives;
 mod convergence_check;
 mod copy_spacing;
+mod descriptors;
 mod fences;
 mod resume;
 mod text;
@@ -112,6 +113,9 @@ pub fn layout(mir: Mir<PReg>, arch: Arch) -> Code {
         fences::split_at_fences(&mut code);
     }
     aligned_stack::align_stack(&mut code);
+    if code.header.platform {
+        descriptors::load_descriptors(&mut code);
+    }
     code
 }
 

@@ -26,13 +26,6 @@ impl Lower<'_> {
     /// The pair that an access to a 64-bit address names.
     pub(super) fn descriptor(&mut self, address: Value) -> Option<VReg> {
         let offset = self.arch.facts().banks.global_descriptor?;
-        if self.func.platform.is_some() {
-            // Other lanes may use the register at any branch, so each access loads it.
-            let pair = self.mir.new_vreg(RegFile::Ugpr, 2);
-            let from = BankPlace::launch(offset).operand();
-            self.emit(Inst::new(Op::ULDC).with(choice!(ULDC, ".64")).ops([Operand::reg(pair), from]));
-            return Some(pair);
-        }
         let policy = self.policy_of(address).and_then(|policy| self.policy_pair(policy));
         Some(policy.unwrap_or_else(|| {
             let at = BankPlace::launch(offset);

@@ -132,7 +132,17 @@ impl Lower<'_> {
         if !self.is_needed(result) {
             return;
         }
-        let is_linked = matches!(self.func.callees[callee].kind, CalleeKind::External(_));
+        let is_linked = match &self.func.callees[callee].kind {
+            CalleeKind::External(external) if external.address.is_some() => {
+                // Indirect calls have ptxc's own convention.
+                let name = &self.func.callees[callee].name;
+                let why =
+                    format!("the address of `{name}`, which has the calling convention of the platform,");
+                return self.unsupported(&self.func.insts[inst].op, why);
+            }
+            CalleeKind::External(_) => true,
+            CalleeKind::Routine | CalleeKind::Device | CalleeKind::Prototype => false,
+        };
         let target = Operand::function(self.function_index(self.func.callees[callee].name.clone()));
         let to = self.reg_of(result);
         if is_linked {
