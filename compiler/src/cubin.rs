@@ -7,7 +7,7 @@
 
 #![allow(missing_docs, reason = "salsa generates methods that carry no documentation")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ptxc_codegen::func_code::FuncCode;
@@ -24,6 +24,7 @@ use crate::input::items::{Func, items};
 use crate::input::{Options, SourceFile};
 use crate::module::{ast, header};
 use crate::output::{kernels, locate};
+use crate::prototypes::prototypes;
 use crate::render::Located;
 use crate::stages::arch;
 use crate::stages::callees::{device_callees, named_callee};
@@ -84,6 +85,7 @@ fn contents(
         bindings: bindings(db, file),
         relocatable: options.relocatable(db),
         outside: declared(db, file),
+        prototypes: if options.relocatable(db) { prototypes(db, file) } else { BTreeMap::new() },
         has_samplers: header(db, file).has_samplers,
         ..Module::of(arch(db, file, options), options.abi(db))
     };

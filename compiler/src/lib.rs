@@ -135,6 +135,7 @@ mod locate;
 pub mod module;
 mod old_kernels;
 pub mod output;
+mod prototypes;
 mod redeclared;
 pub mod render;
 mod sections;

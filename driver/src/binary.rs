@@ -44,6 +44,7 @@ pub(crate) fn disassemble_words(
     let function = Function { name, is_kernel: true, code, max_registers: 255, ..Function::default() };
     let cubin = Cubin {
         outside: Default::default(),
+        prototypes: Default::default(),
         arch,
         accelerated: false,
         abi: Abi::default(),

@@ -7,6 +7,10 @@
 
 use crate::operand::Label;
 
+/// The symbol of the table of unified functions. A linker adds its address to each call through the address of
+/// a function, which may also be a number in the table.
+pub const FUNCTION_TABLE: &str = "__UFT_OFFSET";
+
 /// The property of a symbol that is put into the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SymbolValue {

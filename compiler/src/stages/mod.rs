@@ -201,7 +201,7 @@ pub fn ssa(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<ir::Function>
             }
             let mut built = built.clone();
             if options.relocatable(db) {
-                if let Err(found) = make_relocatable(db, func, arch(db, func.file(db), options), &mut built) {
+                if let Err(found) = make_relocatable(db, func, &mut built) {
                     return Stage::of(Err(found));
                 }
             } else {

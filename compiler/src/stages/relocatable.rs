@@ -11,7 +11,6 @@
 //! ```
 
 use ptxc_ir::{self as ir, CalleeKind, External, FunctionKind, Layouts, Op, Space};
-use ptxc_machine::Arch;
 use ptxc_ptx::build_ssa::{Types, layouts, prototypes};
 use ptxc_ptx::check::env::ModuleEnv;
 use ptxc_ptx::diagnostic::{Diagnostic, source_node};
@@ -26,24 +25,16 @@ use crate::module::{ModuleName, ast, environment, signature};
 /// # Errors
 /// Uses that an object cannot hold yet: of function pointers on sm_90, and of shared variables where
 /// functions are called.
-pub fn make_relocatable(
-    db: &dyn Db,
-    func: Func,
-    arch: Arch,
-    function: &mut ir::Function,
-) -> Result<(), Vec<Diagnostic>> {
+pub fn make_relocatable(db: &dyn Db, func: Func, function: &mut ir::Function) -> Result<(), Vec<Diagnostic>> {
     let env: &ModuleEnv = environment(db, func);
     let prototypes = prototypes(ast(db, func), env);
-    // From sm_90 on, the address of a function is its number in a table of the linker.
-    let has_table = arch.facts().cubin.as_ref().is_some_and(|facts| facts.call_absolute.is_some());
     let mut found = Vec::new();
     for inst in function.insts.values() {
         let what = match inst.op {
-            Op::CallIndirect(callee) if has_table || layouts_of(&prototypes, function, callee).is_none() => {
-                "an indirect call in a relocatable object".to_string()
-            }
-            Op::FuncAddr(callee) if has_table => {
-                format!("the address of `{}` in a relocatable object", function.callees[callee].name)
+            Op::CallIndirect(callee) if layouts_of(&prototypes, function, callee).is_none() => {
+                "an indirect call whose prototypes pass the same values in different ways, in a relocatable \
+                 object,"
+                    .to_string()
             }
             Op::SymbolAddr(symbol) if !is_placed(function, symbol) => {
                 let symbol = &function.symbols[symbol];

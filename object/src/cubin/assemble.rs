@@ -30,7 +30,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::attribute as eiattr;
 use super::contents::{
-    Abi, Bank, Binding, Cubin, Function, GlobalVariable, IndirectBranch, Launch, Line, Param, Part,
+    Abi, Bank, Binding, Cubin, Function, GlobalVariable, IndirectBranch, Launch, Line, Param, Part, Prototype,
 };
 use super::error::CubinError;
 use super::read::LINE_TABLE;
@@ -79,6 +79,8 @@ pub struct Module {
     pub relocatable: bool,
     /// The functions of other files that an object may name.
     pub outside: BTreeSet<String>,
+    /// The prototypes of an object's device functions, and of those that it declares.
+    pub prototypes: BTreeMap<String, Prototype>,
     /// Whether samplers have handles of their own (`texmode_independent`).
     pub has_samplers: bool,
 }
@@ -97,6 +99,7 @@ impl Module {
             accelerated: false,
             relocatable: false,
             outside: BTreeSet::new(),
+            prototypes: BTreeMap::new(),
             has_samplers: false,
         }
     }
@@ -179,7 +182,8 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
         }
         let mut relocations = Vec::new();
         for pointer in &variable.pointers {
-            match address(variable, pointer, &places, sources, (home.is_some(), module.relocatable))? {
+            let form = (home.is_some(), module.relocatable);
+            match address(variable, pointer, &places, sources, form, &module.prototypes)? {
                 Address::Known(value) => put(&mut bytes, pointer, value),
                 Address::OfLoader(relocation) => relocations.push(relocation),
             }
@@ -219,6 +223,7 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
         debug: Arc::default(),
         relocatable: module.relocatable,
         outside: module.outside,
+        prototypes: module.prototypes,
         attributes: kept.attributes.clone(),
         compatibility: kept.compatibility.clone(),
         symbols: kept.symbols.clone(),
@@ -305,6 +310,7 @@ fn address(
     places: &FxHashMap<&str, &Variable>,
     sources: &[Source<'_>],
     (is_exact, relocatable): (bool, bool),
+    prototypes: &BTreeMap<String, Prototype>,
 ) -> Result<Address, CubinError> {
     let unsupported = |what: String| Err(CubinError::Unsupported(what));
     let Pointer { target, addend, .. } = pointer;
@@ -312,12 +318,14 @@ fn address(
     // The loader decides where a function with a section of its own is.
     let is_function = sources.iter().any(|source| source.program.name == *target);
     let is_outside = relocatable && !is_exact && !places.contains_key(target.as_str());
-    if relocatable && (is_function || is_outside) && has_function_table(sources) {
-        return unsupported(format!("the address of `{target}` in `{}`", holder.name));
-    }
     if is_exact || is_function || is_outside {
         let piece = || format!("a part of the address of `{target}`");
-        let kind = RelocationKind::of_data(pointer.bytes, pointer.shift, pointer.generic);
+        let in_table = relocatable && prototypes.contains_key(target) && has_function_table(sources);
+        let kind = match (pointer.bytes, pointer.shift) {
+            (8, 0) if in_table => Some(RelocationKind::UNIFIED_64),
+            _ if in_table => None,
+            _ => RelocationKind::of_data(pointer.bytes, pointer.shift, pointer.generic),
+        };
         let kind = kind.ok_or_else(|| CubinError::Unsupported(piece()))?;
         return Ok(Address::OfLoader(Relocation { at, kind, target: target.clone(), addend: *addend }));
     }

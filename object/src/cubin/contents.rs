@@ -1,6 +1,6 @@
 //! The contents of a cubin, independent of their form in ELF.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ptxc_machine::Arch;
@@ -22,6 +22,16 @@ pub enum Abi {
     /// The layout of CUDA 13, and the only one in which its disassembler reads the control flow.
     #[default]
     V8,
+}
+
+/// The prototypes that a linker knows of a function, as texts: `#`, the result, the parameters, each as `v` (no
+/// result), `i` and `l` (an integer of 4 and 8 bytes), `f`, `d`, or `b` and a size in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prototype {
+    /// Its own.
+    pub own: String,
+    /// Those of its indirect calls.
+    pub indirect: Vec<String>,
 }
 
 /// A module: its kernels, and the variables that they share.
@@ -50,6 +60,8 @@ pub struct Cubin {
     pub relocatable: bool,
     /// The functions of other files that it may name.
     pub outside: BTreeSet<String>,
+    /// The prototypes of an object's device functions, and of those that it declares.
+    pub prototypes: BTreeMap<String, Prototype>,
     /// Attributes of the whole file that are kept as they are.
     pub attributes: Vec<Attribute>,
     /// Symbols of variables in shared memory, which only debug information names.

@@ -5,9 +5,13 @@
 //! target at the end, when local symbols precede global ones, as ELF requires. Nothing depends on
 //! addresses or the order of a map, so the same input gives the same bytes.
 
+use std::ops::Range;
+
 use object::Endianness;
 use object::elf as abi;
 use object::write::elf::{FileHeader, ProgramHeader, Rel, SectionHeader, SectionIndex, Sym, Writer};
+
+use rustc_hash::FxHashMap;
 
 use super::error::CubinError;
 use super::relocation::RelocationKind;
@@ -88,6 +92,8 @@ pub(super) struct Section {
     pub(super) data: Data,
     /// Words of the data that are indices of symbols.
     pub(super) symbols: Vec<(usize, SymbolId)>,
+    /// The places in the data that hold the place of a text in the table of names.
+    pub(super) texts: Vec<(usize, String)>,
 }
 
 impl Section {
@@ -103,6 +109,7 @@ impl Section {
             segment: Segment::None,
             data: Data::Bytes(Vec::new()),
             symbols: Vec::new(),
+            texts: Vec::new(),
         }
     }
 }
@@ -215,6 +222,9 @@ impl Elf {
                 writer.add_section_name(section.name.as_bytes())
             })
             .collect();
+        for (_, text) in self.sections.iter().flat_map(|section| &section.texts) {
+            writer.add_string(text.as_bytes());
+        }
         writer.reserve_null_symbol_index();
         let symbols: Vec<_> = self
             .locals
@@ -294,10 +304,35 @@ impl Elf {
             }
             segments.iter().for_each(|header| writer.write_program_header(header));
         }
+        self.name_texts(&mut bytes, &offsets);
         // The writer knows only one version of ELF; NVIDIA's older files have the toolkit's version
         // here.
         bytes[VERSION_AT..VERSION_AT + 4].copy_from_slice(&header.version.to_le_bytes());
         Ok(bytes)
+    }
+
+    /// Writes the places of texts in the table of names into the data that names them.
+    fn name_texts(&self, bytes: &mut [u8], offsets: &[usize]) {
+        if self.sections.iter().all(|section| section.texts.is_empty()) {
+            return;
+        }
+        let table = names_table(bytes).map_or_else(Vec::new, |table| bytes[table].to_vec());
+        let mut places: FxHashMap<&[u8], usize> = FxHashMap::default();
+        let mut start = 0;
+        for name in table.split(|&byte| byte == 0) {
+            places.entry(name).or_insert(start);
+            start += name.len() + 1;
+        }
+        for (section, &offset) in self.sections.iter().zip(offsets) {
+            for (at, text) in &section.texts {
+                let place = *places.entry(text.as_bytes()).or_insert_with(|| {
+                    // It is the end of another name.
+                    let name = [text.as_bytes(), &[0]].concat();
+                    table.windows(name.len()).position(|part| part == name).unwrap_or(0)
+                });
+                bytes[offset + at..offset + at + 4].copy_from_slice(&(place as u32).to_le_bytes());
+            }
+        }
     }
 
     fn write_data(&self, writer: &mut Writer<'_>, section: &Section) {
@@ -373,3 +408,15 @@ fn reserve(writer: &mut Writer<'_>, section: &Section) -> usize {
         }
     }
 }
+
+/// The bytes of the table of the names of symbols, which is the second section after the null section.
+fn names_table(bytes: &[u8]) -> Option<Range<usize>> {
+    let word = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?) as usize);
+    let header = word(SECTIONS_AT)? + 2 * SECTION_HEADER_BYTES;
+    let (start, size) = (word(header + 0x18)?, word(header + 0x20)?);
+    Some(start..start + size)
+}
+
+/// The place of the offset of the section headers in the file's header.
+const SECTIONS_AT: usize = 0x28;
+const SECTION_HEADER_BYTES: usize = 64;

@@ -20,10 +20,12 @@ use std::fmt;
 use ptxc_machine::Arch;
 use ptxc_sass::Op;
 use ptxc_sass::kept::AttributeValue;
+use ptxc_sass::symbol::FUNCTION_TABLE;
 use rustc_hash::FxHashMap;
 
 use super::attribute as eiattr;
 use super::contents::{Binding, Cubin, Function, GlobalVariable};
+use super::relocation::Relocation;
 
 /// Why objects cannot be linked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +83,7 @@ pub fn link(objects: Vec<Cubin>) -> Result<Cubin, Vec<LinkError>> {
         relocatable: false,
         accelerated: objects.iter().any(|object| object.accelerated),
         outside: BTreeSet::new(),
+        prototypes: BTreeMap::new(),
         ..first.clone()
     };
     let mut errors = Vec::new();
@@ -92,6 +95,8 @@ pub fn link(objects: Vec<Cubin>) -> Result<Cubin, Vec<LinkError>> {
         let is_here = |name: &str, binding| binding == Binding::Local || visible.get(name) == Some(&index);
         cubin.functions.retain(|function| is_here(&function.name, function.binding));
         cubin.variables.retain(|variable| is_here(&variable.name, variable.binding));
+        cubin.functions.iter_mut().for_each(|function| forget_table(&mut function.relocations));
+        cubin.variables.iter_mut().for_each(|variable| forget_table(&mut variable.relocations));
         for function in &cubin.functions {
             let targets = function.relocations.iter().map(|one| one.target.clone());
             users.extend(targets.map(|target| (target, function.name.clone(), index)));
@@ -136,6 +141,14 @@ pub fn link(objects: Vec<Cubin>) -> Result<Cubin, Vec<LinkError>> {
         function.attributes.retain(|one| one.code != eiattr::EXTERNS || one.value != is_empty);
     }
     Ok(whole)
+}
+
+/// Functions have addresses, and no table: relocations of numbers in the table become those of addresses.
+fn forget_table(relocations: &mut Vec<Relocation>) {
+    relocations.retain(|one| one.target != FUNCTION_TABLE);
+    for one in relocations {
+        one.kind = one.kind.of_address();
+    }
 }
 
 /// The object whose definition of each visible name counts.
@@ -283,7 +296,7 @@ fn of_kernel(functions: &[Function], callees: &[Vec<usize>], kernel: usize) -> N
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cubin::relocation::{Relocation, RelocationKind};
+    use crate::cubin::relocation::RelocationKind;
 
     fn function(name: &str, registers: u32, frame: u32, calls: &[&str]) -> Function {
         Function {

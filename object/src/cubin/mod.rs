@@ -24,7 +24,7 @@ mod write;
 
 pub use assemble::{Module, Source, assemble, encode};
 pub use contents::{
-    Abi, Bank, Binding, Cubin, Function, GlobalVariable, IndirectBranch, Launch, Line, Param, Part,
+    Abi, Bank, Binding, Cubin, Function, GlobalVariable, IndirectBranch, Launch, Line, Param, Part, Prototype,
 };
 pub use error::CubinError;
 pub use link::{LinkError, link};

@@ -10,7 +10,7 @@ mod attributes;
 
 use std::sync::Arc;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use object::LittleEndian as LE;
 use object::elf::{FileHeader64, STT_FUNC, STT_OBJECT, SectionHeader64, Sym64};
@@ -63,6 +63,7 @@ pub fn read(data: &[u8]) -> Result<Cubin> {
         address_bytes: 0,
         addresses: Vec::new(),
         outside: BTreeSet::new(),
+        prototypes: BTreeMap::new(),
         files: Vec::new(),
         debug: Arc::default(),
         relocatable: header.e_type(LE) == object::elf::ET_REL,

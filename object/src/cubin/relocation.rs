@@ -21,6 +21,8 @@ impl RelocationKind {
     pub const GENERIC_32: RelocationKind = RelocationKind(3);
     /// 64 bits of the generic address.
     pub const GENERIC_64: RelocationKind = RelocationKind(4);
+    /// 64 bits of the address of a function, or of its number in a table of the linker.
+    pub const UNIFIED_64: RelocationKind = RelocationKind(102);
     /// The first of eight kinds: byte 0, byte 1 and so on of the address.
     const BYTE_0: u32 = 76;
     /// The first of eight kinds for the bytes of the generic address.
@@ -67,6 +69,17 @@ impl RelocationKind {
         (113, SymbolValue::Unified, SymbolBits::High),
     ];
 
+    /// The kind that writes the same bits of the address itself, for a kind that may write a function's number
+    /// in a table.
+    pub(super) fn of_address(self) -> RelocationKind {
+        match self.0 {
+            112 => RelocationKind(56),
+            113 => RelocationKind(57),
+            _ if self == Self::UNIFIED_64 => Self::ABS_64,
+            _ => self,
+        }
+    }
+
     /// The kind that puts the address into a call; `None` if the architecture does not have the
     /// instruction.
     fn of_call(op: Op, arch: Arch) -> Option<RelocationKind> {
@@ -102,6 +115,7 @@ impl fmt::Display for RelocationKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let instruction = match self.0 {
             35 => "FUNC_DESC_64",
+            102 => "UNIFIED_64",
             55 => "ABS32_32",
             56 => "ABS32_LO_32",
             57 => "ABS32_HI_32",

@@ -5,6 +5,7 @@
 //! sections that a loader puts into memory. These are constants, code, variables, and the constant
 //! bank 0 of each kernel. Linear in the file's size, except for sorting its symbols by name.
 
+mod call_graph;
 mod symbols;
 
 pub(in crate::cubin) use symbols::part_symbol;
@@ -25,6 +26,7 @@ use super::{frame, line, note, notes};
 pub(super) mod cuda {
     pub(crate) const INFO: u32 = 0x7000_0000;
     pub(crate) const CALLGRAPH: u32 = 0x7000_0001;
+    pub(crate) const PROTOTYPE: u32 = 0x7000_0002;
     pub(crate) const COMPAT: u32 = 0x7000_0086;
     /// The types that constant banks may have, from bank 0 on.
     pub(crate) const FIRST_BANK: u32 = 0x7000_0064;
@@ -69,10 +71,6 @@ pub fn write(cubin: &Cubin) -> Result<Vec<u8>, CubinError> {
         return Err(CubinError::NoFormat(cubin.arch));
     };
     cubin.check_names()?;
-    if let Some(name) = function_with_address(cubin) {
-        let what = format!("the address of the function `{name}`");
-        return Err(CubinError::Unsupported(what));
-    }
     let mut writer = Writer {
         cubin,
         facts,
@@ -91,25 +89,6 @@ pub fn write(cubin: &Cubin) -> Result<Vec<u8>, CubinError> {
     writer.fill()?;
     let header = header(cubin);
     writer.elf.finish(&header)
-}
-
-/// A function whose address an object holds. nvlink drops such functions unless the call graph has their
-/// prototypes, which is not written yet.
-fn function_with_address(cubin: &Cubin) -> Option<&str> {
-    if !cubin.relocatable {
-        return None;
-    }
-    let functions: FxHashSet<&str> = cubin.functions.iter().map(|one| one.name.as_str()).collect();
-    let is_function = |name: &str| functions.contains(name) || cubin.outside.contains(name);
-    let in_variables = cubin.variables.iter().flat_map(|variable| &variable.relocations);
-    let in_code = cubin.functions.iter().flat_map(|function| {
-        // Its own name is that of a return address.
-        let others = function.relocations.iter().filter(|one| one.target != function.name);
-        let called = function.calls(cubin.arch);
-        others.filter(move |one| !called.contains(&one.target.as_str()))
-    });
-    let mut names = in_variables.chain(in_code).map(|one| one.target.as_str());
-    names.find(|name| is_function(name))
 }
 
 fn header(cubin: &Cubin) -> Header {
@@ -204,6 +183,10 @@ impl<'a> Writer<'a> {
             .collect();
         let graph = Section::new(".nv.callgraph", cuda::CALLGRAPH, 0, 4);
         self.add(Section { link: Reference::Symbols, entry_size: 8, ..graph });
+        if !cubin.prototypes.is_empty() {
+            let prototypes = Section::new(".nv.prototype", cuda::PROTOTYPE, 0, 4);
+            self.add(Section { link: Reference::Symbols, entry_size: 8, ..prototypes });
+        }
         let relocated = self.plan_relocations(has_lines && !has_table);
         self.plan_constants();
         let codes: Vec<SectionId> = functions
@@ -378,8 +361,13 @@ impl<'a> Writer<'a> {
             let list = notes::merge(list, &cubin.compatibility, &[], &mut |_| SymbolId::Null);
             self.fill_section(".nv.compat", Data::Bytes(list.bytes));
         }
-        let graph = self.call_graph();
-        self.fill_attributes(".nv.callgraph", graph);
+        let (graph, prototypes) = self.call_graph();
+        for (name, pairs) in [(".nv.callgraph", graph), (".nv.prototype", prototypes)] {
+            if let Some(&SectionId(number)) = self.sections.get(name) {
+                self.elf.sections[number].texts = pairs.texts;
+            }
+            self.fill_attributes(name, pairs.attributes);
+        }
 
         let mut module = Attributes::default();
         for (function, &symbol) in cubin.functions.iter().zip(&self.kernels) {
@@ -398,23 +386,6 @@ impl<'a> Writer<'a> {
             self.fill_attributes(&format!(".nv.info.{}", function.name), attributes);
         }
         Ok(())
-    }
-
-    /// Four lists, each ended by its own mark. The first has the calls of functions that are not part of
-    /// the caller's code, the others have no members.
-    fn call_graph(&mut self) -> Attributes {
-        let mark = |number: i32| [0, -number].into_iter().flat_map(i32::to_le_bytes);
-        let mut graph = Attributes::default();
-        graph.bytes.extend(mark(1));
-        for (function, symbol) in self.cubin.functions.iter().zip(self.kernels.clone()) {
-            for name in function.calls(self.cubin.arch) {
-                let at = graph.bytes.len();
-                graph.symbols.extend([(at, symbol), (at + 4, self.target(name))]);
-                graph.bytes.extend([0; 8]);
-            }
-        }
-        graph.bytes.extend((2..=4).flat_map(mark));
-        graph
     }
 
     fn fill_attributes(&mut self, name: &str, attributes: Attributes) {

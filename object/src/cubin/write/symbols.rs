@@ -3,6 +3,7 @@
 //! Linear in the number of symbols.
 
 use ptxc_sass::kept::KeptSymbol;
+use ptxc_sass::symbol::FUNCTION_TABLE;
 use ptxc_sass::variable::Section as Space;
 
 use super::{NOTE, PROGBITS, Writer, cuda, place};
@@ -138,17 +139,15 @@ impl Writer<'_> {
         if name.is_empty() {
             return SymbolId::Null;
         }
+        // A program leaves only functions of the system open, such as `vprintf`; an object also
+        // variables.
+        let (kind, other, size) = match self.is_called(name) {
+            _ if name == FUNCTION_TABLE => (WEAK_OBJECT, 0, 8),
+            true => (GLOBAL_FUNCTION, 0, 0),
+            false => (linked_kind(Binding::Global), IN_GLOBAL, 0),
+        };
         let name_of = name.to_string();
-        let symbol = self.elf.global(Symbol {
-            name: name_of,
-            // A program leaves only functions of the system open, such as `vprintf`; an object also
-            // variables.
-            kind: if self.is_called(name) { GLOBAL_FUNCTION } else { linked_kind(Binding::Global) },
-            other: if self.is_called(name) { 0 } else { IN_GLOBAL },
-            section: None,
-            value: 0,
-            size: 0,
-        });
+        let symbol = self.elf.global(Symbol { name: name_of, kind, other, section: None, value: 0, size });
         self.symbols.insert(name.to_string(), symbol);
         symbol
     }

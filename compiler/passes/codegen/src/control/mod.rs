@@ -120,8 +120,10 @@ fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resource
     tables.sort_by_key(|table: &JumpTable| table.offset);
     set_return_distances(&mut insts);
     let mut names = code.header.functions;
-    let relocations =
-        if code.header.relocatable { relocate::relocate(&mut insts, &mut names) } else { Vec::new() };
+    let relocations = match code.header.relocatable {
+        true => relocate::relocate(&mut insts, &mut names, (&code.header.pointed_to, arch)),
+        false => Vec::new(),
+    };
     Program {
         functions: names.into_iter().map(unlinked).collect(),
         name: code.header.name,

@@ -11,12 +11,22 @@
 //! ```
 //! Linear in the code.
 
-use ptxc_sass::symbol::{Addend, CodeRelocation, Symbol, SymbolBits, SymbolValue};
+use ptxc_machine::Arch;
+use ptxc_sass::symbol::{Addend, CodeRelocation, FUNCTION_TABLE, Symbol, SymbolBits, SymbolValue};
 use ptxc_sass::{Coded, FunctionIndex, HalfSelect, Inst, Op, Operand, OperandKind, slot_name};
 use ptxc_ssa::runtime;
+use rustc_hash::FxHashSet;
 
 /// Replaces names by relocations. `functions` keeps the function itself and its routines.
-pub(super) fn relocate(insts: &mut [Coded], functions: &mut Vec<String>) -> Vec<CodeRelocation> {
+///
+/// On architectures with a table of unified functions, the address of a function in `pointed_to` may be a number in
+/// the table, and calls through addresses name the table.
+pub(super) fn relocate(
+    insts: &mut [Coded],
+    functions: &mut Vec<String>,
+    (pointed_to, arch): (&[String], Arch),
+) -> Vec<CodeRelocation> {
+    let has_table = arch.facts().cubin.as_ref().is_some_and(|facts| facts.call_absolute.is_some());
     let all = functions.clone();
     let is_routine = |name: &String| runtime::name_of_symbol(name).is_some();
     let (mut kept, mut numbers) = (Vec::new(), Vec::new());
@@ -26,6 +36,7 @@ pub(super) fn relocate(insts: &mut [Coded], functions: &mut Vec<String>) -> Vec<
             kept.push(name.clone());
         }
     }
+    let pointed_to: FxHashSet<&String> = pointed_to.iter().collect();
     let mut relocations = Vec::new();
     for (number, coded) in (0..).zip(insts) {
         let mut found = None;
@@ -50,9 +61,17 @@ pub(super) fn relocate(insts: &mut [Coded], functions: &mut Vec<String>) -> Vec<
                 }
                 _ => continue,
             };
-            let symbol = Symbol { name: name.clone(), addend, value: SymbolValue::Address, bits };
+            let is_numbered = has_table && bits != SymbolBits::Target && pointed_to.contains(name);
+            let is_return = matches!(addend, Addend::Label(_));
+            let value = if is_numbered && !is_return { SymbolValue::Unified } else { SymbolValue::Address };
+            let symbol = Symbol { name: name.clone(), addend, value, bits };
             *operand = Operand::imm(0);
             found = Some((slot, symbol));
+        }
+        if op == Op::CALL_ABSOLUTE && has_table {
+            let (name, bits) = (FUNCTION_TABLE.to_string(), SymbolBits::Target);
+            let symbol = Symbol { name, addend: Addend::Bytes(0), value: SymbolValue::Address, bits };
+            found = coded.inst.slot_index(slot_name!("offset")).map(|slot| (slot as u8, symbol));
         }
         let Some((slot, symbol)) = found else { continue };
         let slot = if coded.inst.op == Op::CALL {

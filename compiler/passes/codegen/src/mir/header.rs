@@ -16,6 +16,8 @@ pub struct Header {
     pub arch: Arch,
     /// The functions that the code names, as symbols; the first is the function's own.
     pub functions: Vec<String>,
+    /// The functions whose addresses a linker puts into the code.
+    pub pointed_to: Vec<String>,
     /// Its parameters.
     pub params: Vec<Param>,
     /// The variables of the module that it names, and the variables that these point to.
@@ -61,6 +63,7 @@ impl Header {
             arch,
             functions: vec![name.clone()],
             name,
+            pointed_to: Vec::new(),
             params: Vec::new(),
             variables: Vec::new(),
             shared_bytes: 0,

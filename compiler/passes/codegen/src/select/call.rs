@@ -146,6 +146,10 @@ impl Lower<'_> {
         let target = Operand::function(self.function_index(self.func.callees[callee].name.clone()));
         let to = self.reg_of(result);
         if is_linked {
+            let name = self.func.callees[callee].name.clone();
+            if !self.mir.header.pointed_to.contains(&name) {
+                self.mir.header.pointed_to.push(name);
+            }
             return self.emit_linked_address(to, target);
         }
         self.emit(Inst::new(Op::MOV).ops([Operand::reg(to), target]));

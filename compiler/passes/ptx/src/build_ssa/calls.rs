@@ -143,9 +143,8 @@ pub fn layouts(signature: &Signature) -> Layouts {
 /// The values that a call passes and returns.
 pub type Types = (Vec<Type>, Vec<Type>);
 
-/// The prototypes and lists of targets in a function: the values that an indirect call passes by them,
-/// and their layouts.
-pub fn prototypes(function: &ast::Function, env: &ModuleEnv) -> Vec<(Types, Layouts)> {
+/// The signatures of the prototypes and lists of targets in a function.
+pub fn prototype_signatures(function: &ast::Function, env: &ModuleEnv) -> Vec<Signature> {
     let signature = |statement: &ast::Statement| match &statement.kind {
         StatementKind::CallPrototype(prototype) => Some(Signature {
             name: prototype.name.name.clone(),
@@ -156,8 +155,13 @@ pub fn prototypes(function: &ast::Function, env: &ModuleEnv) -> Vec<(Types, Layo
         StatementKind::CallTargets(list) => env.signatures.get(&list.targets.first()?.name).cloned(),
         _ => None,
     };
-    let known = function.body.iter().flatten().filter_map(signature);
-    let known = known.filter_map(|one| {
+    function.body.iter().flatten().filter_map(signature).collect()
+}
+
+/// The values that an indirect call passes by the prototypes and lists of targets in a function, and
+/// their layouts.
+pub fn prototypes(function: &ast::Function, env: &ModuleEnv) -> Vec<(Types, Layouts)> {
+    let known = prototype_signatures(function, env).into_iter().filter_map(|one| {
         let params = params::types(&one.parameters).ok()?;
         Some(((params, params::types(&one.returns).ok()?), layouts(&one)))
     });

@@ -60,7 +60,7 @@ mod texture;
 mod translator;
 mod video;
 
-pub use calls::{Types, layouts, prototypes};
+pub use calls::{Types, layouts, prototype_signatures, prototypes};
 use ptxc_ir::function::LaunchBounds;
 use ptxc_ir::{Function, Param};
 use ptxc_syntax::ast::{self, DirectiveKind, StatementKind};

@@ -56,6 +56,9 @@ pub(crate) fn write_header(
     for function in header.functions.iter().skip(1) {
         writeln!(f, "    function {}", quoted_name(function))?;
     }
+    for function in &header.pointed_to {
+        writeln!(f, "    pointer {}", quoted_name(function))?;
+    }
     let counts = [
         ("shared", header.shared_bytes),
         ("local", header.local_bytes),

@@ -59,7 +59,8 @@ pub fn parse(text: &str) -> Result<Vec<AnyMir>, Vec<ParseError>> {
 }
 
 /// The words that begin the lines of a header.
-const HEADER_WORDS: [&str; 19] = [
+const HEADER_WORDS: [&str; 20] = [
+    "pointer",
     "open",
     "outgoing",
     "param",
@@ -157,6 +158,13 @@ pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAn
             }
             "leaves" if rest == "module" => {
                 header.leaves_module = true;
+                continue;
+            }
+            "pointer" => {
+                match unquoted_name(rest) {
+                    Some((name, "")) => header.pointed_to.push(name),
+                    _ => lines.error(line, "expected `pointer @name`"),
+                }
                 continue;
             }
             "external" => {
