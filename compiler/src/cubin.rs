@@ -28,7 +28,7 @@ use crate::prototypes::prototypes;
 use crate::render::Located;
 use crate::stages::arch;
 use crate::stages::callees::{device_callees, named_callee};
-use crate::variables::{bindings, unnamed};
+use crate::variables::{bindings, outside_shared, unnamed};
 
 /// The bytes of a file's cubin, with all its kernels. Kernels with errors are missing from it, so
 /// check
@@ -85,6 +85,7 @@ fn contents(
         bindings: bindings(db, file),
         relocatable: options.relocatable(db),
         outside: declared(db, file),
+        outside_shared: outside_shared(db, file),
         prototypes: if options.relocatable(db) { prototypes(db, file) } else { BTreeMap::new() },
         has_samplers: header(db, file).has_samplers,
         ..Module::of(arch(db, file, options), options.abi(db))

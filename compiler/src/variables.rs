@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use ptxc_codegen::func_code::FuncCode;
 use ptxc_codegen::variables::placed;
-use ptxc_object::cubin::Binding;
+use ptxc_object::cubin::{Binding, OutsideShared};
 use ptxc_ptx::check::env;
 use ptxc_ptx::diagnostic::Diagnostic;
 use ptxc_sass::variable::{Section, Variable};
@@ -62,7 +62,9 @@ pub(crate) fn unnamed(
     let named = kernels.iter().flat_map(|code| &code.program.variables);
     let named: FxHashSet<&str> = named.map(|variable| &*variable.name).collect();
     let is_here = |variable: &env::Variable| {
-        matches!(variable.space, Space::Const | Space::Global) && variable.linkage != Some(Linkage::Extern)
+        let is_shared = relocatable && variable.space == Space::Shared;
+        (is_shared || matches!(variable.space, Space::Const | Space::Global))
+            && variable.linkage != Some(Linkage::Extern)
     };
     // In an object, functions have addresses of their own.
     let lost = if relocatable { FxHashSet::default() } else { pointing_elsewhere(all) };
@@ -72,12 +74,24 @@ pub(crate) fn unnamed(
     rest.filter_map(|(name, variable)| declared(name, variable)).collect()
 }
 
+/// The shared variables of other files, and those of open size.
+pub(crate) fn outside_shared(db: &dyn Db, file: SourceFile) -> BTreeMap<String, OutsideShared> {
+    let all = module_variables(db, file).iter();
+    let shared = all.filter(|(_, variable)| {
+        variable.space == Space::Shared && (variable.linkage == Some(Linkage::Extern) || variable.size == 0)
+    });
+    let outside =
+        |variable: &env::Variable| OutsideShared { align: variable.align, is_open: variable.size == 0 };
+    shared.map(|(name, variable)| (name.to_string(), outside(variable))).collect()
+}
+
 /// A variable as its declaration describes it. A variable in global memory needs no address, since
 /// no code names it.
 fn declared(name: &str, variable: &env::Variable) -> Option<Variable> {
     let (section, place) = match variable.space {
         Space::Const => (Section::Constant, variable.place?),
         Space::Global => (Section::Global, 0),
+        Space::Shared => (Section::Shared, 0),
         _ => return None,
     };
     let initial = variable.content.as_ref().ok()?.as_deref().cloned().unwrap_or_default();

@@ -17,6 +17,8 @@ pub enum Section {
     /// Outside of the module: a function that another module or the driver defines. The module has
     /// only its address.
     External,
+    /// The shared memory of a CTA, in an object, whose linker places the variable.
+    Shared,
 }
 
 /// A variable of the module.

@@ -75,6 +75,9 @@ pub(crate) fn load(
         )));
     }
     for variable in variables {
+        if variable.section == Section::Shared {
+            return Err(wrong(variable, "is in shared memory that a linker must place"));
+        }
         let mut content = variable.bytes.clone();
         content.resize(variable.size as usize, 0);
         let (start, size) = (variable.place as usize, variable.size as usize);
@@ -87,6 +90,7 @@ pub(crate) fn load(
                 constants[start..start + size].copy_from_slice(&content);
                 variable.place.into()
             }
+            Section::Shared => continue,
             Section::Global => {
                 let address = memory.global.allocate(&variable.name, content);
                 if start + 8 > BANK_BYTES {
@@ -125,7 +129,7 @@ pub(crate) fn load(
             let bytes = match variable.section {
                 Section::Constant => constants.get_mut(variable.place as usize..),
                 Section::Global => Some(memory.global.content(places[variable.name.as_str()].1)),
-                Section::External => None,
+                Section::External | Section::Shared => None,
             };
             let range = pointer.at as usize..pointer.at as usize + usize::from(pointer.bytes);
             let slice = bytes.and_then(|bytes| bytes.get_mut(range));

@@ -36,9 +36,11 @@ pub fn make_relocatable(db: &dyn Db, func: Func, function: &mut ir::Function) ->
                  object,"
                     .to_string()
             }
-            Op::SymbolAddr(symbol) if !is_placed(function, symbol) => {
-                let symbol = &function.symbols[symbol];
-                format!("`{}` in {} memory in a relocatable object", symbol.name, symbol.space)
+            Op::SymbolAddr(symbol) if is_hidden(function, symbol, env) => {
+                let name = &function.symbols[symbol].name;
+                format!(
+                    "`{name}` in shared memory, a name that the module also has, in a relocatable object,"
+                )
             }
             _ => continue,
         };
@@ -47,7 +49,15 @@ pub fn make_relocatable(db: &dyn Db, func: Func, function: &mut ir::Function) ->
     if !found.is_empty() {
         return Err(found);
     }
+    let (shares, owner) = (shares(function), function.name.clone());
     for symbol in function.symbols.values_mut() {
+        if shares && symbol.space == Space::Shared {
+            symbol.offset = None;
+            // Functions may have variables of one name.
+            if !env.variables.contains_key(symbol.name.as_str()) {
+                symbol.name = format!("${owner}${}", symbol.name);
+            }
+        }
         if matches!(symbol.space, Space::Global | Space::Const) {
             symbol.offset = None;
             // The module writes the content once.
@@ -75,17 +85,23 @@ pub fn make_relocatable(db: &dyn Db, func: Func, function: &mut ir::Function) ->
     Ok(())
 }
 
-/// Whether code of an object can name a variable: in global and constant memory
-/// by relocation, in local memory, and in
-/// the shared memory of a kernel that calls nothing, because it has all of it to itself.
-fn is_placed(function: &ir::Function, symbol: ir::Symbol) -> bool {
-    match function.symbols[symbol].space {
-        Space::Global | Space::Local | Space::Const => true,
-        Space::Shared => {
-            let calls = |callee: &ir::Callee| callee.kind != CalleeKind::Routine;
-            function.kind == FunctionKind::Entry && !function.callees.values().any(calls)
-        }
-        _ => false,
+/// Whether a linker places the shared memory of a function. A kernel that calls nothing has all of it to
+/// itself.
+fn shares(function: &ir::Function) -> bool {
+    let calls = |callee: &ir::Callee| callee.kind != CalleeKind::Routine;
+    function.kind == FunctionKind::Device || function.callees.values().any(calls)
+}
+
+/// The name of a symbol as it is written.
+fn written(symbol: &ir::SymbolData) -> &str {
+    symbol.name.split_once('$').map_or(symbol.name.as_str(), |(name, _)| name)
+}
+
+/// Whether a variable of the module has the name of a shared variable, but may be another one.
+fn is_hidden(function: &ir::Function, symbol: ir::Symbol, env: &ModuleEnv) -> bool {
+    let symbol = &function.symbols[symbol];
+    symbol.space == Space::Shared && shares(function) && symbol.name.contains('$') && {
+        env.variables.contains_key(written(symbol))
     }
 }
 

@@ -30,7 +30,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::attribute as eiattr;
 use super::contents::{
-    Abi, Bank, Binding, Cubin, Function, GlobalVariable, IndirectBranch, Launch, Line, Param, Part, Prototype,
+    Abi, Bank, Binding, Cubin, Function, GlobalVariable, IndirectBranch, Launch, Line, OutsideShared, Param,
+    Part, Prototype,
 };
 use super::error::CubinError;
 use super::read::LINE_TABLE;
@@ -81,6 +82,8 @@ pub struct Module {
     pub outside: BTreeSet<String>,
     /// The prototypes of an object's device functions, and of those that it declares.
     pub prototypes: BTreeMap<String, Prototype>,
+    /// The shared variables of other files, and those of open size, that an object may name.
+    pub outside_shared: BTreeMap<String, OutsideShared>,
     /// Whether samplers have handles of their own (`texmode_independent`).
     pub has_samplers: bool,
 }
@@ -100,6 +103,7 @@ impl Module {
             relocatable: false,
             outside: BTreeSet::new(),
             prototypes: BTreeMap::new(),
+            outside_shared: BTreeMap::new(),
             has_samplers: false,
         }
     }
@@ -150,7 +154,7 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
             match variable.section {
                 Section::Constant => variable.size.saturating_add(variable.place.into()),
                 Section::Global if is_named => u64::from(variable.place) + 8,
-                Section::Global => 0,
+                Section::Global | Section::Shared => 0,
                 Section::External => u64::from(variable.place) + 8,
             },
         )?;
@@ -161,6 +165,7 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
                 continue;
             }
             Section::Constant => u64::from(variable.place),
+            Section::Shared => 0,
             Section::Global => {
                 let offset = layout.place(variable, has_content)?;
                 if is_named || home.is_some_and(|home| home.has_address) {
@@ -193,7 +198,12 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
             has_content,
             offset,
             name: variable.name.clone(),
-            binding: module.bindings.get(&variable.name).copied().unwrap_or_default(),
+            binding: match module.bindings.get(&variable.name) {
+                Some(&binding) => binding,
+                // A variable of a function.
+                None if variable.section == Section::Shared => Binding::Local,
+                None => Binding::default(),
+            },
             size: variable.size,
             align,
             bytes,
@@ -224,6 +234,7 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
         relocatable: module.relocatable,
         outside: module.outside,
         prototypes: module.prototypes,
+        outside_shared: module.outside_shared,
         attributes: kept.attributes.clone(),
         compatibility: kept.compatibility.clone(),
         symbols: kept.symbols.clone(),

@@ -34,6 +34,15 @@ pub struct Prototype {
     pub indirect: Vec<String>,
 }
 
+/// A shared variable that an object does not define.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutsideShared {
+    /// Its alignment in bytes.
+    pub align: u32,
+    /// Whether its size is open: it is the dynamic shared memory of a launch.
+    pub is_open: bool,
+}
+
 /// A module: its kernels, and the variables that they share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cubin {
@@ -62,6 +71,8 @@ pub struct Cubin {
     pub outside: BTreeSet<String>,
     /// The prototypes of an object's device functions, and of those that it declares.
     pub prototypes: BTreeMap<String, Prototype>,
+    /// The shared variables of other files, and those of open size, that an object may name.
+    pub outside_shared: BTreeMap<String, OutsideShared>,
     /// Attributes of the whole file that are kept as they are.
     pub attributes: Vec<Attribute>,
     /// Symbols of variables in shared memory, which only debug information names.

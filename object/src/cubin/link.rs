@@ -21,11 +21,13 @@ use ptxc_machine::Arch;
 use ptxc_sass::Op;
 use ptxc_sass::kept::AttributeValue;
 use ptxc_sass::symbol::FUNCTION_TABLE;
+use ptxc_sass::variable::Section;
 use rustc_hash::FxHashMap;
 
 use super::attribute as eiattr;
-use super::contents::{Binding, Cubin, Function, GlobalVariable};
+use super::contents::{Binding, Cubin, Function, GlobalVariable, OutsideShared};
 use super::relocation::Relocation;
+use super::shared;
 
 /// Why objects cannot be linked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,13 +86,21 @@ pub fn link(objects: Vec<Cubin>) -> Result<Cubin, Vec<LinkError>> {
         accelerated: objects.iter().any(|object| object.accelerated),
         outside: BTreeSet::new(),
         prototypes: BTreeMap::new(),
+        outside_shared: BTreeMap::new(),
         ..first.clone()
     };
     let mut errors = Vec::new();
     let visible = visible(&objects, &mut errors);
     let mut taken: BTreeSet<String> = visible.keys().cloned().collect();
     let mut users = Vec::new();
+    let mut open_shared = BTreeMap::new();
     for (index, mut cubin) in objects.into_iter().enumerate() {
+        for (name, OutsideShared { align, .. }) in
+            std::mem::take(&mut cubin.outside_shared).into_iter().filter(|(_, shared)| shared.is_open)
+        {
+            let known = open_shared.entry(name).or_insert(align);
+            *known = align.max(*known);
+        }
         number_locals(&mut cubin, &mut taken);
         let is_here = |name: &str, binding| binding == Binding::Local || visible.get(name) == Some(&index);
         cubin.functions.retain(|function| is_here(&function.name, function.binding));
@@ -110,7 +120,7 @@ pub fn link(objects: Vec<Cubin>) -> Result<Cubin, Vec<LinkError>> {
     }
     let names =
         whole.functions.iter().map(|one| &one.name).chain(whole.variables.iter().map(|one| &one.name));
-    let known: BTreeSet<&str> = names.map(String::as_str).chain(SERVICES).collect();
+    let known: BTreeSet<&str> = names.chain(open_shared.keys()).map(String::as_str).chain(SERVICES).collect();
     let mut seen = BTreeSet::new();
     for (name, user, object) in users {
         if !known.contains(name.as_str()) && seen.insert(name.clone()) {
@@ -120,6 +130,10 @@ pub fn link(objects: Vec<Cubin>) -> Result<Cubin, Vec<LinkError>> {
     if !errors.is_empty() {
         return Err(errors);
     }
+    for variable in whole.variables.iter().filter(|one| one.section == Section::Shared) {
+        open_shared.remove(&variable.name);
+    }
+    shared::place(&mut whole, &open_shared);
     place(&mut whole.variables);
     let needs = needs(&whole.functions, whole.arch);
     for (function, needs) in whole.functions.iter_mut().zip(needs) {

@@ -19,12 +19,14 @@ mod notes;
 mod program;
 mod read;
 mod relocation;
+mod shared;
 mod text;
 mod write;
 
 pub use assemble::{Module, Source, assemble, encode};
 pub use contents::{
-    Abi, Bank, Binding, Cubin, Function, GlobalVariable, IndirectBranch, Launch, Line, Param, Part, Prototype,
+    Abi, Bank, Binding, Cubin, Function, GlobalVariable, IndirectBranch, Launch, Line, OutsideShared, Param,
+    Part, Prototype,
 };
 pub use error::CubinError;
 pub use link::{LinkError, link};

@@ -446,7 +446,7 @@ pub(super) fn variables(cubin: &Cubin) -> Result<Vec<Variable>, CubinError> {
         externals(cubin).into_iter().map(|(name, place)| Variable::external(name, place)).collect();
     for variable in &cubin.variables {
         let place = match variable.section {
-            Section::Constant => variable.offset,
+            Section::Constant | Section::Shared => variable.offset,
             Section::Global | Section::External => {
                 places.get(&*variable.name).copied().unwrap_or_else(|| {
                     free += 8;

@@ -26,6 +26,7 @@ use super::{frame, line, note, notes};
 pub(super) mod cuda {
     pub(crate) const INFO: u32 = 0x7000_0000;
     pub(crate) const CALLGRAPH: u32 = 0x7000_0001;
+    pub(crate) const SHARED: u32 = 0x7000_000a;
     pub(crate) const PROTOTYPE: u32 = 0x7000_0002;
     pub(crate) const COMPAT: u32 = 0x7000_0086;
     /// The types that constant banks may have, from bank 0 on.
@@ -60,6 +61,8 @@ const INFO_LINK: u64 = object::elf::SHF_INFO_LINK as u64;
 
 /// The alignment of code, in bytes: a line of the instruction cache.
 pub(super) const CODE_ALIGN: usize = 128;
+/// The section of an object for shared variables that the linker places.
+const SHARED_SECTION: &str = ".nv_debug.shared";
 /// The usual alignment of a kernel's shared memory.
 pub(super) const SHARED_ALIGN: u64 = 16;
 /// Writes a cubin.
@@ -294,6 +297,13 @@ impl<'a> Writer<'a> {
             let data = Data::Zeros(reserved + bytes);
             self.add(Section { info: Reference::Section(code), data, ..section });
         }
+        if self.has_variables(Space::Shared, false) {
+            // Named as in the objects of NVIDIA's compiler.
+            let align = self.alignment(Space::Shared, false);
+            let size = self.variables(Space::Shared, false).map(|one| one.size.next_multiple_of(align)).sum();
+            let section = writable(SHARED_SECTION.into(), cuda::SHARED, 0, align);
+            self.add(Section { data: Data::Zeros(size), ..section });
+        }
         if self.has_variables(Space::Global, false) {
             let align = self.alignment(Space::Global, false);
             self.add(writable(".nv.global".into(), NOBITS, 0, align));
@@ -483,6 +493,7 @@ fn bank_name(number: u8, function: &Function) -> String {
 fn place(variable: &GlobalVariable) -> (Space, bool) {
     match variable.section {
         Space::Constant => (Space::Constant, true),
+        Space::Shared => (Space::Shared, false),
         Space::Global | Space::External => (Space::Global, variable.has_content),
     }
 }

@@ -16,6 +16,11 @@ pub(crate) fn variable(symbol: &SymbolData) -> Option<Variable> {
     Some(placed(section, symbol.offset?, &symbol.name, (symbol.size, symbol.align), initial))
 }
 
+/// A variable in shared memory that a linker places.
+pub(crate) fn shared_variable(symbol: &SymbolData) -> Variable {
+    placed(Section::Shared, 0, &symbol.name, (symbol.size, symbol.align), Initial::default())
+}
+
 /// The variable of the program at a place of its section, in bytes, with a size and an alignment in
 /// bytes.
 pub fn placed(

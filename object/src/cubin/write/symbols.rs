@@ -6,7 +6,7 @@ use ptxc_sass::kept::KeptSymbol;
 use ptxc_sass::symbol::FUNCTION_TABLE;
 use ptxc_sass::variable::Section as Space;
 
-use super::{NOTE, PROGBITS, Writer, cuda, place};
+use super::{NOTE, PROGBITS, SHARED_SECTION, Writer, cuda, place};
 use crate::cubin::contents::Binding;
 use crate::cubin::elf::{SectionId, Segment, Symbol, SymbolId};
 
@@ -87,10 +87,12 @@ impl Writer<'_> {
                 (Space::Constant, _) => ".nv.constant3",
                 (Space::Global | Space::External, true) => ".nv.global.init",
                 (Space::Global | Space::External, false) => ".nv.global",
+                (Space::Shared, _) => SHARED_SECTION,
             };
             let (kind, other) = match (self.cubin.relocatable, variable.section) {
                 (false, _) => (object_kind(variable.binding), 0),
                 (true, Space::Constant) => (linked_kind(variable.binding), IN_CONSTANT),
+                (true, Space::Shared) => (linked_kind(variable.binding), IN_SHARED),
                 (true, _) => (linked_kind(variable.binding), IN_GLOBAL),
             };
             let symbol = Symbol {
@@ -98,7 +100,8 @@ impl Writer<'_> {
                 kind,
                 other,
                 section: self.sections.get(section).copied(),
-                value: variable.offset,
+                // The linker wants to know the alignment of a variable without a place.
+                value: if variable.section == Space::Shared { variable.align } else { variable.offset },
                 size: variable.size,
             };
             let symbol = match variable.binding {
@@ -141,13 +144,16 @@ impl Writer<'_> {
         }
         // A program leaves only functions of the system open, such as `vprintf`; an object also
         // variables.
+        let shared = self.cubin.outside_shared.get(name);
         let (kind, other, size) = match self.is_called(name) {
             _ if name == FUNCTION_TABLE => (WEAK_OBJECT, 0, 8),
+            _ if shared.is_some() => (linked_kind(Binding::Global), IN_SHARED, 0),
             true => (GLOBAL_FUNCTION, 0, 0),
             false => (linked_kind(Binding::Global), IN_GLOBAL, 0),
         };
+        let value = shared.map_or(0, |shared| shared.align).into();
         let name_of = name.to_string();
-        let symbol = self.elf.global(Symbol { name: name_of, kind, other, section: None, value: 0, size });
+        let symbol = self.elf.global(Symbol { name: name_of, kind, other, section: None, value, size });
         self.symbols.insert(name.to_string(), symbol);
         symbol
     }
@@ -166,6 +172,7 @@ pub(in crate::cubin) fn part_symbol(kernel: &str, part: &str) -> String {
 const LINKED_OBJECT: u8 = 13;
 /// That memory, in the symbol's other bits.
 const IN_GLOBAL: u8 = 0x20;
+const IN_SHARED: u8 = 0x40;
 const IN_CONSTANT: u8 = 0x80;
 
 /// The kind and the binding of a variable's symbol in an object.

@@ -559,7 +559,12 @@ impl<'a> Lower<'a> {
     /// Whether a linker puts the address of a variable into the code.
     pub(super) fn is_linked(&self, symbol: ptxc_ir::Symbol) -> bool {
         let data = &self.func.symbols[symbol];
-        matches!(data.space, ptxc_ir::Space::Global | ptxc_ir::Space::Const) && data.offset.is_none()
+        let is_placed = match data.space {
+            ptxc_ir::Space::Global | ptxc_ir::Space::Const => data.offset.is_some(),
+            ptxc_ir::Space::Shared => data.offset.is_some() || !self.mir.header.relocatable,
+            _ => true,
+        };
+        !is_placed
     }
 
     /// The register of a pooled value.

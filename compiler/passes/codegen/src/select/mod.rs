@@ -67,7 +67,7 @@ use ptxc_sass::variable::Variable;
 use ptxc_ssa::uniformity::Uniformity;
 
 use crate::mir::{Cfg, Edge, MBlock, MBlockId, Mir, Term, Tuple, VReg};
-use crate::variables::variable;
+use crate::variables::{shared_variable, variable};
 use lower::Lower;
 
 /// An operation that selection knows no instructions for.
@@ -149,9 +149,22 @@ fn skeleton(
     mir.header.open_stack =
         func.insts.values().any(|inst| inst.op == ptxc_ir::Op::SpecialReg(SpecialReg::LocalBottom));
     mir.header.bounds = func.bounds.clone();
+    mir.header.platform = func.platform.is_some();
+    let is_linked = |callee: &Callee| matches!(&callee.kind, CalleeKind::External(external) if external.address.is_none());
+    let is_relocatable = mir.header.platform
+        || func.callees.values().any(is_linked)
+        || func
+            .symbols
+            .values()
+            .any(|one| matches!(one.space, Space::Global | Space::Const) && one.offset.is_none());
     for symbol in func.symbols.values() {
         let end = symbol.end_from(symbol.offset.unwrap_or(0));
         match symbol.space {
+            // A linker places it. The file has those of the module once.
+            Space::Shared if is_relocatable && symbol.offset.is_none() => {
+                let is_own = symbol.name.starts_with('$');
+                mir.header.variables.extend(is_own.then(|| shared_variable(symbol)));
+            }
             Space::Shared => {
                 mir.header.shared_bytes = mir.header.shared_bytes.max(end);
                 mir.header.dynamic_shared |= symbol.size == 0;
@@ -167,18 +180,11 @@ fn skeleton(
         let known = external.address.map(|place| Variable::external(&callee.name, place));
         mir.header.variables.extend(known);
     }
-    mir.header.platform = func.platform.is_some();
     if mir.header.platform {
         let locals = func.symbols.values().filter(|symbol| symbol.space == Space::Local);
         mir.header.stack_align = locals.map(|symbol| symbol.align).max().unwrap_or(0);
     }
-    let is_linked = |callee: &Callee| matches!(&callee.kind, CalleeKind::External(external) if external.address.is_none());
-    mir.header.relocatable = mir.header.platform
-        || func.callees.values().any(is_linked)
-        || func
-            .symbols
-            .values()
-            .any(|one| matches!(one.space, Space::Global | Space::Const) && one.offset.is_none());
+    mir.header.relocatable = is_relocatable;
     mir.header.leaves_module = func.callees.values().any(|callee| !callee.lanes.inside);
     let mut block_map: SecondaryMap<Block, Option<MBlockId>> = SecondaryMap::new();
     let blocks = reachable(func);

@@ -6,7 +6,7 @@
 
 use ptxc_ir::{Inst as IrInst, InstData, Op as IrOp, Space, SpecialReg as IrReg, Type, Value};
 use ptxc_machine::{Arch, Feature, ParameterWindow};
-use ptxc_sass::{Inst, Op, Operand, RegFile, SpecialReg, choice, slot};
+use ptxc_sass::{HalfSelect, Inst, Op, Operand, RegFile, SpecialReg, choice, slot};
 
 use super::integer::shift_right;
 use super::lower::Lower;
@@ -102,6 +102,9 @@ impl Lower<'_> {
                 let name = self.func.symbols[symbol].name.clone();
                 let at = Operand::function(self.function_index(name));
                 let to = self.reg_of(result);
+                if self.func.symbols[symbol].space == Space::Shared {
+                    return self.emit_linked_shared(to, at);
+                }
                 match data.ty.bits() {
                     64 => self.emit_linked_address(to, at),
                     _ => self.emit(Inst::new(Op::MOV).ops([Operand::reg(to), at])),
@@ -174,6 +177,19 @@ impl Lower<'_> {
 impl Lower<'_> {
     /// The address of a shared array of open size in a program of several functions. The static
     /// shared memory of the whole program lies before it, so only linking knows the address.
+    /// The address of a variable in shared memory that a linker places, counted from the start of the memory
+    /// that it knows.
+    fn emit_linked_shared(&mut self, to: VReg, at: Operand<VReg>) {
+        let at = at.half(HalfSelect::Low);
+        if !self.arch.has(Feature::RankedSharedAddresses) {
+            return self.emit(Inst::new(Op::MOV).ops([Operand::reg(to), at]));
+        }
+        let above = Operand::reg(self.temp());
+        self.emit(Inst::new(Op::MOV).ops([above, at]));
+        let start = self.any(Src::Shared(0));
+        self.emit(Inst::new(Op::IADD3).ops([Operand::reg(to), above, start, Operand::rz()]));
+    }
+
     fn lower_open_array(&mut self, align: u32, result: Value) {
         let to = self.def(result);
         let end = Operand::shared_end(align);

@@ -96,6 +96,7 @@ fn symbol(variable: &Variable) -> Option<SymbolData> {
         space: match section {
             Section::Constant => Space::Const,
             Section::Global => Space::Global,
+            Section::Shared => Space::Shared,
             Section::External => return None,
         },
         size,
