@@ -2,20 +2,26 @@
 //! the expected values in the simulator.
 //!
 //! Random signatures cover the calling convention: scalars of every size, structures of several
-//! alignments, results of up to 32 bytes, calls under divergence and from one module into the other and
-//! back. Values are computed here from the definition of the program, not by any of the compilers.
+//! alignments, parameters and results in registers and on the stack, calls under divergence, through a table of
+//! addresses, and from one module into the other and back, and shared variables of each. Values are computed here
+//! from the definition of the program, not by any of the compilers. The same program is also linked by ptxc, and
+//! compiled as one module, whose SSA runs as well.
 //! Without NVIDIA's programs only ptxc's own object is made and read again.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ptxc_compiler::{Settings, compile};
+use ptxc_compiler::cubin::object;
+use ptxc_compiler::input::items::items;
+use ptxc_compiler::output::kernels;
+use ptxc_compiler::stages::ssa;
+use ptxc_compiler::{Database, Settings, SourceFile, compile, diagnostics};
 use ptxc_families::oracle;
 use ptxc_fuzz::random::Random;
-use ptxc_object::cubin::read;
+use ptxc_object::cubin::{self, read};
 use ptxc_sass::joined::joined;
-use ptxc_sim::{Case, Options, run_sass};
+use ptxc_sim::{Case, Options, run_sass, run_ssa};
 
 const THREADS: u32 = 40;
 const FUNCTIONS: usize = 24;
@@ -61,6 +67,10 @@ struct Signature {
     parted: bool,
     /// It calls the function before it, which is in the other module.
     nested: bool,
+    /// It is called through a table of addresses.
+    indirect: bool,
+    /// It has a shared variable, with a word for each thread, which its callees must leave alone.
+    shared: bool,
 }
 
 fn signatures(random: &mut Random) -> Vec<Signature> {
@@ -74,6 +84,9 @@ fn signatures(random: &mut Random) -> Vec<Signature> {
         Shape::Struct(12, 4),
         Shape::Struct(16, 8),
         Shape::Struct(16, 16),
+        Shape::Struct(52, 4),
+        Shape::Struct(72, 8),
+        Shape::Struct(96, 16),
     ];
     (0..FUNCTIONS)
         .map(|_| {
@@ -82,13 +95,21 @@ fn signatures(random: &mut Random) -> Vec<Signature> {
             for _ in 0..random.below(7) {
                 let shape = shapes[random.below(shapes.len())];
                 words += shape.bytes().div_ceil(4);
-                if words <= 8 {
+                // Later ones are on the stack.
+                if words <= 60 {
                     params.push(shape);
                 }
             }
-            let results = [None, Some(Shape::Scalar(4)), Some(Shape::Scalar(8)), Some(Shape::Struct(32, 16))];
+            let results = [
+                None,
+                Some(Shape::Scalar(4)),
+                Some(Shape::Scalar(8)),
+                Some(Shape::Struct(32, 16)),
+                Some(Shape::Struct(64, 8)),
+            ];
             let result = results[random.below(results.len())];
-            Signature { params, result, parted: random.below(3) == 0, nested: random.below(3) == 0 }
+            let [parted, nested, indirect, shared] = [3, 3, 2, 3].map(|of| random.below(of) == 0);
+            Signature { params, result, parted, nested, indirect, shared }
         })
         .collect()
 }
@@ -147,11 +168,21 @@ fn call(out: &mut String, all: &[Signature], function: usize, seed: &str, sum: &
         names.push(name);
     }
     let list = names.join(", ");
+    let mut target = format!("f{function}");
+    let mut prototype = String::new();
+    if one.indirect {
+        let unnamed = |shape: &Shape| shape.declare("_");
+        let params: Vec<String> = one.params.iter().map(unnamed).collect();
+        let result = one.result.map_or("_".to_string(), |result| format!("({}) _", result.declare("_")));
+        let _ = writeln!(out, "proto: .callprototype {result} ({});", params.join(", "));
+        let _ = writeln!(out, ".reg .b64 fn; ld.global.b64 fn, [table+{}];", 8 * function);
+        (target, prototype) = ("fn".to_string(), ", proto".to_string());
+    }
     let Some(result) = one.result else {
-        let _ = writeln!(out, "call f{function}, ({list}); }}");
+        let _ = writeln!(out, "call {target}, ({list}){prototype}; }}");
         return;
     };
-    let _ = writeln!(out, "{}; call (got), f{function}, ({list});", result.declare("got"));
+    let _ = writeln!(out, "{}; call (got), {target}, ({list}){prototype};", result.declare("got"));
     if matches!(result, Shape::Scalar(8)) {
         out.push_str("ld.param.b64 d, [got]; mov.b64 {v, w}, d;\n");
         for word in ["v", "w"] {
@@ -189,9 +220,16 @@ fn define(out: &mut String, all: &[Signature], function: usize) {
             offset += bytes;
         }
     }
+    if one.shared {
+        let _ = writeln!(out, ".shared .b32 own[{THREADS}]; .reg .b32 z, at, t; mov.u32 t, %tid.x;");
+        out.push_str("mov.u32 at, own; mad.lo.u32 at, t, 4, at; st.shared.u32 [at], s; mov.u32 z, s;\n");
+    }
     if one.nested && function > 0 {
         out.push_str("mov.u32 y, s;\n");
         call(out, all, function - 1, "y", "s");
+    }
+    if one.shared {
+        out.push_str("ld.shared.u32 t, [at]; sub.u32 t, t, z; add.u32 s, s, t;\n");
     }
     match one.result {
         None => {}
@@ -207,36 +245,58 @@ fn define(out: &mut String, all: &[Signature], function: usize) {
     out.push_str("ret; }\n");
 }
 
-/// The module with the kernel and the odd functions, and that with the even ones.
-fn modules(all: &[Signature]) -> [String; 2] {
-    [1, 0].map(|odd| {
-        let mut text = String::from(".version 8.0\n.target sm_75\n.address_size 64\n");
-        let is_here = |function: &usize| function % 2 == odd;
-        for function in 0..all.len() {
-            let linkage = if is_here(&function) { ".visible" } else { ".extern" };
-            let _ = writeln!(text, "{linkage} {};", head(all, function));
-        }
-        (0..all.len()).filter(is_here).for_each(|function| define(&mut text, all, function));
-        if odd == 1 {
-            text.push_str(
-                ".visible .entry k(.param .u64 out)\n{ .reg .b64 p, o; .reg .b32 t, s; .reg .pred c;\n",
-            );
-            text.push_str(
-                "ld.param.u64 p, [out]; mov.u32 t, %tid.x; mul.wide.u32 o, t, 4; add.u64 p, p, o;\n",
-            );
-            for (function, one) in all.iter().enumerate() {
-                text.push_str("mov.u32 s, 1;\n");
-                if one.parted {
-                    let _ = writeln!(text, "and.b32 s, t, 1; setp.eq.u32 c, s, 0; @c bra L{function};");
-                }
-                call(&mut text, all, function, "t", "s");
-                let _ =
-                    writeln!(text, "L{function}:\nst.global.u32 [p+{}], s;", 4 * function * THREADS as usize);
+/// The part of the program that a module has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// The kernel and the odd functions.
+    Odd,
+    /// The even functions.
+    Even,
+    All,
+}
+
+/// A module of the program.
+fn module(all: &[Signature], part: Part) -> String {
+    let mut text = String::from(".version 8.0\n.target sm_75\n.address_size 64\n");
+    let is_here = |function: &usize| match part {
+        Part::Odd => function % 2 == 1,
+        Part::Even => function.is_multiple_of(2),
+        Part::All => true,
+    };
+    let names: Vec<String> = (0..all.len()).map(|function| format!("f{function}")).collect();
+    for function in 0..all.len() {
+        let linkage = if is_here(&function) { ".visible" } else { ".extern" };
+        let _ = writeln!(text, "{linkage} {};", head(all, function));
+    }
+    let _ = match part {
+        Part::Even => writeln!(text, ".extern .global .b64 table[{FUNCTIONS}];"),
+        _ => writeln!(text, ".visible .global .b64 table[{FUNCTIONS}] = {{{}}};", names.join(", ")),
+    };
+    (0..all.len()).filter(is_here).for_each(|function| define(&mut text, all, function));
+    if part != Part::Even {
+        text.push_str(
+            ".visible .entry k(.param .u64 out)\n{ .reg .b64 p, o; .reg .b32 t, s, at; .reg .pred c;\n",
+        );
+        // The variable of the kernel counts the calls.
+        let _ = writeln!(text, ".shared .b32 own[{THREADS}];");
+        text.push_str("mov.u32 t, %tid.x; mov.u32 at, own; mad.lo.u32 at, t, 4, at;\n");
+        text.push_str("st.shared.u32 [at], 0;\n");
+        text.push_str("ld.param.u64 p, [out]; mov.u32 t, %tid.x; mul.wide.u32 o, t, 4; add.u64 p, p, o;\n");
+        for (function, one) in all.iter().enumerate() {
+            text.push_str("mov.u32 s, 1;\n");
+            let count = "{ .reg .b32 n; ld.shared.u32 n, [at]; add.u32 n, n, 1; st.shared.u32 [at], n; }\n";
+            text.push_str(count);
+            if one.parted {
+                let _ = writeln!(text, "and.b32 s, t, 1; setp.eq.u32 c, s, 0; @c bra L{function};");
             }
-            text.push_str("ret; }\n");
+            call(&mut text, all, function, "t", "s");
+            let _ = writeln!(text, "L{function}:\nst.global.u32 [p+{}], s;", 4 * function * THREADS as usize);
         }
-        text
-    })
+        let last = 4 * FUNCTIONS * THREADS as usize;
+        let _ = writeln!(text, "ld.shared.u32 s, [at]; st.global.u32 [p+{last}], s;");
+        text.push_str("ret; }\n");
+    }
+    text
 }
 
 fn case(all: &[Signature]) -> Case {
@@ -256,6 +316,10 @@ fn case(all: &[Signature]) -> Case {
             }
         }
     }
+    let count = (FUNCTIONS as u32).to_le_bytes();
+    for byte in std::iter::repeat_n(count, THREADS as usize).flatten() {
+        let _ = write!(bytes, "{byte:02x}");
+    }
     let text = format!(
         r#"{{"ptx": "k.ptx", "entry": "k", "grid": [1, 1, 1], "block": [{THREADS}, 1, 1], "args": [
         {{"kind": "buffer", "name": "out", "elem": "u32", "init": {{"zeros": {}}}, "expect": {{"hex": "{bytes}"}},
@@ -263,6 +327,40 @@ fn case(all: &[Signature]) -> Case {
         bytes.len() / 2
     );
     Case::parse(&text, Path::new("")).expect("the case is well-formed")
+}
+
+/// Runs the whole program, as one module, on both engines.
+fn alone(text: &str, case: &Case, seed: u64) {
+    let simulator = Options { seed, ..Options::default() };
+    for opt in [0, 3] {
+        let db = Database::default();
+        let file = SourceFile::new(&db, "k.ptx".into(), text.to_string());
+        let options = Settings { opt, ..Settings::default() }.options(&db);
+        let found = diagnostics(&db, file, options);
+        assert!(found.is_empty(), "{}\n{text}", found[0].message);
+        let [(func, Some(code))] = kernels(&db, file, options)[..] else { panic!("no kernel: {text}") };
+        let report = run_sass(case, &code.program, &simulator).unwrap_or_else(|error| panic!("{error}"));
+        assert!(report.passed(), "wrong values at -O{opt} in\n{text}");
+        let functions = items(&db, file).functions.iter().filter(|&&one| one != func && one.has_body(&db));
+        let form = |func| ssa(&db, func, options).value.clone().expect("SSA");
+        let callees: Vec<_> = functions.map(|&one| form(one)).collect();
+        let report =
+            run_ssa(case, &form(func), &callees, &simulator).unwrap_or_else(|error| panic!("{error}"));
+        assert!(report.passed(), "wrong values of the SSA at -O{opt} in\n{text}");
+    }
+}
+
+/// The modules, linked by ptxc itself.
+fn linked_here(texts: &[String; 2]) -> Vec<u8> {
+    let objects = texts.each_ref().map(|text| {
+        let db = Database::default();
+        let file = SourceFile::new(&db, "k.ptx".into(), text.clone());
+        let options = Settings { relocatable: true, ..Settings::default() }.options(&db);
+        assert!(diagnostics(&db, file, options).is_empty(), "{text}");
+        object(&db, file, options).expect("an object")
+    });
+    let whole = cubin::link(objects.into()).unwrap_or_else(|found| panic!("{}", found[0]));
+    cubin::write(&whole).expect("the cubin can be written")
 }
 
 fn ours(text: &str, opt: u8) -> Vec<u8> {
@@ -316,7 +414,10 @@ fn objects_of_both_compilers_call_each_other() {
         let all = signatures(&mut Random::new(seed));
         let case = case(&all);
         for arch in ARCHS {
-            let texts = modules(&all).map(|text| text.replace("sm_75", arch));
+            let [whole, texts @ ..] =
+                [Part::All, Part::Odd, Part::Even].map(|part| module(&all, part).replace("sm_75", arch));
+            alone(&whole, &case, seed);
+            run(&linked_here(&texts), &case, seed);
             let own = texts.each_ref().map(|text| ours(text, 3));
             let Some(folder) = &folder else {
                 eprintln!("skipped: nvlink is not installed");
