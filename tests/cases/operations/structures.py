@@ -1,0 +1,65 @@
+"""The case of structures that are passed and returned by value, with members chosen at run time.
+
+    python3 tests/cases/operations/structures.py        # writes tests/cases/struct_values.json
+"""
+
+import copy
+import struct
+
+from case import MASK, generator, read, signed, structure, write, written
+
+
+def struct_values():
+    """Each thread measures a structure of 64 bytes at the place that its input names, which gives one of 40 bytes.
+
+    The second step adds up a member while it turns the others round, calling itself."""
+    rng = generator("struct_values")
+    scale = -7
+    offsets = [rng.randrange(-30000, 30000) for _ in range(6)]
+    codes = [rng.randrange(256) for _ in range(12)]
+    weights = [0.5, -3.25, 1024.0]
+    tail = -0x123456789ABCDEF
+    table = struct.pack("<i6h12B4x3dq", scale, *offsets, *codes, *weights, tail)
+    assert len(table) == 64
+    inputs = [rng.randrange(1 << 20) for _ in range(32)]
+
+    def measure(codes, place):
+        return {
+            "sum": tail + place * offsets[place % 6],
+            "product": weights[place % 3] * codes[place % 12],
+            "words": [offsets[(place + n) % 6] * scale for n in range(4)],
+            "share": weights[(place >> 2) % 3] + codes[(place >> 4) % 12],
+            "half": signed(codes[(place >> 3) % 12] * 257, 16),
+            "byte": signed(codes[11 - place % 12], 8),
+        }
+
+    def turn(value, depth):
+        """Rotates the words by one, negates the product, and adds up the byte, as often as `depth` says."""
+        if depth == 0:
+            return value
+        value = copy.deepcopy(value)
+        value["words"] = value["words"][1:] + value["words"][:1]
+        value["words"][depth % 4] += depth
+        value["product"] = -value["product"]
+        after = turn(value, depth - 1)
+        after["sum"] += value["byte"] * depth
+        after["share"] += value["words"][(depth + 1) % 4] & 3
+        return after
+
+    out = []
+    for t, place in enumerate(inputs):
+        own = list(codes)
+        own[place % 12] ^= t
+        results = measure(own, place)
+        turned = turn(results, t % 5)
+        # The caller's copies stay as they were.
+        for value in (turned, results):
+            content = struct.pack("<qd4ifhb", value["sum"], value["product"], *[signed(w) for w in value["words"]],
+                                  value["share"], value["half"], value["byte"]) + b"\0"
+            out += struct.unpack("<10I", content)
+        out.append((codes[place % 12] << 8 | own[place % 12]) & MASK)
+    write("struct_values", [structure(table), read("in", "u32", inputs), written("out", "u32", out)])
+
+
+if __name__ == "__main__":
+    struct_values()
