@@ -2,7 +2,7 @@
 //!
 //! In: the generic addresses of a format string and of the block of arguments, in which each
 //! argument lies at the next multiple of its size: 4 bytes for `int`, 8 for `long`, `double` and
-//! pointers. Out: the text, as C's `printf` writes it, and the number of arguments. Conversions
+//! pointers. Out: the text, as glibc's `printf` writes it, and the number of arguments. Conversions
 //! that the `printf` of a CUDA driver does not support (`%n`, `%ls`) are copied unchanged.
 //!
 //! ```text
@@ -115,12 +115,8 @@ pub(crate) fn format(
                     b'X' => (format!("{bits:X}"), "0X"),
                     _ => (format!("{bits:o}"), "0"),
                 };
-                out.extend(number(
-                    &spec,
-                    false,
-                    digits,
-                    if spec.alternate && bits != 0 { prefix } else { "" },
-                ));
+                let is_marked = spec.alternate && (bits != 0 || conversion == b'o');
+                out.extend(number(&spec, false, digits, if is_marked { prefix } else { "" }));
             }
             b'p' => {
                 let bits = arguments.take(8)?;
@@ -139,7 +135,7 @@ pub(crate) fn format(
                 text.truncate(spec.precision.unwrap_or(usize::MAX));
                 out.extend(pad(&spec, text));
             }
-            b'f' | b'F' | b'e' | b'E' | b'g' | b'G' => {
+            b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => {
                 let value = f64::from_bits(arguments.take(8)?);
                 out.extend(float(&spec, value, conversion));
             }
@@ -201,13 +197,15 @@ fn integer(spec: &Spec, arguments: &mut Arguments<'_, '_>) -> Result<u64, Fault>
 }
 
 /// An integer: its digits padded to the precision, after the sign and the prefix, all padded to the
-/// width.
+/// width. The prefix of octal numbers makes the first digit a zero, so digits that begin with a zero
+/// have none.
 fn number(spec: &Spec, negative: bool, digits: String, prefix: &str) -> Vec<u8> {
     let digits = match spec.precision {
         Some(0) if digits == "0" => String::new(),
         Some(precision) => format!("{digits:0>precision$}"),
         None => digits,
     };
+    let prefix = if prefix == "0" && digits.starts_with('0') { "" } else { prefix };
     let spec = Spec { zero: spec.zero && spec.precision.is_none(), ..spec.clone() };
     signed(&spec, negative, prefix, &digits)
 }
@@ -237,6 +235,7 @@ fn pad(spec: &Spec, mut text: Vec<u8>) -> Vec<u8> {
 
 fn float(spec: &Spec, value: f64, conversion: u8) -> Vec<u8> {
     let upper = conversion.is_ascii_uppercase();
+    let is_hexadecimal = conversion.eq_ignore_ascii_case(&b'a');
     let negative = value.is_sign_negative();
     let value = value.abs();
     let mut text = if value.is_nan() {
@@ -248,18 +247,25 @@ fn float(spec: &Spec, value: f64, conversion: u8) -> Vec<u8> {
         match conversion.to_ascii_lowercase() {
             b'f' => format!("{value:.precision$}"),
             b'e' => exponential(value, precision),
+            b'a' => hexadecimal(value, spec.precision),
             _ => general(value, precision.max(1), spec.alternate),
         }
     };
     if spec.alternate && value.is_finite() && !text.contains('.') {
-        let at = text.find('e').unwrap_or(text.len());
+        let exponent = if is_hexadecimal { 'p' } else { 'e' };
+        let at = text.find(exponent).unwrap_or(text.len());
         text.insert(at, '.');
     }
     if upper {
         text.make_ascii_uppercase();
     }
+    let prefix = match (is_hexadecimal && value.is_finite(), upper) {
+        (false, _) => "",
+        (true, false) => "0x",
+        (true, true) => "0X",
+    };
     let spec = Spec { zero: spec.zero && value.is_finite(), ..spec.clone() };
-    signed(&spec, negative, "", &text)
+    signed(&spec, negative, prefix, &text)
 }
 
 /// One digit, a point, as many digits as the precision, and an exponent of two digits or more.
@@ -268,6 +274,36 @@ fn exponential(value: f64, precision: usize) -> String {
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+}
+
+/// `%a` without its prefix: the leading bit, a point, hexadecimal digits, and an exponent of two. All
+/// digits of a number are printed if there is no precision. Rounding may make the first digit 2, and
+/// the first digit of a subnormal number is 0, as in glibc.
+fn hexadecimal(value: f64, precision: Option<usize>) -> String {
+    /// Digits of a fraction.
+    const DIGITS: usize = 13;
+    let fraction = value.to_bits() & ((1 << (4 * DIGITS)) - 1);
+    let (leading, exponent) = match (value.to_bits() >> (4 * DIGITS) & 0x7ff) as i32 {
+        0 if fraction == 0 => (0, 0),
+        0 => (0, -1022),
+        biased => (1, biased - 1023),
+    };
+    let mut bits = leading << (4 * DIGITS) | fraction;
+    let kept = precision.unwrap_or(DIGITS).min(DIGITS);
+    let dropped = 4 * (DIGITS - kept);
+    if dropped > 0 {
+        // Round to the nearest number, and to an even one in the middle between two.
+        bits += (1 << (dropped - 1)) - 1 + (bits >> dropped & 1);
+    }
+    let first = bits >> (4 * DIGITS);
+    let mut digits = format!("{:0DIGITS$x}", bits & ((1 << (4 * DIGITS)) - 1));
+    digits.truncate(kept);
+    match precision {
+        None => digits.truncate(digits.trim_end_matches('0').len()),
+        Some(precision) => digits.extend(std::iter::repeat_n('0', precision - kept)),
+    }
+    let point = if digits.is_empty() { "" } else { "." };
+    format!("{first:x}{point}{digits}p{exponent:+}")
 }
 
 /// `%g`: `digits` significant digits, without trailing zeros, in the shorter form.
@@ -364,6 +400,50 @@ mod tests {
         );
         assert_eq!(print("%g", &100000f64.to_le_bytes()), "100000");
         assert_eq!(print("%g", &1e6f64.to_le_bytes()), "1e+06");
+    }
+
+    #[test]
+    fn octal_numbers_begin_with_a_zero() {
+        let one = 1u32.to_le_bytes();
+        for (format, expected) in [
+            ("%#o", "01"),
+            ("%#.1o", "01"),
+            ("%#.3o", "001"),
+            ("%#5.3o|", "  001|"),
+            ("%#05o", "00001"),
+            ("%#-4o|", "01  |"),
+        ] {
+            assert_eq!(print(format, &one), expected, "{format}");
+        }
+        for (format, expected) in [("%#o", "0"), ("%#.0o", "0"), ("%.0o", ""), ("%#.2o", "00"), ("%#x", "0")]
+        {
+            assert_eq!(print(format, &[0; 4]), expected, "{format}");
+        }
+    }
+
+    /// The expected texts are those of glibc.
+    #[test]
+    fn hexadecimal_floats() {
+        for (format, value, expected) in [
+            ("%a", 2.5, "0x1.4p+1"),
+            ("%A", -0.1, "-0X1.999999999999AP-4"),
+            ("%a", 0.0, "0x0p+0"),
+            ("%a", -0.0, "-0x0p+0"),
+            ("%a", 5e-324, "0x0.0000000000001p-1022"),
+            ("%.2a", f64::MAX, "0x2.00p+1023"),
+            ("%.0a", 1.5, "0x2p+0"),
+            ("%.1a", 1.03125, "0x1.0p+0"),
+            ("%.1a", 1.09375, "0x1.2p+0"),
+            ("%.15a", 2.5, "0x1.400000000000000p+1"),
+            ("%#.0a", 2.5, "0x1.p+1"),
+            ("%+12a|", 2.5, "   +0x1.4p+1|"),
+            ("% -12a|", 2.5, " 0x1.4p+1   |"),
+            ("%012a|", -2.5, "-0x0001.4p+1|"),
+            ("%08A|", f64::INFINITY, "     INF|"),
+            ("%a", f64::NAN, "nan"),
+        ] {
+            assert_eq!(print(format, &value.to_le_bytes()), expected, "{format} {value}");
+        }
     }
 
     #[test]

@@ -13,11 +13,12 @@ extern "C" __global__ void print_formats(const int *integers, const double *numb
     double special = t ? __longlong_as_double(0x7ff8000000000000) : __longlong_as_double(0x7ff0000000000000);
     short h = short(i * 3 + 0x8000);
     unsigned short uh = h;
-    out += 18 * t;
+    out += 20 * t;
     *out++ = printf("thread %d\n", t);
     *out++ = printf("[%d] [%5d] [%-5d] [%05d] [%+d] [% d] [%i]\n", i, i, i, i, i, i, i);
     *out++ = printf("[%.4d] [%8.3d] [%-8.3d] [%+6d] [%-+6d]\n", i, i, i, i, i);
     *out++ = printf("[%u] [%o] [%x] [%X] [%#x] [%#X] [%#o] [%10x] [%010x] [%-10X]\n", u, u, u, u, u, u, u, u, u, u);
+    *out++ = printf("[%#.3o] [%#.0o] [%.0o] [%#5o] [%#05o] [%#15.13o]\n", t, t, t, t, t, u);
     *out++ = printf("[%ld] [%lld] [%llu] [%llx] [%#llo] [%20lld] [%-20lld] [%020llx]\n", (long)l, l, ul, ul, ul, l, l,
                     ul);
     *out++ = printf("[%hd] [%hu] [%hx]\n", h, uh, uh);
@@ -26,8 +27,10 @@ extern "C" __global__ void print_formats(const int *integers, const double *numb
     *out++ = printf("[%f] [%.2f] [%10.3f] [%-10.1f] [%+f] [%010.2f] [%.0f] [%#.0f] [% f]\n", x, x, x, x, x, x, x, x, x);
     *out++ = printf("[%e] [%.3e] [%E] [%14.2e] [%-14.2E] [%.0e]\n", x, x, x, x, x, x);
     *out++ = printf("[%g] [%G] [%.3g] [%#g] [%12g] [%g] [%g]\n", x, x, x, x, x, x * 1e9, 100000.0);
-    *out++ = printf("[%f] [%e] [%g] [%F] [%8g] [%-8f] [%08f]\n", special, special, special, special, special, special,
-                    special);
+    *out++ = printf("[%a] [%A] [%.3a] [%#.0a] [%14a] [%-14A] [%014a] [%+.1a] [% a] [%.15a]\n", x, x, x, x, x, x, x, x,
+                    x, x);
+    *out++ = printf("[%f] [%e] [%g] [%F] [%8g] [%-8f] [%08f] [%a] [%012A]\n", special, special, special, special,
+                    special, special, special, special, special);
     *out++ = printf("[%p] [%20p]\n", (void *)(0x7f0012345678 + t), (void *)(0x10ull + t));
     *out++ = printf("100%% of %d%%\n", i);
     *out++ = printf("[%*d] [%-*d] [%.*f] [%*.*f] [%*s]\n", 9, i, 9, i, 1, x, 11, 3, x, 15, s);
