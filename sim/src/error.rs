@@ -63,12 +63,14 @@ pub enum SimError {
         /// The positions of all threads.
         waiting: Vec<Waiting>,
     },
-    /// The run failed after hazards or findings, which may be the reason.
-    AfterHazards {
+    /// The run failed after hazards or findings, which may be the reason, or after threads printed.
+    After {
         /// The hazards.
         hazards: Vec<Hazard>,
         /// The reads of unwritten memory and the races.
         findings: Vec<Finding>,
+        /// The text that the kernel printed: the threads in order, and the texts of each in order.
+        printed: String,
         /// The error that followed.
         error: Box<SimError>,
     },
@@ -91,21 +93,22 @@ impl fmt::Display for SimError {
                 write!(f, "no end after {limit} warp instructions")?;
                 list(f, waiting)
             }
-            SimError::AfterHazards { hazards, findings, error } => {
+            SimError::After { hazards, findings, error, .. } => {
                 show_hazards(f, hazards)?;
                 show_findings(f, findings)?;
-                write!(f, "then {error}")
+                let is_first = hazards.is_empty() && findings.is_empty();
+                write!(f, "{}{error}", if is_first { "" } else { "then " })
             }
         }
     }
 }
 
 impl SimError {
-    /// The error, with the hazards and findings before it.
-    pub(crate) fn after(self, hazards: Vec<Hazard>, findings: Vec<Finding>) -> SimError {
-        match hazards.is_empty() && findings.is_empty() {
+    /// The error, with the hazards, the findings and the text before it.
+    pub(crate) fn after(self, hazards: Vec<Hazard>, findings: Vec<Finding>, printed: String) -> SimError {
+        match hazards.is_empty() && findings.is_empty() && printed.is_empty() {
             true => self,
-            false => SimError::AfterHazards { hazards, findings, error: Box::new(self) },
+            false => SimError::After { hazards, findings, printed, error: Box::new(self) },
         }
     }
 }

@@ -6,8 +6,10 @@ use ptxc_semantics::{BF16, F16, F32, F64, Format, Mode, convert};
 
 use crate::case::{Argument, Buffer, Case, Elem, Tolerance};
 use crate::checks::{Finding, show_findings};
+use crate::error::SimError;
 use crate::hazard::{Hazard, show_hazards};
-use crate::memory::{Global, read_le};
+use crate::memory::{Global, GridMemory, read_le};
+use crate::printed;
 
 /// The number of wrong elements of a buffer that a report shows.
 const SHOWN: usize = 4;
@@ -64,8 +66,28 @@ impl Report {
             && self.outcomes.iter().all(|outcome| outcome.wrong == 0)
     }
 
+    /// The report of a run that ended after so many steps, or its error with all that came before it.
+    ///
+    /// # Errors
+    /// The error of the run.
+    pub(crate) fn of_run(
+        case: &Case,
+        memory: GridMemory,
+        result: Result<u64, SimError>,
+        hazards: Vec<Hazard>,
+        findings: Vec<Finding>,
+    ) -> Result<Report, SimError> {
+        let printed = printed::in_order(memory.printed);
+        match result {
+            Ok(steps) => {
+                Ok(Report { hazards, findings, printed, ..Report::new(case, &memory.global, steps) })
+            }
+            Err(error) => Err(error.after(hazards, findings, printed)),
+        }
+    }
+
     /// Compares memory after the launch with the case. The buffers are the first allocations.
-    pub(crate) fn new(case: &Case, global: &Global, steps: u64) -> Report {
+    fn new(case: &Case, global: &Global, steps: u64) -> Report {
         let outcomes = case
             .buffers()
             .zip(&global.allocations)

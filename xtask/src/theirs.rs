@@ -167,7 +167,7 @@ fn weakened(case: &Case, program: &Program, options: &Options) -> Result<Weakene
                 let holds = report.outcomes.iter().all(|outcome| outcome.wrong == 0);
                 (report.hazards, holds)
             }
-            Err(SimError::AfterHazards { hazards, .. }) => (hazards, false),
+            Err(SimError::After { hazards, .. }) => (hazards, false),
             Err(error) => return Err(format!("{name}: {error}")),
         };
         // The static check does not know the outstanding operations after a call or a return.

@@ -132,7 +132,7 @@ impl Code {
         };
         match &mut run.result {
             Ok(report) => self.places.complete(&mut report.findings),
-            Err(SimError::AfterHazards { findings, .. }) => self.places.complete(findings),
+            Err(SimError::After { findings, .. }) => self.places.complete(findings),
             Err(_) => {}
         }
         run

@@ -116,8 +116,9 @@ fn run_kernel(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outc
     }
     if args.stats == Some(StatsFormat::Json) {
         show::stats(args.input.shown(), &code, &runs, streams);
-    } else if let Some(Ok(report)) = runs.first().map(|run| &run.result) {
-        print_output(&runs, args, streams);
+    }
+    print_output(&runs, args, streams);
+    if let (None, Some(Ok(report))) = (args.stats, runs.first().map(|run| &run.result)) {
         let _ = write!(streams.out, "{}", show::changes(&case, report, args.print));
     }
     for run in &runs {
@@ -181,12 +182,12 @@ fn timings(runs: &[Run], args: &RunArgs, streams: &mut Streams<'_>) {
     }
 }
 
-/// Prints the output of the kernel on the first engine that finished; `--stats=json` has it as a
-/// field.
+/// Prints the output of the kernel on the first engine that finished, or else on the first engine,
+/// before its error; `--stats=json` has it as a field.
 fn print_output(runs: &[Run], args: &RunArgs, streams: &mut Streams<'_>) {
-    let printed = runs.iter().find_map(|run| run.result.as_ref().ok()).filter(|_| args.stats.is_none());
-    if let Some(report) = printed {
-        let _ = write!(streams.out, "{}", report.printed);
+    let finished = runs.iter().find(|run| run.result.is_ok());
+    if let (None, Some(run)) = (args.stats, finished.or(runs.first())) {
+        let _ = write!(streams.out, "{}", run.printed());
     }
 }
 

@@ -57,8 +57,17 @@ impl Run {
     pub(crate) fn end(&self) -> (&[Hazard], Result<&Report, &SimError>) {
         match &self.result {
             Ok(report) => (&report.hazards, Ok(report)),
-            Err(SimError::AfterHazards { hazards, error, .. }) => (hazards, Err(error)),
+            Err(SimError::After { hazards, error, .. }) => (hazards, Err(error)),
             Err(error) => (&[], Err(error)),
+        }
+    }
+
+    /// The text that the kernel printed, also before an error.
+    pub(crate) fn printed(&self) -> &str {
+        match &self.result {
+            Ok(report) => &report.printed,
+            Err(SimError::After { printed, .. }) => printed,
+            Err(_) => "",
         }
     }
 
@@ -66,7 +75,7 @@ impl Run {
     pub(crate) fn findings(&self) -> &[Finding] {
         match &self.result {
             Ok(report) => &report.findings,
-            Err(SimError::AfterHazards { findings, .. }) => findings,
+            Err(SimError::After { findings, .. }) => findings,
             Err(_) => &[],
         }
     }
@@ -145,13 +154,13 @@ fn run(run: &Run) -> Value {
     });
     object["hazards"] = hazards.collect();
     object["findings"] = run.findings().iter().map(finding).collect();
+    if !run.printed().is_empty() {
+        object["printed"] = json!(run.printed());
+    }
     match end {
         Err(error) => object["error"] = json!(error.to_string()),
         Ok(report) => {
             object["warp_instructions"] = json!(report.steps);
-            if !report.printed.is_empty() {
-                object["printed"] = json!(report.printed);
-            }
             object["buffers"] = report.outcomes.iter().map(buffer).collect();
         }
     }

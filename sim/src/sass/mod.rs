@@ -73,7 +73,6 @@ use ptxc_machine::ParameterWindow;
 
 use crate::memory::{CONSTANT_WINDOW, GridMemory, LOCAL_WINDOW, PARAMETER_END, PARAMETER_WINDOW, write_le};
 use crate::module;
-use crate::printed;
 use crate::random::Random;
 use crate::report::Report;
 use crate::services::{NOWHERE, Service};
@@ -155,13 +154,7 @@ fn launch_observed<'a>(
     let result = scheduler.run(&engine, &shape, &mut memory);
     let hazards = engine.hazards.as_ref().map(Hazards::report).unwrap_or_default();
     let findings = memory.found.list(|pc| engine.side(pc), |thread| shape.tid(thread));
-    match result {
-        Ok(steps) => {
-            let printed = printed::in_order(std::mem::take(&mut memory.printed));
-            Ok(Report { hazards, findings, printed, ..Report::new(case, &memory.global, steps) })
-        }
-        Err(error) => Err(error.after(hazards, findings)),
-    }
+    Report::of_run(case, memory, result, hazards, findings)
 }
 
 /// The addresses of functions in bytes from the start of the program.

@@ -40,7 +40,6 @@ use crate::launch::{Checks, Options, STACK, Shape};
 use crate::memory::{self, AccessKind};
 use crate::module;
 use crate::phase::{self, Answer};
-use crate::printed;
 use crate::random::Random;
 use crate::report::Report;
 use crate::services;
@@ -89,13 +88,7 @@ pub fn run_ssa(
     let engine = Ssa { functions, code, below: stack };
     let result = interleave::Interleaved { options }.run(&engine, &shape, &mut memory);
     let findings = memory.found.list(|pc| engine.side(pc), |thread| shape.tid(thread));
-    match result {
-        Ok(steps) => {
-            let printed = printed::in_order(std::mem::take(&mut memory.printed));
-            Ok(Report { findings, printed, ..Report::new(case, &memory.global, steps) })
-        }
-        Err(error) => Err(error.after(Vec::new(), findings)),
-    }
+    Report::of_run(case, memory, result, Vec::new(), findings)
 }
 
 struct Ssa<'a> {

@@ -306,7 +306,7 @@ fn a_fault_after_hazards_reports_both() {
         LDS R3, [R2]
         EXIT";
     let error = run_sass(&case, &coded(text, &case), &options(0)).unwrap_err();
-    let SimError::AfterHazards { hazards, error: then, .. } = &error else { panic!("{error}") };
+    let SimError::After { hazards, error: then, .. } = &error else { panic!("{error}") };
     assert_eq!(hazards.len(), 1);
     assert!(matches!(**then, SimError::Fault { .. }));
     let text = error.to_string();

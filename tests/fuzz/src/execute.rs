@@ -195,7 +195,10 @@ fn sort_of(error: &SimError) -> String {
         SimError::StepLimit { .. } => "no end".to_string(),
         SimError::Unsupported { what, .. } => what.clone(),
         SimError::Case(what) => what.clone(),
-        SimError::AfterHazards { .. } => "hazard".to_string(),
+        SimError::After { hazards, findings, error, .. } if hazards.is_empty() && findings.is_empty() => {
+            sort_of(error)
+        }
+        SimError::After { .. } => "hazard".to_string(),
     }
 }
 

@@ -148,7 +148,7 @@ fn run(case: &Case, program: &Program, step_limit: u64) -> Run {
     });
     let hazards = match &result {
         Ok(report) => report.hazards.clone(),
-        Err(SimError::AfterHazards { hazards, .. }) => hazards.clone(),
+        Err(SimError::After { hazards, .. }) => hazards.clone(),
         Err(_) => Vec::new(),
     };
     let mut seen = HashSet::new();
