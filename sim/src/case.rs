@@ -12,9 +12,11 @@
 //!
 //! The arguments are in the order of the kernel's parameters. A scalar is passed by value, and so is a
 //! structure, whose bytes are given (`{"kind": "bytes", "hex": "0100…"}`); a buffer is passed by its
-//! address in device memory. An [image](image) is passed by its handle. `expect` is null if nothing is expected. `ptx` is relative to
-//! the corpus, the parent of the folder that contains the case.
+//! address in device memory. An [image](image) is passed by its handle. `expect` is null if nothing is
+//! expected. `ptx` is relative to the corpus, the parent of the folder that contains the case. A case
+//! may also expect a text or a fault ([ending]). `about` is a comment.
 
+mod ending;
 mod image;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +24,7 @@ use std::path::{Path, PathBuf};
 use ptxc_semantics::image::Sampler;
 use serde::Deserialize;
 
+pub use self::ending::{Ending, ExpectedFault};
 use self::image::{RawImage, RawSampler};
 use crate::error::SimError;
 use crate::images::Texels;
@@ -144,6 +147,16 @@ pub enum Argument {
 }
 
 impl Argument {
+    /// Its buffer, if a content is expected.
+    fn expecting(&self) -> Option<&Buffer> {
+        match self {
+            Argument::Buffer(buffer) | Argument::Image(buffer, _) => {
+                Some(buffer).filter(|buffer| buffer.expect.is_some())
+            }
+            Argument::Scalar { .. } | Argument::Bytes(_) | Argument::Sampler(_) => None,
+        }
+    }
+
     /// The size of its parameter in bytes.
     pub fn size(&self) -> u32 {
         match self {
@@ -184,6 +197,8 @@ pub struct Case {
     pub dynamic_smem: u32,
     /// The arguments in the order of the parameters.
     pub args: Vec<Argument>,
+    /// The expected end.
+    pub ending: Ending,
 }
 
 impl Case {
@@ -208,13 +223,22 @@ impl Case {
         if !matches!(threads, Some(1..=1024)) || !matches!(ctas, Some(1..=65536)) {
             return Err("a grid must have 1 to 65536 CTAs here, and a CTA 1 to 1024 threads".to_string());
         }
+        let args = checked(raw.args)?;
+        if raw.fault.as_ref().is_some_and(|fault| fault.text.is_empty()) {
+            return Err("the text of a fault must not be empty".to_string());
+        }
+        if let (Some(_), Some(buffer)) = (&raw.fault, args.iter().find_map(Argument::expecting)) {
+            let name = &buffer.name;
+            return Err(format!("buffer {name}: expect must be null, because the case expects a fault"));
+        }
         Ok(Case {
             ptx: corpus.join(raw.ptx),
             entry: raw.entry,
             grid: raw.grid,
             block: raw.block,
             dynamic_smem: raw.dynamic_smem,
-            args: checked(raw.args)?,
+            args,
+            ending: Ending { printed: raw.printed, fault: raw.fault },
         })
     }
 
@@ -279,40 +303,35 @@ fn corpus_of(case: &Path) -> PathBuf {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct RawCase {
+    /// A comment.
+    #[serde(rename = "about")]
+    _about: Option<String>,
     ptx: PathBuf,
     entry: String,
     grid: [u32; 3],
     block: [u32; 3],
     #[serde(default)]
     dynamic_smem: u32,
+    /// The CTAs of a cluster that the kernel does not state, for launches on a GPU.
+    #[serde(rename = "cluster")]
+    _cluster: Option<[u32; 3]>,
+    /// Whether all CTAs must run at once, for launches on a GPU.
+    #[serde(default, rename = "cooperative")]
+    _cooperative: bool,
+    printed: Option<String>,
+    fault: Option<ExpectedFault>,
     args: Vec<RawArg>,
 }
 
 #[derive(Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 enum RawArg {
-    Scalar {
-        elem: Elem,
-        value: serde_json::Number,
-    },
+    Scalar { elem: Elem, value: serde_json::Number },
     Bytes(Content),
-    Buffer {
-        name: String,
-        elem: Elem,
-        init: Content,
-        expect: Option<Content>,
-        tolerance: RawTolerance,
-    },
-    Image {
-        name: String,
-        elem: Elem,
-        init: Content,
-        expect: Option<Content>,
-        tolerance: RawTolerance,
-        #[serde(flatten)]
-        image: RawImage,
-    },
+    Buffer { name: String, elem: Elem, init: Content, expect: Option<Content>, tolerance: RawTolerance },
+    Image(Box<RawImage>),
     Sampler(RawSampler),
 }
 
@@ -365,8 +384,9 @@ impl RawArg {
                     count => Err(format!("a structure of {count} bytes cannot be an argument")),
                 }
             }
-            RawArg::Image { name, elem, init, expect, tolerance, image } => {
-                let texels = image.check(elem).map_err(|what| format!("image {name}: {what}"))?;
+            RawArg::Image(image) => {
+                let texels = image.texels().map_err(|what| format!("image {}: {what}", image.name))?;
+                let RawImage { name, elem, init, expect, tolerance, .. } = *image;
                 let buffer = checked_buffer(name, elem, init, expect, tolerance)?;
                 if texels.bytes() != Some(buffer.init.len() as u64) {
                     return Err(format!(

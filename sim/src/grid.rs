@@ -229,6 +229,7 @@ impl<'a, E: Engine> Grid<'a, E> {
             let flow = match self.engine.step(registers, &mut step) {
                 Ok(flow) => flow,
                 Err(fault) => {
+                    step.memory.grid.steps_before_fault = self.steps + u64::from(most - left);
                     return Err(SimError::Fault {
                         thread: Thread {
                             cta: cta.id,

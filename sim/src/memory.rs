@@ -154,6 +154,8 @@ pub(crate) struct GridMemory {
     pub images: Images,
     /// The reads of unwritten memory and the races so far.
     pub found: Found,
+    /// The number of warp instructions executed before a fault.
+    pub steps_before_fault: u64,
 }
 
 /// The memory that exists once per CTA.

@@ -56,17 +56,23 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// The text that the kernel printed: the threads in order, and the texts of each in order.
     pub printed: String,
+    /// The differences between the end of the run and the [expected](crate::case::Ending) one.
+    pub differences: Vec<String>,
 }
 
 impl Report {
     /// Whether everything is as expected and there was neither a hazard nor a finding.
     pub fn passed(&self) -> bool {
-        self.hazards.is_empty()
-            && self.findings.is_empty()
-            && self.outcomes.iter().all(|outcome| outcome.wrong == 0)
+        self.hazards.is_empty() && self.findings.is_empty() && self.is_as_expected()
+    }
+
+    /// Whether the end of the run and the content of all buffers are as expected.
+    pub fn is_as_expected(&self) -> bool {
+        self.differences.is_empty() && self.outcomes.iter().all(|outcome| outcome.wrong == 0)
     }
 
     /// The report of a run that ended after so many steps, or its error with all that came before it.
+    /// If the case expects a fault, a fault ends the run.
     ///
     /// # Errors
     /// The error of the run.
@@ -78,12 +84,16 @@ impl Report {
         findings: Vec<Finding>,
     ) -> Result<Report, SimError> {
         let printed = printed::in_order(memory.printed);
-        match result {
-            Ok(steps) => {
-                Ok(Report { hazards, findings, printed, ..Report::new(case, &memory.global, steps) })
+        let (steps, fault) = match result {
+            Ok(steps) => (steps, None),
+            Err(fault @ SimError::Fault { .. }) if case.ending.fault.is_some() => {
+                (memory.steps_before_fault, Some(fault))
             }
-            Err(error) => Err(error.after(hazards, findings, printed)),
-        }
+            Err(error) => return Err(error.after(hazards, findings, printed)),
+        };
+        let differences = case.ending.differences(fault.as_ref(), &printed);
+        let report = Report::new(case, &memory.global, steps);
+        Ok(Report { hazards, findings, printed, differences, ..report })
     }
 
     /// Compares memory after the launch with the case. The buffers are the first allocations.
@@ -93,7 +103,14 @@ impl Report {
             .zip(&global.allocations)
             .map(|(buffer, allocation)| compare(buffer, &allocation.data))
             .collect();
-        Report { outcomes, steps, hazards: Vec::new(), findings: Vec::new(), printed: String::new() }
+        Report {
+            outcomes,
+            steps,
+            hazards: Vec::new(),
+            findings: Vec::new(),
+            printed: String::new(),
+            differences: Vec::new(),
+        }
     }
 }
 
@@ -205,6 +222,7 @@ impl fmt::Display for Report {
                 writeln!(f, "  [{index}] is {got}, expected {expected}")?;
             }
         }
+        self.differences.iter().try_for_each(|difference| writeln!(f, "{difference}"))?;
         show_hazards(f, &self.hazards)?;
         show_findings(f, &self.findings)?;
         write!(f, "{} warp instructions", self.steps)

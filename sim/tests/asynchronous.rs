@@ -21,6 +21,7 @@ fn case(threads: u32) -> Case {
         grid: [1, 1, 1],
         block: [threads, 1, 1],
         dynamic_smem: 0,
+        ending: Default::default(),
         args: vec![buffer("in", (100..164).collect()), buffer("out", vec![0; 64])],
     }
 }

@@ -40,6 +40,25 @@ fn a_bad_case_is_an_error_that_says_why() {
     assert!(buffer(r#"{"hex": "00é0"}"#, "\"exact\"").contains("hexadecimal"));
     assert!(buffer(r#"{"zeros": 8}"#, "\"exact\"").contains("lengths"));
     assert!(buffer(r#"{"zeros": 4}"#, "\"roughly\"").contains("roughly"));
+    let ending = |field: &str| parse(&format!("{{{launch}, \"args\": [], {field}}}"));
+    assert!(ending(r#""printed": 7"#).contains("string"));
+    assert!(ending(r#""prints": "7""#).contains("unknown field `prints`"));
+    assert!(ending(r#""fault": {"text": ""}"#).contains("empty"));
+    assert!(ending(r#""fault": {"thread": [0, 0, 0]}"#).contains("missing field `text`"));
+    assert!(ending(r#""fault": {"text": "trap", "thread": [0, 0]}"#).contains("length 2"));
+    assert!(ending(r#""fault": {"text": "trap", "warp": 1}"#).contains("unknown field `warp`"));
+    assert!(with(r#"{"kind": "scalar", "elem": "u8", "value": 1, "name": "n"}"#).contains("unknown field"));
+    assert!(with(r#"{"kind": "image", "colour": 1}"#).contains("unknown field `colour`"));
+    let content =
+        r#"{"kind": "buffer", "name": "x", "elem": "u32", "tolerance": "exact", "init": {"zeros": 4}"#;
+    let faulty = |expect: &str| {
+        let text = format!(
+            "{{{launch}, \"args\": [{content}, \"expect\": {expect}}}], \"fault\": {{\"text\": \"trap\"}}}}"
+        );
+        Case::parse(&text, Path::new("corpus"))
+    };
+    assert!(faulty("null").is_ok());
+    assert!(faulty(r#"{"zeros": 4}"#).unwrap_err().contains("must be null"));
     assert!(
         parse(r#"{"ptx": "k", "entry": "k", "grid": [1,1,1], "block": [0,1,1], "args": []}"#)
             .contains("1024")

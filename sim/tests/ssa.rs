@@ -24,6 +24,7 @@ fn case(grid: u32, block: u32, args: Vec<Argument>) -> Case {
         grid: [grid, 1, 1],
         block: [block, 1, 1],
         dynamic_smem: 0,
+        ending: Default::default(),
         args,
     }
 }

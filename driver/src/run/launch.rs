@@ -8,7 +8,7 @@
 
 use ptxc_sass::ParamInfo;
 use ptxc_sim::Case;
-use ptxc_sim::case::{Argument, Buffer, Elem, Tolerance, bytes_of_hex};
+use ptxc_sim::case::{Argument, Buffer, Elem, Ending, Tolerance, bytes_of_hex};
 
 use super::code::Code;
 use super::content::{Init, scalar};
@@ -52,6 +52,7 @@ pub(crate) fn case(code: &Code, args: &RunArgs) -> Result<Case, String> {
         block,
         dynamic_smem: args.smem.unwrap_or(0),
         args: arguments,
+        ending: Ending::default(),
     })
 }
 

@@ -75,7 +75,7 @@ fn run_case(args: &RunArgs, streams: &mut Streams<'_>) -> Result<Outcome, Outcom
         code.print_hazards(hazards, streams);
         code.print_findings(run.findings(), streams);
         match end {
-            Ok(report) if report.outcomes.iter().any(|buffer| buffer.wrong > 0) => {
+            Ok(report) if !report.is_as_expected() => {
                 say(streams, format!("{name}: not as expected\n{}", show::mismatches(report)));
             }
             Ok(_) if !hazards.is_empty() => say(streams, too_early(&name, hazards.len())),

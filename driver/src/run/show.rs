@@ -25,9 +25,12 @@ pub(crate) struct Run {
     pub(crate) agrees: Option<bool>,
 }
 
-/// The wrong elements of a run: the first one of each buffer.
+/// The differences of the end of a run, and its wrong elements: the first one of each buffer.
 pub(crate) fn mismatches(report: &Report) -> String {
     let mut text = String::new();
+    for difference in &report.differences {
+        let _ = writeln!(text, "  {difference}");
+    }
     for outcome in report.outcomes.iter().filter(|outcome| outcome.wrong > 0) {
         // Writing to a string does not fail.
         let _ = writeln!(
@@ -161,6 +164,9 @@ fn run(run: &Run) -> Value {
         Err(error) => object["error"] = json!(error.to_string()),
         Ok(report) => {
             object["warp_instructions"] = json!(report.steps);
+            if !report.differences.is_empty() {
+                object["differences"] = json!(report.differences);
+            }
             object["buffers"] = report.outcomes.iter().map(buffer).collect();
         }
     }

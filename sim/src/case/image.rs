@@ -9,7 +9,7 @@
 use ptxc_semantics::image::{Address, Channel, Image, Kind, Sampler, TexelFormat};
 use serde::Deserialize;
 
-use super::Elem;
+use super::{Content, Elem, RawTolerance};
 use crate::images::Texels;
 
 /// The greatest size of an image in a direction, and the greatest number of layers.
@@ -67,9 +67,15 @@ pub(super) enum RawShape {
     Cubes,
 }
 
-/// The description of an image.
+/// An image in a case.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct RawImage {
+    pub(super) name: String,
+    pub(super) elem: Elem,
+    pub(super) init: Content,
+    pub(super) expect: Option<Content>,
+    pub(super) tolerance: RawTolerance,
     shape: RawShape,
     size: Vec<u32>,
     layers: Option<u32>,
@@ -81,13 +87,13 @@ pub(super) struct RawImage {
 }
 
 impl RawSampler {
-    pub(super) fn check(self) -> Result<Sampler, String> {
+    pub(super) fn check(&self) -> Result<Sampler, String> {
         if self.address.len() > 3 {
             return Err("a sampler has at most three addresses".to_string());
         }
         let mut address = [Address::Clamp; 3];
-        for (to, from) in address.iter_mut().zip(self.address) {
-            *to = match from {
+        for (to, from) in address.iter_mut().zip(&self.address) {
+            *to = match *from {
                 RawAddress::Wrap => Address::Wrap,
                 RawAddress::Clamp => Address::Clamp,
                 RawAddress::Mirror => Address::Mirror,
@@ -109,8 +115,8 @@ impl RawSampler {
 }
 
 impl RawImage {
-    /// The image, whose components have a type.
-    pub(super) fn check(self, elem: Elem) -> Result<Texels, String> {
+    /// The shape and the format of its texels, and its sampler.
+    pub(super) fn texels(&self) -> Result<Texels, String> {
         let (kind, has_layers) = match self.shape {
             RawShape::Line => (Kind::Line, false),
             RawShape::Plane => (Kind::Plane, false),
@@ -140,7 +146,7 @@ impl RawImage {
         if levels == 0 || levels > greatest.ilog2() + 1 {
             return Err(format!("it cannot have {levels} levels"));
         }
-        let channel = match elem {
+        let channel = match self.elem {
             Elem::U8 => Channel::Unsigned(8),
             Elem::S8 => Channel::Signed(8),
             Elem::U16 => Channel::Unsigned(16),
@@ -150,7 +156,7 @@ impl RawImage {
             Elem::F16 => Channel::Half,
             Elem::F32 => Channel::Single,
             Elem::U64 | Elem::S64 | Elem::Bf16 | Elem::F64 => {
-                return Err(format!("no texel has components of {}", elem.name()));
+                return Err(format!("no texel has components of {}", self.elem.name()));
             }
         };
         if !matches!(self.channels, 1 | 2 | 4) {
@@ -160,7 +166,7 @@ impl RawImage {
             return Err("only integers of 8 and 16 bits are normalized".to_string());
         }
         let format = TexelFormat { channel, count: self.channels, normalized: self.normalized };
-        let sampler = self.sampler.map(RawSampler::check).transpose()?;
+        let sampler = self.sampler.as_ref().map(RawSampler::check).transpose()?;
         if sampler.is_some_and(|sampler| sampler.linear || sampler.mixes_levels) && !format.reads_float() {
             return Err("a linear filter needs floats or normalized integers".to_string());
         }

@@ -123,9 +123,9 @@ impl<O: Observer> Scheduler for Timed<'_, O> {
         let draw = params::Draw::new(latencies);
         let setup = sm::Setup { code: &code, params, residency: room.residency, shape, options, draw };
         let mut sm = sm::Sm::new(Grid::new(engine, shape, memory), setup, observer);
-        let steps = sm.run()?;
+        let result = sm.run();
         *found = Some(summary(program, room, sm));
-        Ok(steps)
+        result
     }
 }
 

@@ -57,10 +57,16 @@ def structure(content):
     return {"kind": "bytes", "hex": content.hex()}
 
 
-def write(name, args, block=32, grid=1, ptx=None, folder=None, entry=None):
+def unchecked(name, elem, count):
+    """A buffer of zeros whose content after the run is open."""
+    return {"kind": "buffer", "name": name, "elem": elem, "init": {"zeros": count * struct.calcsize("<" + FORMATS[elem])},
+            "expect": None, "tolerance": "exact"}
+
+
+def write(name, args, block=32, grid=1, ptx=None, folder=None, entry=None, **ending):
     """The case NAME.json; its kernel is NAME in NAME.ptx of this folder."""
     case = {"ptx": ptx or "cases/operations/%s.ptx" % name, "entry": entry or name, "grid": [grid, 1, 1],
-            "block": [block, 1, 1], "dynamic_smem": 0, "args": args}
+            "block": [block, 1, 1], "dynamic_smem": 0, "args": args, **ending}
     path = (folder or CASES) / (name + ".json")
     path.write_text(json.dumps(case, indent=1) + "\n")
 

@@ -1,21 +1,14 @@
-"""The case of texts that a kernel prints, and the text itself.
+"""The case of texts that a kernel prints, and of the numbers that `vprintf` returns.
 
-The case checks the numbers that `vprintf` returns. `tests/lit/services/print_formats.ptx` checks the text, except for the
-number of blanks in a row, which its checks do not see; `--check` compares every character. The C library of this machine
-formats the expected text, as the driver does on its host.
+The C library of this machine formats the expected text, as the driver does on its host.
 
-    python3 tests/cases/operations/texts.py                 # writes tests/cases/print_formats.json
-    python3 tests/cases/operations/texts.py --lit           # prints the check lines of the lit test
-    python3 tests/cases/operations/texts.py --check PTXC    # runs the case with this program, and compares the text
+    python3 tests/cases/operations/texts.py        # writes tests/cases/print_formats.json
 """
 
 import ctypes
-import json
 import math
-import subprocess
-import sys
 
-from case import CASES, MASK, read, written, write
+from case import MASK, read, write, written
 
 C = ctypes.CDLL(None)
 
@@ -81,27 +74,9 @@ def counts():
 
 def print_formats():
     write("print_formats", [read("integers", "s32", INTEGERS), read("numbers", "f64", NUMBERS),
-                            written("out", "u32", counts())], block=2, ptx="lit/services/print_formats.ptx")
-
-
-def check(program):
-    failed = False
-    for engine in ("ssa", "sass"):
-        run = subprocess.run([program, "run", str(CASES / "print_formats.json"), "--engine=" + engine, "--stats=json"],
-                             capture_output=True, text=True)
-        printed = json.loads(run.stdout)["runs"][0].get("printed", "")
-        for got, expected in zip(printed.splitlines() + [""] * 99, text().splitlines()):
-            if got != expected:
-                failed = True
-                print("%s:\n  got      %r\n  expected %r" % (engine, got, expected))
-    sys.exit("the text differs" if failed else None)
+                            written("out", "u32", counts())], block=2, ptx="lit/services/print_formats.ptx",
+          printed=text())
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--lit"]:
-        for n, line in enumerate(text().splitlines()):
-            print("// CHECK%s: %s" % ("-NEXT" if n else "", line))
-    elif sys.argv[1:2] == ["--check"]:
-        check(sys.argv[2])
-    else:
-        print_formats()
+    print_formats()

@@ -162,6 +162,7 @@ fn case(form: &Form, launch: Launch) -> Case {
         grid: [1, 1, 1],
         block: [launch.threads, 1, 1],
         dynamic_smem: 0,
+        ending: Default::default(),
         args: vec![
             buffer("in", input),
             buffer("mem", memory),

@@ -90,6 +90,7 @@ pub fn case(shape: Shape, data: u64) -> Case {
         grid: shape.grid,
         block: shape.block,
         dynamic_smem: 0,
+        ending: Default::default(),
         args,
     }
 }
@@ -105,6 +106,7 @@ pub fn flow_case(random: &mut Random) -> Case {
         grid: [1, 1, 1],
         block: [random.pick(&[32, 64, 96]), 1, 1],
         dynamic_smem: 0,
+        ending: Default::default(),
         args: vec![p, n],
     }
 }

@@ -195,6 +195,7 @@ fn sums_with_every_choice_of_signs_are_legal_and_right() {
                     grid: [1, 1, 1],
                     block: [THREADS as u32, 1, 1],
                     dynamic_smem: 0,
+                    ending: Default::default(),
                     args: vec![
                         buffer(
                             "loaded",

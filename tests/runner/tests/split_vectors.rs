@@ -138,6 +138,7 @@ fn launch(entry: &str, operands: Vec<u8>, memory: Vec<u8>) -> Case {
         grid: [1, 1, 1],
         block: [THREADS as u32, 1, 1],
         dynamic_smem: 0,
+        ending: Default::default(),
         args: vec![buffer("operands", operands), buffer("memory", memory), buffer("old", old)],
     }
 }

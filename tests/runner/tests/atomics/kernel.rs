@@ -232,6 +232,7 @@ impl Run {
             grid: [1; 3],
             block: [THREADS as u32, 1, 1],
             dynamic_smem: 0,
+            ending: Default::default(),
             args: vec![
                 buffer("cells", flat(&mut work.initial.iter().copied())),
                 buffer("operands", flat(&mut work.operands.iter().flatten().copied())),

@@ -36,6 +36,7 @@ pub fn launch(threads: u32, input: Vec<u8>, output_bytes: usize) -> Case {
         grid: [threads / THREADS, 1, 1],
         block: [THREADS, 1, 1],
         dynamic_smem: 0,
+        ending: Default::default(),
         args: vec![buffer("in", input), buffer("out", vec![0; output_bytes])],
     }
 }
