@@ -199,6 +199,9 @@ pub struct Case {
     pub args: Vec<Argument>,
     /// The expected end.
     pub ending: Ending,
+    /// Whether the CTAs may wait for each other: all of them are resident, and the driver gives them a
+    /// workspace for their barrier.
+    pub cooperative: bool,
 }
 
 impl Case {
@@ -239,6 +242,7 @@ impl Case {
             dynamic_smem: raw.dynamic_smem,
             args,
             ending: Ending { printed: raw.printed, fault: raw.fault },
+            cooperative: raw.cooperative,
         })
     }
 
@@ -250,8 +254,9 @@ impl Case {
         })
     }
 
-    /// Places the buffers in global memory and the arguments in the parameter block. The parameters
-    /// are given by name, size, and offset in bytes.
+    /// Places the buffers in global memory and the arguments in the parameter block; the workspace of a
+    /// cooperative grid follows the buffers. The parameters are given by name, size, and offset in
+    /// bytes.
     pub(crate) fn place<'a>(
         &self,
         params: impl ExactSizeIterator<Item = (&'a str, u32, u32)>,
@@ -288,6 +293,9 @@ impl Case {
                 }
             }
         }
+        if self.cooperative {
+            memory.add_workspace();
+        }
         Ok(memory)
     }
 }
@@ -317,9 +325,8 @@ struct RawCase {
     /// The CTAs of a cluster that the kernel does not state, for launches on a GPU.
     #[serde(rename = "cluster")]
     _cluster: Option<[u32; 3]>,
-    /// Whether all CTAs must run at once, for launches on a GPU.
-    #[serde(default, rename = "cooperative")]
-    _cooperative: bool,
+    #[serde(default)]
+    cooperative: bool,
     printed: Option<String>,
     fault: Option<ExpectedFault>,
     args: Vec<RawArg>,

@@ -1,7 +1,7 @@
 //! The order of a run without time: all warps of the resident CTAs make progress.
 //!
 //! As many CTAs are resident as the largest GPU has room for; others start when a resident CTA
-//! ends. Warps take turns in a fixed order. Each turn has a random length, and some are skipped, so
+//! ends. A cooperative grid must be resident as a whole. Warps take turns in a fixed order. Each turn has a random length, and some are skipped, so
 //! different seeds give different interleavings, and equal seeds the same one. Every warp gets
 //! turns repeatedly, and every ready group of a warp gets its share, so spinning threads cannot
 //! starve others.
@@ -56,6 +56,7 @@ impl Scheduler for Interleaved<'_> {
         let resident = RESIDENT_WARPS / shape.threads().div_ceil(LANES as u32).max(1);
         let in_memory = (MOST_MEMORY / shape.memory().max(1)).min(u64::from(u32::MAX)) as u32;
         let resident = (resident.min(in_memory) / size).max(1) * size;
+        shape.check_residency(resident, "the simulator")?;
         for cta in to_come.by_ref().take(resident as usize) {
             grid.start(cta, &mut random);
         }

@@ -86,6 +86,8 @@ pub(crate) struct Shape {
     pub cluster: Option<[u32; 3]>,
     /// Threads in a CTA.
     pub block: [u32; 3],
+    /// Whether all CTAs must be resident at once.
+    pub cooperative: bool,
     /// Bytes of shared memory per CTA.
     pub shared_bytes: u32,
     /// The bytes of it that the launch asks for in addition to the variables.
@@ -170,6 +172,19 @@ impl Shape {
         let shape = self.cluster_shape();
         let (outer, inner) = (unflatten(cluster, self.clusters()), unflatten(rank, shape));
         (std::array::from_fn(|n| outer[n] * shape[n] + inner[n]), rank)
+    }
+
+    /// Refuses a cooperative grid with more CTAs than there is room for; others would wait for its end.
+    ///
+    /// # Errors
+    /// The number of CTAs that have room.
+    pub fn check_residency(&self, room: u32, place: &str) -> Result<(), SimError> {
+        let ctas: u32 = self.grid.iter().product();
+        if !self.cooperative || ctas <= room {
+            return Ok(());
+        }
+        let what = format!("a cooperative grid of {ctas} CTAs: {place} has room for {room}");
+        Err(SimError::Case(what))
     }
 
     /// Refuses clusters that do not fill the grid or are larger than on any GPU, and more memory

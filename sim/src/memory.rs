@@ -152,10 +152,25 @@ pub(crate) struct GridMemory {
     pub mbarriers: Layout,
     /// The textures, surfaces and samplers.
     pub images: Images,
+    /// The environment registers, which the driver sets.
+    pub environment: [u32; 32],
     /// The reads of unwritten memory and the races so far.
     pub found: Found,
     /// The number of warp instructions executed before a fault.
     pub steps_before_fault: u64,
+}
+
+/// The size of the workspace of a cooperative grid. CUDA C++ uses two words: a size and the barrier.
+const WORKSPACE_BYTES: usize = 8;
+
+impl GridMemory {
+    /// Gives the grid a workspace of zeros. Its address is in `%envreg2` and `%envreg1`, the low and
+    /// the high word, where the header `cooperative_groups.h` of CUDA reads it.
+    pub fn add_workspace(&mut self) {
+        let address = self.global.allocate("the workspace of the cooperative grid", vec![0; WORKSPACE_BYTES]);
+        self.environment[1] = (address >> 32) as u32;
+        self.environment[2] = address as u32;
+    }
 }
 
 /// The memory that exists once per CTA.

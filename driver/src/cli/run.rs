@@ -101,6 +101,9 @@ pub struct RunArgs {
     /// Dynamic shared memory in bytes.
     #[arg(long, value_name = "BYTES", help_heading = "Launch of a kernel")]
     pub smem: Option<u32>,
+    /// Launch a cooperative grid, whose CTAs may wait for each other (`grid.sync()` in CUDA C++).
+    #[arg(long, help_heading = "Launch of a kernel")]
+    pub cooperative: bool,
     /// An argument, in parameter order: TYPE:VALUE, bytes:HEX or buf:TYPE:COUNT:INIT.
     ///
     /// INIT is zero, iota, rand, rand:SEED, a number or @FILE.

@@ -24,6 +24,7 @@ pub(crate) fn given(args: &RunArgs) -> Option<&'static str> {
         ("--grid", args.grid.is_some()),
         ("--block", args.block.is_some()),
         ("--smem", args.smem.is_some()),
+        ("--cooperative", args.cooperative),
         ("--arg", !args.arg.is_empty()),
         ("--print", args.print != crate::cli::PRINTED),
     ];
@@ -53,6 +54,7 @@ pub(crate) fn case(code: &Code, args: &RunArgs) -> Result<Case, String> {
         dynamic_smem: args.smem.unwrap_or(0),
         args: arguments,
         ending: Ending::default(),
+        cooperative: args.cooperative,
     })
 }
 

@@ -124,6 +124,7 @@ fn launch_observed<'a>(
         grid: case.grid,
         cluster: program.resources.cluster(),
         block: case.block,
+        cooperative: case.cooperative,
         shared_bytes: padded(program.resources.shared_bytes).saturating_add(case.dynamic_smem),
         dynamic_shared: case.dynamic_smem,
         local_bytes: padded(program.resources.local_bytes)
@@ -187,8 +188,8 @@ fn bank0(program: &Program, shape: &Shape, memory: &GridMemory) -> Vec<u8> {
         put(offset as usize, 4, shape.total_shared().into());
     }
     put(banks.graph_exec as usize, 8, 0);
-    for number in 0..32 {
-        put((banks.environment + 4 * number) as usize, 4, 0);
+    for (number, &value) in memory.environment.iter().enumerate() {
+        put(banks.environment as usize + 4 * number, 4, value.into());
     }
     if let Some(places) = banks.cluster {
         put(places.is_explicit as usize, 4, shape.cluster.is_some().into());

@@ -79,6 +79,7 @@ pub fn run_ssa(
         grid: case.grid,
         cluster: func.bounds.cluster,
         block: case.block,
+        cooperative: case.cooperative,
         shared_bytes,
         dynamic_shared: case.dynamic_smem,
         local_bytes: layouts[0].local_bytes.saturating_add(stack),

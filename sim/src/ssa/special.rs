@@ -71,9 +71,12 @@ pub(super) fn special(register: SpecialReg, step: &Step<'_>, lane: u32) -> Resul
         SpecialReg::ParamEndHigh => (memory::PARAMETER_END >> 32) as u32,
         SpecialReg::SharedWindow => memory::SHARED_WINDOW as u32,
         SpecialReg::SharedWindowHigh => (memory::SHARED_WINDOW >> 32) as u32,
-        // The driver sets nothing, and nothing counts.
-        register if register.environment().is_some() || register.counter().is_some() => 0,
-        // The offsets in the system's shared memory depend on the architecture.
-        register => return Err(Fault::new(lane, format!("%{register} has no model"))),
+        register => match register.environment() {
+            Some(number) => step.memory.grid.environment[usize::from(number) % 32],
+            // Nothing counts.
+            None if register.counter().is_some() => 0,
+            // The offsets in the system's shared memory depend on the architecture.
+            None => return Err(Fault::new(lane, format!("%{register} has no model"))),
+        },
     })
 }

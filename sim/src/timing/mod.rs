@@ -71,7 +71,8 @@ pub struct TimingOptions {
 /// Runs a program on a case with the model of time.
 ///
 /// # Errors
-/// Those of [`run_sass`](crate::run_sass), and an error if a CTA does not fit on an SM.
+/// Those of [`run_sass`](crate::run_sass), and an error if a CTA or a cooperative grid does not fit on an
+/// SM.
 pub fn run_timed(
     case: &Case,
     program: &Program,
@@ -119,6 +120,7 @@ impl<O: Observer> Scheduler for Timed<'_, O> {
             });
         }
         let room = residency::room(program, shape, params)?;
+        shape.check_residency(room.occupancy.ctas, "the SM of the model of time")?;
         let code = code::nodes(program, params);
         let draw = params::Draw::new(latencies);
         let setup = sm::Setup { code: &code, params, residency: room.residency, shape, options, draw };

@@ -82,6 +82,7 @@ mod tests {
                 cluster: None,
                 grid: [grid, 1, 1],
                 block: [threads, 1, 1],
+                cooperative: false,
                 shared_bytes,
                 dynamic_shared: 0,
                 local_bytes: 0,

@@ -63,10 +63,16 @@ def unchecked(name, elem, count):
             "expect": None, "tolerance": "exact"}
 
 
-def write(name, args, block=32, grid=1, ptx=None, folder=None, entry=None, **ending):
+def size(numbers):
+    """Three sizes, of a number or of a list of numbers."""
+    numbers = [numbers] if isinstance(numbers, int) else numbers
+    return (list(numbers) + [1, 1])[:3]
+
+
+def write(name, args, block=32, grid=1, ptx=None, folder=None, entry=None, **rest):
     """The case NAME.json; its kernel is NAME in NAME.ptx of this folder."""
-    case = {"ptx": ptx or "cases/operations/%s.ptx" % name, "entry": entry or name, "grid": [grid, 1, 1],
-            "block": [block, 1, 1], "dynamic_smem": 0, "args": args, **ending}
+    case = {"ptx": ptx or "cases/operations/%s.ptx" % name, "entry": entry or name, "grid": size(grid),
+            "block": size(block), "dynamic_smem": 0, "args": args, **rest}
     path = (folder or CASES) / (name + ".json")
     path.write_text(json.dumps(case, indent=1) + "\n")
 

@@ -91,6 +91,7 @@ pub fn case(shape: Shape, data: u64) -> Case {
         block: shape.block,
         dynamic_smem: 0,
         ending: Default::default(),
+        cooperative: false,
         args,
     }
 }
@@ -107,6 +108,7 @@ pub fn flow_case(random: &mut Random) -> Case {
         block: [random.pick(&[32, 64, 96]), 1, 1],
         dynamic_smem: 0,
         ending: Default::default(),
+        cooperative: false,
         args: vec![p, n],
     }
 }

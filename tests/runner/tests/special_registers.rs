@@ -29,7 +29,7 @@ fn kernel(name: &str, target: &str) -> String {
 }
 
 fn case() -> Case {
-    let text = r#"{"ptx": "k.ptx", "entry": "k", "grid": [1, 1, 1], "block": [1, 1, 1], "args":
+    let text = r#"{"ptx": "k.ptx", "entry": "k", "grid": [1, 1, 1], "block": [1, 1, 1], "cooperative": true, "args":
         [{"kind": "buffer", "name": "out", "elem": "u8", "init": {"zeros": 8}, "expect": null, "tolerance": "exact"}]}"#;
     Case::parse(text, Path::new("")).expect("the case is well-formed")
 }

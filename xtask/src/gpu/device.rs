@@ -80,9 +80,6 @@ impl Launched {
 pub(super) struct Extra {
     /// The CTAs of a cluster, if the kernel does not state them.
     pub(super) cluster: Option<[u32; 3]>,
-    /// Whether all CTAs must run at once.
-    #[serde(default)]
-    pub(super) cooperative: bool,
 }
 
 impl Gpu {
@@ -106,7 +103,7 @@ impl Gpu {
         let args: Vec<Value> = case.args.iter().map(argument).collect();
         read(self.ask(&json!({
             "cubin": cubin, "entry": case.entry, "grid": case.grid, "block": case.block, "smem": case.dynamic_smem,
-            "cluster": extra.cluster, "cooperative": extra.cooperative, "runs": runs, "args": args,
+            "cluster": extra.cluster, "cooperative": case.cooperative, "runs": runs, "args": args,
         }))?)
     }
 

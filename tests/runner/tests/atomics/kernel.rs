@@ -233,6 +233,7 @@ impl Run {
             block: [THREADS as u32, 1, 1],
             dynamic_smem: 0,
             ending: Default::default(),
+            cooperative: false,
             args: vec![
                 buffer("cells", flat(&mut work.initial.iter().copied())),
                 buffer("operands", flat(&mut work.operands.iter().flatten().copied())),
