@@ -53,7 +53,9 @@ pub(super) fn mov(t: &mut Translator, form: &mut Form) -> Translated {
             }
             Ok(())
         }
-        (_, OperandKind::Symbol(_) | OperandKind::SymbolOffset(_)) if scalar.is_int() => {
+        (_, OperandKind::Symbol(_) | OperandKind::SymbolOffset(_) | OperandKind::Element(_))
+            if scalar.is_int() =>
+        {
             // A special register or an address may be narrower than the type and is extended with
             // zeros.
             let value = t.read_extended(from, scalar.untyped()?)?;

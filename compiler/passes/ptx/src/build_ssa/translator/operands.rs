@@ -1,14 +1,14 @@
 //! Operands as values, and values to destinations.
 
 use ptxc_ir::{FunctionKind, IntCond, Op, Space, SpecialReg, Symbol, Type, Value};
-use ptxc_syntax::NodeId;
 use ptxc_syntax::ast::{self, Expr, Guard, Operand, OperandKind, SymbolOffset};
 use ptxc_syntax::const_eval::Constant;
+use ptxc_syntax::{Name, NodeId};
 
 use super::Translator;
 use crate::build_ssa::form::{Translated, Unsupported};
 use crate::build_ssa::symbols::Owner;
-use crate::check::env::Signature;
+use crate::check::env::{Signature, Variable};
 use crate::check::operands::lane_of;
 use crate::check::scalar::Scalar;
 use crate::check::scope::{Meaning, Register};
@@ -64,6 +64,7 @@ impl Translator<'_> {
                 self.register(Register(register.0 + lane), ty)
             }
             OperandKind::SymbolOffset(place) => self.place(operand.id, place),
+            OperandKind::Element(element) => self.element(&element.0, &element.1),
             _ => Err(Unsupported),
         }
     }
@@ -124,24 +125,28 @@ impl Translator<'_> {
         Ok(self.ssa.read(&mut self.function, self.block, register, ty))
     }
 
-    /// The symbol of a variable of the function or of the module.
-    pub fn symbol(&mut self, name: &str) -> Translated<Symbol> {
-        let (owner, name, variable) = match self.scopes.lookup(name) {
+    /// A variable of the function or of the module, with its name.
+    fn variable(&self, name: &str) -> Translated<(Owner, Name, Variable)> {
+        match self.scopes.lookup(name) {
             Some(Meaning::Variable(index)) => {
                 let own = self.env.own.get(&index).and_then(|name| self.env.variables.get_key_value(name));
                 if let Some((name, variable)) = own {
-                    (Owner::Module(name.clone()), name.clone(), variable.clone())
-                } else {
-                    let (name, variable) = self.scopes.variables.get(index).ok_or(Unsupported)?;
-                    (Owner::Function(index), name.clone(), variable.clone())
+                    return Ok((Owner::Module(name.clone()), name.clone(), variable.clone()));
                 }
+                let (name, variable) = self.scopes.variables.get(index).ok_or(Unsupported)?;
+                Ok((Owner::Function(index), name.clone(), variable.clone()))
             }
-            Some(_) => return Err(Unsupported),
+            Some(_) => Err(Unsupported),
             None => {
                 let (name, variable) = self.env.variables.get_key_value(name).ok_or(Unsupported)?;
-                (Owner::Module(name.clone()), name.clone(), variable.clone())
+                Ok((Owner::Module(name.clone()), name.clone(), variable.clone()))
             }
-        };
+        }
+    }
+
+    /// The symbol of a variable of the function or of the module.
+    pub fn symbol(&mut self, name: &str) -> Translated<Symbol> {
+        let (owner, name, variable) = self.variable(name)?;
         self.symbols.get(&mut self.function, owner, &name, &variable).map_err(|why| {
             self.no_room = why;
             Unsupported
@@ -183,6 +188,42 @@ impl Translator<'_> {
         let ty = self.ty(base);
         let offset = self.constant(ty, offset as u64);
         Ok(self.emit(Op::Iadd, ty, &[base, offset]))
+    }
+
+    /// The address of an element of an array.
+    ///
+    /// As in ptxas, the index counts numbers, even if the elements are vectors, and bytes in an array
+    /// without a size. An index in a register has 32 bits, and so has the distance that it stands for.
+    fn element(&mut self, name: &str, index: &SymbolOffset) -> Translated<Value> {
+        let (base, element) = match self.scopes.lookup(name) {
+            Some(Meaning::Parameter(number)) => {
+                let ty = self.scopes.parameters.get(number).ok_or(Unsupported)?.ty;
+                (self.parameter_address(name)?, ty.bytes())
+            }
+            _ => {
+                let (_, _, variable) = self.variable(name)?;
+                let bytes = if variable.size == 0 { Some(1) } else { variable.ty.bytes() };
+                (self.address_of(name)?, bytes)
+            }
+        };
+        let bytes = element.filter(|bytes| bytes.is_power_of_two()).ok_or(Unsupported)?;
+        let (ty, offset) = (self.ty(base), self.offset(index)?);
+        let Some(register) = &index.base else {
+            let distance = self.constant(ty, offset.wrapping_mul(bytes.into()) as u64);
+            return Ok(self.emit(Op::Iadd, ty, &[base, distance]));
+        };
+        let Some(Meaning::Register { register, ty: declared, vector: None }) = self.scopes.lookup(register)
+        else {
+            return Err(Unsupported);
+        };
+        let number = self.register(register, declared)?;
+        let number = self.extend(number, Type::B32, false)?;
+        let offset = self.constant(Type::B32, offset as u64);
+        let shift = self.constant(Type::B32, bytes.trailing_zeros().into());
+        let number = self.emit(Op::Iadd, Type::B32, &[number, offset]);
+        let distance = self.emit(Op::Shl, Type::B32, &[number, shift]);
+        let distance = self.extend(distance, ty, false)?;
+        Ok(self.emit(Op::Iadd, ty, &[base, distance]))
     }
 
     /// The constant part of a place.
