@@ -90,13 +90,14 @@ pub fn control(code: Code, context: &mut Context<'_>) -> Result<FuncCode, Halt> 
     Ok(FuncCode { program, explain, summary })
 }
 
-/// Puts a kernel and its callees together. A function that is called stays alone, and so does a program that was read with
-/// the code of its callees.
+/// Puts a kernel and its callees together. In an object, a function is a program of its own, and gets the routines that it
+/// calls. Otherwise a function that is called stays alone, and so does a program that was read with the code of its
+/// callees.
 pub fn link(code: FuncCode, context: &mut Context<'_>) -> Result<FuncCode, Halt> {
     let FuncCode { program, explain, summary } = code;
     let callees = program.functions.get(1..).unwrap_or_default();
     let is_linked = !callees.is_empty() && callees.iter().all(|function| function.start.is_some());
-    if summary.is_some() || is_linked {
+    if (summary.is_some() && !program.device_function) || is_linked {
         return Ok(FuncCode { program, explain, summary });
     }
     let (program, explain) = linker::link(program, explain, context.callees)
