@@ -24,22 +24,17 @@ class Modules:
     def __init__(self):
         self.makers = []
 
-    def add(self, name, make):
+    def add(self, name, make, least=TARGETS[0]):
         """Adds a maker: `make(target)` returns the text of one module, or a dictionary of modules
-        by name."""
-        self.makers.append((name, make))
-
-    def maker(self, function):
-        """Adds a function by its own name, as a decorator."""
-        self.add(function.__name__, function)
-        return function
+        by name. `least` is the oldest target that the package compiles it for."""
+        self.makers.append((name, make, TARGETS[TARGETS.index(least) :]))
 
     def selected(self, sample, stride):
         """The names, makers and targets to write."""
         if not sample:
-            return [(name, make, target) for name, make in self.makers for target in TARGETS]
-        chosen = self.makers[::stride]
-        return [(name, make, TARGETS[i % len(TARGETS)]) for i, (name, make) in enumerate(chosen)]
+            return [(name, make, target) for name, make, targets in self.makers for target in targets]
+        chosen = enumerate(self.makers[::stride])
+        return [(name, make, targets[i % len(targets)]) for i, (name, make, targets) in chosen]
 
     def write(self, folder, sample, stride, only, targets):
         """Writes the modules; returns the number of makers that failed.

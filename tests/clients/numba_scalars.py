@@ -163,12 +163,13 @@ def bfloat_kernels():
     for name in lines("heq hne hge hgt hle hlt hequ hneu hgeu hgtu hleu hltu"):
         yield f"bfloat {name}", test(getattr(bf16, name)), arrays(flag, single, single), {}
     for name in lines("hfma hfma_sat hfma_relu"):
-        yield f"bfloat {name}", three(getattr(bf16, name)), arrays(single, single, single, single), {}
+        yield f"bfloat {name}", three(getattr(bf16, name)), arrays(single, single, single, single), {"least": "sm_80"}
     kinds = {"int": types.int32, "short": types.int16, "uint": types.uint32, "ushort": types.uint16, "ll": types.int64, "ull": types.uint64}
     for kind, element in kinds.items():
         for rounding in lines("rn rz rd ru"):
             to, back = getattr(bf16, f"{kind}2bfloat16_{rounding}"), getattr(bf16, f"bfloat162{kind}_{rounding}")
-            yield f"bfloat {kind} {rounding}", integers(to, back), arrays(element, element), {}
+            # CUDA's header has these and the fused operations only from sm_80 on.
+            yield f"bfloat {kind} {rounding}", integers(to, back), arrays(element, element), {"least": "sm_80"}
 
 
 def cast(element):

@@ -7,7 +7,10 @@ import warp as wp
 
 def alone(function):
     """A kernel in a module of its own."""
-    return wp.kernel(function, module=wp.get_module(f"warp_kernels.{function.__name__}"))
+    module = wp.get_module(f"warp_kernels.{function.__name__}")
+    # The stacks of queries are in shared memory, which limits the threads of a block.
+    module.options["block_dim"] = 64 if function.__name__ == "meshes" else 256
+    return wp.kernel(function, module=module)
 
 
 @wp.struct

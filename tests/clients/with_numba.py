@@ -81,7 +81,8 @@ def compiler(function, signature, device=False, **options):
 modules = Modules()
 for file in (numba_scalars, numba_memory, numba_language):
     for number, (name, function, signature, options) in enumerate(file.kernels()):
-        modules.add(name, compiler(function, signature, **options))
+        least = options.pop("least", "sm_75")
+        modules.add(name, compiler(function, signature, **options), least)
         # Other options change little of most kernels, so every third kernel gets each set.
         if options:
             continue
@@ -90,7 +91,7 @@ for file in (numba_scalars, numba_memory, numba_language):
             ("lines", {"lineinfo": True}),
             ("fast", {"fastmath": True, "launch_bounds": (256, 2)}),
         ][number % 3]
-        modules.add(f"{name} {extra[0]}", compiler(function, signature, **extra[1]))
+        modules.add(f"{name} {extra[0]}", compiler(function, signature, **extra[1]), least)
 
 if __name__ == "__main__":
     # Kernels whose text this script makes have no file, so their lines are unknown.

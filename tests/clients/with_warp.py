@@ -40,13 +40,18 @@ EXAMPLES = lines("core fem optim tile geometry")
 def compiled(module, options=None):
     """A maker that compiles a module of Warp."""
 
+    # `get_module` would make a new module for another file.
+    found = context.user_modules[module]
+    defaults = dict(found.options)
+
     def make(target):
-        found = context.get_module(module) if isinstance(module, str) else module
-        found.options.update(options or {})
+        found.options = {**defaults, **(options or {})}
         with tempfile.TemporaryDirectory() as folder:
             arch = int(target.removeprefix("sm_"))
             paths = wp.compile_aot_module(found, arch=arch, module_dir=folder, use_ptx=True)
-            return {"": next(Path(path).read_text() for path in paths if str(path).endswith(".ptx"))}
+            text = next(Path(path).read_text() for path in paths if str(path).endswith(".ptx"))
+            # The driver reads a string of C, which ends with a zero.
+            return text.rstrip("\0")
 
     return make
 
@@ -109,7 +114,7 @@ def own(modules):
         ("fast", {"fast_math": True, "enable_backward": False}),
         ("lines", {"lineinfo": True, "block_dim": 64}),
     ]
-    for module in sorted(name for name in context.user_modules if name.startswith("warp_kernels")):
+    for module in sorted(name for name in context.user_modules if name.startswith("warp_kernels.")):
         for suffix, options in settings:
             modules.add(f"{module} {suffix}", compiled(module, options))
 
@@ -132,7 +137,7 @@ def examples(modules):
                 print(f"not imported: {found.name}: {error}")
     for name, module in sorted(context.user_modules.items()):
         if name.startswith("warp.") and any(not kernel.is_generic for kernel in module.kernels.values()):
-            modules.add(name, compiled(module))
+            modules.add(name, compiled(name))
 
 
 modules = Modules()
@@ -141,4 +146,4 @@ functions(modules)
 examples(modules)
 
 if __name__ == "__main__":
-    main(modules, stride=23)
+    main(modules, stride=47)
