@@ -57,6 +57,7 @@ impl Nightly {
         let bits: Vec<&str> = with(&["bits", "--random", "10000000"]);
         let mutate: Vec<&str> = with(&["mutate", "--count", "20000"]);
         let exec: Vec<&str> = with(&["exec"]);
+        let clients: Vec<&str> = with(&["clients"]);
         steps(&[
             ("guides", &["cargo", "test", "--workspace", "--test", "guides", "--", "--include-ignored"]),
             (
@@ -81,6 +82,7 @@ impl Nightly {
             ("every shape of instruction", &shapes),
             ("random machine words", &bits),
             ("mutated kernels", &mutate),
+            ("the PTX of Numba, Warp and tinygrad", &clients),
         ])
     }
 }

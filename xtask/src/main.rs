@@ -1,11 +1,12 @@
-//! Development tasks: `cargo xtask bench`, `beside`, `bits`, `corpus`, `compare`, `exec`,
-//! `families`, `fuzz`, `licences`, `mine`, `mutate`, `profile`, `shapes`, `verify`.
+//! Development tasks: `cargo xtask bench`, `beside`, `bits`, `clients`, `corpus`, `compare`,
+//! `exec`, `families`, `fuzz`, `licences`, `mine`, `mutate`, `profile`, `shapes`, `verify`.
 
 mod bench;
 mod beside;
 mod build;
 mod cases;
 mod ci;
+mod clients;
 mod compare;
 mod corpus;
 mod cpu_time;
@@ -38,6 +39,7 @@ use crate::bench::{Bench, Measure};
 use crate::beside::BrokenKernels;
 use crate::build::release_build;
 use crate::ci::{Ci, Nightly};
+use crate::clients::Clients;
 use crate::compare::{Comparison, Times};
 use crate::cycles::Cycles;
 use crate::dist::Dist;
@@ -73,6 +75,8 @@ enum Command {
     },
     /// Write the page that shows the messages of ptxas and ptxc for broken kernels.
     Beside(BrokenKernels),
+    /// Lower the PTX that Numba, Warp and tinygrad write, and compare with what ptxas accepts.
+    Clients(Clients),
     /// Compare instructions, registers and CPU time with ptxas; or with `--cycles` execution cases
     /// in the simulator with time.
     Compare(Compare),
@@ -223,6 +227,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Beside(kernels) => kernels.run(),
         Command::Corpus { path, settings, json } => corpus::run(&path, &settings, json),
+        Command::Clients(clients) => clients.run(),
         Command::Compare(compare) => compare.run(),
         Command::Exec { corpus, product, only } => exec::run(&corpus, product, &only),
         Command::Bench(bench) => bench.run(),

@@ -1,0 +1,275 @@
+//! `cargo xtask clients`: lowers what other code generators write.
+//!
+//! The scripts of `tests/clients` write PTX with Numba, Warp and tinygrad. ptxas and the compiler then
+//! get every module, each for the module's own target. The command fails if ptxas accepts a module
+//! that the compiler does not lower, unless [`REASONS`] has the reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use clap::Args;
+use rayon::prelude::*;
+
+use crate::build::{root, target_folder};
+use crate::oracle::{Oracle, Refusal};
+use crate::table::Align::{Left, Right};
+use crate::table::Table;
+
+/// The scripts, by the names of their packages.
+const CLIENTS: [&str; 3] = ["numba", "warp", "tinygrad"];
+
+/// The opcodes that the compiler does not lower: tensor cores. A run of all modules reports an entry that no module
+/// needs.
+const REASONS: [&str; 1] = ["mma.sync"];
+
+/// The arguments of `clients`.
+#[derive(Debug, Args)]
+pub(crate) struct Clients {
+    /// Only a few modules of each package.
+    #[arg(long)]
+    sample: bool,
+    /// The folder for the Python packages and the modules (default: `clients` in cargo's target folder).
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// The folder with ptxas (default: ORACLE).
+    #[arg(long, value_name = "DIR")]
+    oracle: Option<PathBuf>,
+    /// Only these packages: numba, warp or tinygrad.
+    #[arg(value_name = "PACKAGE")]
+    only: Vec<String>,
+}
+
+/// What became of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// ptxas accepts it and the compiler lowers it.
+    Lowered,
+    /// ptxas refuses it: its first message.
+    Refused(String),
+    /// ptxas accepts it and the compiler does not lower it: the messages.
+    Left(Vec<String>),
+}
+
+impl Clients {
+    pub(crate) fn run(self) -> Result<(), String> {
+        let Some(oracle) = Oracle::find(self.oracle.as_deref()) else {
+            println!("SKIPPED: clients; neither --oracle nor ORACLE names a folder with ptxas");
+            return Ok(());
+        };
+        if let Some(unknown) = self.only.iter().find(|name| !CLIENTS.contains(&name.as_str())) {
+            return Err(format!("no package `{unknown}`; the packages are {}", CLIENTS.join(", ")));
+        }
+        let folder = self.folder.clone().unwrap_or_else(|| target_folder().join("clients"));
+        std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        // Python runs in the folder of the scripts.
+        let folder = folder.canonicalize().map_err(|error| format!("{}: {error}", folder.display()))?;
+        let python = match packages(&folder) {
+            Ok(python) => python,
+            Err(why) => {
+                println!("SKIPPED: clients; {why}");
+                return Ok(());
+            }
+        };
+        let chosen =
+            CLIENTS.iter().filter(|name| self.only.is_empty() || self.only.iter().any(|one| one == *name));
+        let mut outcomes: Vec<(&str, BTreeMap<String, Outcome>)> = Vec::new();
+        for client in chosen {
+            let start = Instant::now();
+            let modules = folder.join(client);
+            write_modules(&python, client, &modules, self.sample)?;
+            let written = start.elapsed().as_secs_f64();
+            outcomes.push((client, compare(&modules, &oracle)?));
+            println!(
+                "{client}: {written:.0} s for the modules, {:.0} s in all",
+                start.elapsed().as_secs_f64()
+            );
+        }
+        let whole = !self.sample && self.only.is_empty();
+        report(&outcomes, whole)
+    }
+}
+
+/// Installs the packages into a virtual environment in the folder. Returns its Python.
+fn packages(folder: &Path) -> Result<PathBuf, String> {
+    let environment = folder.join("python");
+    let python = environment.join("bin/python3");
+    if !python.is_file() {
+        let base = std::env::var_os("PTXC_PYTHON").unwrap_or_else(|| "python3".into());
+        succeed(Command::new(base).args(["-m", "venv"]).arg(&environment))?;
+    }
+    let requirements = root().join("tests/clients/requirements.txt");
+    let mut pip = Command::new(&python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(requirements);
+    succeed(&mut pip)?;
+    Ok(python)
+}
+
+/// Runs a script, which writes the modules of one package.
+fn write_modules(python: &Path, client: &str, modules: &Path, sample: bool) -> Result<(), String> {
+    // Modules of an earlier run must not count.
+    if modules.is_dir() {
+        std::fs::remove_dir_all(modules).map_err(|error| format!("{}: {error}", modules.display()))?;
+    }
+    let mut script = Command::new(python);
+    script.current_dir(root().join("tests/clients")).args(["-W", "ignore"]).arg(format!("with_{client}.py"));
+    script.arg(modules).args(sample.then_some("--sample"));
+    // The caches of the packages would otherwise depend on earlier runs.
+    script.env("PYTHONDONTWRITEBYTECODE", "1");
+    succeed(&mut script)
+}
+
+/// Runs a command that must succeed. Its error is the last line that it prints.
+fn succeed(command: &mut Command) -> Result<(), String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    let failed: Vec<&str> = messages.lines().filter(|line| line.starts_with("FAILED")).take(20).collect();
+    let last = messages.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no message");
+    Err(format!("{}{last}", failed.into_iter().map(|line| format!("{line}\n")).collect::<String>()))
+}
+
+/// Gives every module of a folder to ptxas and to the compiler.
+fn compare(modules: &Path, oracle: &Oracle) -> Result<BTreeMap<String, Outcome>, String> {
+    let list = std::fs::read_dir(modules).map_err(|error| format!("{}: {error}", modules.display()))?;
+    let paths: Vec<PathBuf> = list.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let one = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let outcome = outcome(path, &scratch.path().join(&name), oracle)?;
+        Ok((name, outcome))
+    };
+    paths.par_iter().map(one).collect()
+}
+
+fn outcome(path: &Path, scratch: &Path, oracle: &Oracle) -> Result<Outcome, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let target = text.lines().find_map(|line| line.trim().strip_prefix(".target ")).unwrap_or_default();
+    let target = target.split(',').next().unwrap_or_default().trim();
+    let mut options: &[&str] = if text.contains(".entry") { &[] } else { &["-c"] };
+    let mut theirs = oracle.cubin(&text, target, options);
+    // The module calls functions of another one.
+    if matches!(&theirs, Err(Refusal::Refused(message)) if message.contains("Unresolved extern")) {
+        options = &["-c"];
+        theirs = oracle.cubin(&text, target, options);
+    }
+    match theirs {
+        Err(Refusal::Refused(message)) => return Ok(Outcome::Refused(message)),
+        Err(Refusal::Unreadable(message) | Refusal::Unusable(message)) => return Err(message),
+        Ok(_) => {}
+    }
+    let output = scratch.with_extension("cubin");
+    let [input, output] = [path, &output].map(|path| path.display().to_string());
+    let mut words = vec!["ptxc", "lower", &input, "--arch", target, "-j", "1", "-o", &output];
+    words.extend(options);
+    let words: Vec<String> = words.into_iter().map(str::to_string).collect();
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let run = catch_unwind(AssertUnwindSafe(|| ptxc::run(&words, &mut std::io::empty(), &mut out, &mut err)));
+    Ok(match run {
+        Ok(0) => Outcome::Lowered,
+        Ok(_) => {
+            let messages = String::from_utf8_lossy(&err).into_owned();
+            let errors: BTreeSet<&str> = messages.lines().filter(|line| line.starts_with("error")).collect();
+            Outcome::Left(errors.into_iter().map(str::to_string).collect())
+        }
+        Err(_) => Outcome::Left(vec!["panicked".to_string()]),
+    })
+}
+
+/// The entry of the list of reasons that a message has.
+fn reason(message: &str) -> Option<&'static str> {
+    let named = message.strip_prefix("error[E0900]: `")?;
+    REASONS.into_iter().find(|reason| named.starts_with(reason))
+}
+
+/// A message without the names in it, which differ from module to module.
+fn group(message: &str) -> String {
+    let parts = message.split('`').enumerate();
+    let is_opcode = |part: &str| part.len() < 40 && part.contains('.') && !part.contains('/');
+    let kept = parts.map(|(index, part)| if index % 2 == 0 || is_opcode(part) { part } else { "…" });
+    kept.collect::<Vec<&str>>().join("`")
+}
+
+/// Prints the counts and the reasons; fails if a module is left.
+fn report(outcomes: &[(&str, BTreeMap<String, Outcome>)], whole: bool) -> Result<(), String> {
+    let titles = ["modules", "ptxas accepts", "lowered", "tensor cores", "left"];
+    let mut columns = vec![("package", Left)];
+    columns.extend(titles.map(|title| (title, Right)));
+    let mut table = Table::new(&columns);
+    let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut used = BTreeSet::new();
+    let mut left = 0;
+    for (client, modules) in outcomes {
+        let [mut accepted, mut lowered, mut known, mut failed] = [0; 4];
+        for (name, outcome) in modules {
+            accepted += usize::from(!matches!(outcome, Outcome::Refused(_)));
+            let place = format!("{client}/{name}");
+            match outcome {
+                Outcome::Lowered => lowered += 1,
+                Outcome::Refused(message) => {
+                    let message = message.split_once(';').map_or(message.as_str(), |(_, text)| text.trim());
+                    groups.entry(format!("ptxas refuses: {message}")).or_default().push(place);
+                }
+                Outcome::Left(messages) => {
+                    let reasons: Vec<_> = messages.iter().map(|message| reason(message)).collect();
+                    let is_known = !reasons.is_empty() && reasons.iter().all(Option::is_some);
+                    *(if is_known { &mut known } else { &mut failed }) += 1;
+                    used.extend(reasons.into_iter().flatten());
+                    let first =
+                        messages.iter().find(|message| reason(message).is_none()).or(messages.first());
+                    let text =
+                        first.map_or("neither code nor a message".to_string(), |message| group(message));
+                    groups.entry(text).or_default().push(place);
+                }
+            }
+        }
+        left += failed;
+        let counts = [modules.len(), accepted, lowered, known, failed].map(|count| count.to_string());
+        table.row(std::iter::once((*client).to_string()).chain(counts));
+    }
+    print!("{table}");
+    for (text, places) in &groups {
+        println!(
+            "{} × {text}\n    {}",
+            places.len(),
+            places.iter().take(3).cloned().collect::<Vec<_>>().join(", ")
+        );
+    }
+    if let Some(unused) = REASONS.iter().find(|reason| whole && !used.contains(*reason)) {
+        return Err(format!("no module needs `{unused}`; remove it from the reasons"));
+    }
+    if left == 0 { Ok(()) } else { Err(format!("{left} modules that ptxas accepts are not lowered")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_do_not_split_groups() {
+        let message = "error[E0900]: a call of `_Z3foov`, `mma.sync.aligned` and `a/b.c`";
+        assert_eq!(group(message), "error[E0900]: a call of `…`, `mma.sync.aligned` and `…`");
+    }
+
+    #[test]
+    fn only_tensor_cores_are_a_reason() {
+        assert_eq!(reason("error[E0900]: `mma.sync.aligned.m16n8k8` is not supported yet"), Some("mma.sync"));
+        assert_eq!(reason("error[E0900]: `mov.u64` in this form is not supported yet"), None);
+        assert_eq!(reason("error[E0109]: `mma.sync` expects"), None);
+    }
+
+    #[test]
+    fn a_module_that_is_left_fails() {
+        let modules = |outcome| BTreeMap::from([("k.ptx".to_string(), outcome)]);
+        let known = Outcome::Left(vec!["error[E0900]: `mma.sync.a` is not supported yet".to_string()]);
+        assert_eq!(report(&[("numba", modules(known))], true), Ok(()));
+        assert!(report(&[("numba", modules(Outcome::Lowered))], true).is_err(), "an unused reason");
+        assert_eq!(report(&[("numba", modules(Outcome::Lowered))], false), Ok(()));
+        assert!(report(&[("numba", modules(Outcome::Left(Vec::new())))], false).is_err(), "no message");
+    }
+}
