@@ -46,12 +46,15 @@ fn text(signature: &Signature) -> String {
 }
 
 fn letters(formal: &Formal) -> String {
-    let is_scalar = formal.ty.bytes() == Some(formal.size);
-    match (formal.ty, formal.size) {
-        (Type::F32, 4) if is_scalar => "f".into(),
-        (Type::F64, 8) if is_scalar => "d".into(),
-        (_, 4) if is_scalar => "i".into(),
-        (_, 8) if is_scalar => "l".into(),
-        (_, bytes) => format!("b{bytes}"),
-    }
+    let bytes = formal.ty.bytes().unwrap_or(1).max(1);
+    let letter = match (formal.ty, bytes) {
+        (Type::F32, _) => 'f',
+        (Type::F64, _) => 'd',
+        (_, 1) => 'b',
+        (_, 2) => 'h',
+        (_, 4) => 'i',
+        (_, 8) => 'l',
+        _ => 'x',
+    };
+    if formal.is_array { format!("{letter}{}", formal.size / bytes) } else { letter.to_string() }
 }

@@ -26,7 +26,8 @@ pub(super) fn check(func: &Function, level: Level, report: &mut Report<'_>) {
         }
     }
     // The content may also be the address of a function.
-    let functions = func.callees.values().filter(|callee| callee.kind == CalleeKind::Device);
+    let is_function = |kind: &CalleeKind| matches!(kind, CalleeKind::Device | CalleeKind::External(_));
+    let functions = func.callees.values().filter(|callee| is_function(&callee.kind));
     names.extend(functions.map(|callee| callee.name.as_str()));
     for symbol in func.symbols.values() {
         initial(symbol, &names, report);

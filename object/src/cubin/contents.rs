@@ -24,8 +24,9 @@ pub enum Abi {
     V8,
 }
 
-/// The prototypes that a linker knows of a function, as texts: `#`, the result, the parameters, each as `v` (no
-/// result), `i` and `l` (an integer of 4 and 8 bytes), `f`, `d`, or `b` and a size in bytes.
+/// The prototypes that a linker knows of a function, as texts: `#`, the result, the parameters, each as a letter for
+/// its type, and the number of elements of an array. The letters are `v` (no result), `b`, `h`, `i`, `l` and `x` (1, 2,
+/// 4, 8 and 16 bytes), `f` and `d` (floating-point numbers).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prototype {
     /// Its own.

@@ -165,6 +165,8 @@ fn there_is_no_cubin_for_it() {
     for abi in [Abi::V7, Abi::V8] {
         let empty = cubin::Cubin {
             outside: Default::default(),
+            prototypes: Default::default(),
+            outside_shared: Default::default(),
             arch: Arch::Invented,
             accelerated: false,
             abi,

@@ -16,9 +16,10 @@
 //! ```
 
 use ptxc_ir::SourceLoc;
-use ptxc_sass::{Address, Inst, Op, Operand};
+use ptxc_sass::{Address, Inst, Op, Operand, PReg};
 
 use super::code::Code;
+use super::fences::is_fence;
 use crate::abi;
 use crate::mir::MInst;
 
@@ -61,9 +62,12 @@ pub(super) fn align_stack(code: &mut Code) {
 
 fn needs_alignment(code: &Code) -> bool {
     // The function looks for its parameters from the register that keeps the old stack pointer.
-    let first =
-        code.blocks.first().and_then(|entry| entry.insts.first()).and_then(|first| first.call.as_ref());
-    if first.is_some_and(|site| site.results.iter().any(|one| one.place == abi::platform::incoming())) {
+    let mut sites = code.blocks.iter().take(1).flat_map(|entry| &entry.insts).filter(|minst| is_fence(minst));
+    let keeps_old = |minst: &MInst<PReg>| {
+        let results = minst.call.iter().flat_map(|site| &site.results);
+        results.into_iter().any(|one| one.place == abi::platform::incoming())
+    };
+    if sites.any(keeps_old) {
         return true;
     }
     let insts = || code.blocks.iter().flat_map(|block| &block.insts).map(|minst| &minst.inst);

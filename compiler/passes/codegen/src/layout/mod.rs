@@ -109,10 +109,11 @@ pub fn layout(mir: Mir<PReg>, arch: Arch) -> Code {
     if found.calls {
         calls::split_at_calls(&mut code);
     }
+    // The instruction with the parameters is a fence, which tells where they are.
+    aligned_stack::align_stack(&mut code);
     if found.fences {
         fences::split_at_fences(&mut code);
     }
-    aligned_stack::align_stack(&mut code);
     if code.header.platform {
         descriptors::load_descriptors(&mut code);
     }

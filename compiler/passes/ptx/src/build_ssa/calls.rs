@@ -11,7 +11,7 @@
 //! Arguments and results are variables in the `.param` space, whose [pieces](super::params) are
 //! what the IR passes, or registers and constants.
 
-use ptxc_ir::{CalleeKind, External, Layout, Layouts, Op, Type, Value};
+use ptxc_ir::{Callee, CalleeKind, External, Layout, Layouts, Op, Type, Value};
 use ptxc_syntax::ast::{self, Operand, OperandKind, StatementKind};
 use rustc_hash::FxHashSet;
 
@@ -140,6 +140,17 @@ pub fn layouts(signature: &Signature) -> Layouts {
     Layouts { params: list(&signature.parameters), results: list(&signature.returns) }
 }
 
+/// The IR's callee for a function that the module defines or declares; `None` if its parameters can't be
+/// values.
+pub(super) fn callee_of(signature: &Signature, env: &ModuleEnv) -> Option<Callee> {
+    let mut callee = device_callee(signature)?;
+    if let Some(&address) = env.external.get(&signature.name) {
+        let layouts = layouts(signature);
+        callee.kind = CalleeKind::External(Box::new(External { address: Some(address), layouts }));
+    }
+    Some(callee)
+}
+
 /// The values that a call passes and returns.
 pub type Types = (Vec<Type>, Vec<Type>);
 
@@ -171,12 +182,8 @@ pub fn prototypes(function: &ast::Function, env: &ModuleEnv) -> Vec<(Types, Layo
 impl Translator<'_> {
     /// The IR's callee for a function of the module.
     pub fn callee(&mut self, signature: &Signature) -> Translated<ptxc_ir::FuncRef> {
-        let mut callee = device_callee(signature).ok_or(Unsupported)?;
+        let mut callee = callee_of(signature, self.env).ok_or(Unsupported)?;
         callee.stack.moves = self.stack_pointer.is_some();
-        if let Some(&address) = self.env.external.get(&signature.name) {
-            let layouts = layouts(signature);
-            callee.kind = CalleeKind::External(Box::new(External { address: Some(address), layouts }));
-        }
         Ok(self.function.callee(&callee))
     }
 

@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     fn offsets(size: u32, align: u32) -> Vec<(u32, u32)> {
-        let formal = Formal { ty: ast::Type::B8, size, align };
+        let formal = Formal { ty: ast::Type::B8, is_array: true, size, align };
         pieces(formal).unwrap().iter().map(|piece| (piece.offset, piece.ty.bits())).collect()
     }
 
@@ -296,7 +296,10 @@ mod tests {
         assert_eq!(offsets(8, 4), [(0, 32), (4, 32)]);
         assert_eq!(offsets(20, 16), [(0, 64), (8, 64), (16, 32)]);
         assert_eq!(offsets(13, 8), [(0, 64), (8, 32), (12, 32)]);
-        assert_eq!(pieces(Formal { ty: ast::Type::B8, size: 0, align: 1 }), Err(Unsupported));
-        assert_eq!(pieces(Formal { ty: ast::Type::B8, size: u32::MAX, align: 8 }), Err(Unsupported));
+        assert_eq!(pieces(Formal { ty: ast::Type::B8, is_array: true, size: 0, align: 1 }), Err(Unsupported));
+        assert_eq!(
+            pieces(Formal { ty: ast::Type::B8, is_array: true, size: u32::MAX, align: 8 }),
+            Err(Unsupported)
+        );
     }
 }

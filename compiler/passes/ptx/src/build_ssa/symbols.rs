@@ -11,6 +11,7 @@ use ptxc_syntax::ast;
 use ptxc_syntax::{Name, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::calls::callee_of;
 use super::params;
 use crate::check::env::{MOST_ADDRESSES, ModuleEnv, Signature, Variable};
 use crate::diagnostic::Diagnostic;
@@ -144,6 +145,7 @@ impl Symbols {
     /// functions, and lets addresses name them. The first name that is neither a variable nor a
     /// device function is an error.
     pub fn follow_addresses(&mut self, func: &mut Function, env: &ModuleEnv) -> Result<(), String> {
+        let mut called: FxHashSet<String> = func.callees.values().map(|callee| callee.name.clone()).collect();
         let mut next = 0;
         while next < func.symbols.len() {
             let symbol = Symbol::from_u32(next as u32);
@@ -151,10 +153,12 @@ impl Symbols {
             let Some(mut initial) = func.symbols[symbol].initial.take() else { continue };
             for address in &mut initial.addresses {
                 if let Some(signature) = env.signatures.get(address.symbol.as_str()) {
-                    let callee = device_callee(signature).filter(|_| !signature.is_entry);
+                    let callee = callee_of(signature, env).filter(|_| !signature.is_entry);
                     let callee = callee.ok_or_else(|| address.symbol.clone())?;
-                    func.callee(&callee);
-                    address.symbol = callee.name;
+                    address.symbol.clone_from(&callee.name);
+                    if called.insert(callee.name.clone()) {
+                        func.callees.push(callee);
+                    }
                     continue;
                 }
                 let found =

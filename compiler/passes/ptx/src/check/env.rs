@@ -50,6 +50,8 @@ impl Variable {
 pub struct Formal {
     /// The type of an element.
     pub ty: Type,
+    /// Whether it is an array.
+    pub is_array: bool,
     /// Size in bytes; 0 for an array of open size.
     pub size: u32,
     /// Alignment in bytes.
@@ -61,7 +63,7 @@ impl Formal {
     /// large or not a constant.
     pub fn of(parameter: &Parameter) -> Formal {
         let (size, align) = parameter_layout(parameter).unwrap_or((0, 1));
-        Formal { ty: parameter.specifiers.ty, size, align }
+        Formal { ty: parameter.specifiers.ty, is_array: !parameter.dimensions.is_empty(), size, align }
     }
 }
 

@@ -51,10 +51,8 @@ pub(super) struct Translator<'a> {
     symbols: Symbols,
     /// Blocks of labels, by the number of the statement.
     labels: FxHashMap<usize, Block>,
-    /// Lists of branch targets, by name.
-    target_lists: FxHashMap<&'a str, &'a [ptxc_syntax::ast::Ident]>,
-    /// The signatures for indirect calls: prototypes and lists of functions, by name.
-    prototypes: FxHashMap<&'a str, &'a StatementKind>,
+    /// The lists of branch targets and of functions, and the prototypes, by the number of the statement.
+    lists: FxHashMap<usize, &'a StatementKind>,
     /// The parameters of a device function.
     pub parameters: Vec<Image>,
     /// Its results.
@@ -97,8 +95,7 @@ impl<'a> Translator<'a> {
         let mut variables = resolved.register_count();
         let mut instructions = 0;
         let mut labels = FxHashMap::default();
-        let mut target_lists = FxHashMap::default();
-        let mut prototypes = FxHashMap::default();
+        let mut lists = FxHashMap::default();
         for (index, statement) in ast.body.iter().flatten().enumerate() {
             ptxc_interrupt::poll();
             match &statement.kind {
@@ -106,14 +103,10 @@ impl<'a> Translator<'a> {
                     labels.insert(index, function.add_block());
                 }
                 StatementKind::Instruction(_) => instructions += 1,
-                StatementKind::BranchTargets(list) => {
-                    target_lists.insert(list.name.name.as_str(), &list.targets[..]);
-                }
-                StatementKind::CallTargets(list) => {
-                    prototypes.insert(list.name.name.as_str(), &statement.kind);
-                }
-                StatementKind::CallPrototype(prototype) => {
-                    prototypes.insert(prototype.name.name.as_str(), &statement.kind);
+                StatementKind::BranchTargets(_)
+                | StatementKind::CallTargets(_)
+                | StatementKind::CallPrototype(_) => {
+                    lists.insert(index, &statement.kind);
                 }
                 _ => {}
             }
@@ -132,8 +125,7 @@ impl<'a> Translator<'a> {
             ssa,
             symbols: Symbols::default(),
             labels,
-            target_lists,
-            prototypes,
+            lists,
             parameters: Vec::new(),
             results: Vec::new(),
             call_parameters: FxHashMap::default(),
@@ -323,7 +315,7 @@ impl<'a> Translator<'a> {
             // A variable that is too large has no image, and every instruction that names it is
             // unsupported.
             let Ok(size) = u32::try_from(variable.size) else { continue };
-            let formal = Formal { ty: variable.ty, size, align: variable.align };
+            let formal = Formal { ty: variable.ty, is_array: false, size, align: variable.align };
             if let Ok(image) = self.new_image(formal) {
                 self.call_parameters.insert(index, image);
             }
@@ -352,7 +344,7 @@ impl<'a> Translator<'a> {
 
     /// The signature in a `.callprototype` or of the functions in a `.calltargets` list.
     pub fn prototype(&self, name: &str) -> Translated<Signature> {
-        match self.prototypes.get(name) {
+        match self.list(name) {
             Some(StatementKind::CallPrototype(prototype)) => Ok(Signature {
                 name: prototype.name.name.clone(),
                 is_entry: false,
@@ -399,8 +391,16 @@ impl<'a> Translator<'a> {
 
     /// The blocks of a `.branchtargets` list.
     pub fn target_list(&self, name: &str) -> Translated<Vec<Block>> {
-        let list = self.target_lists.get(name).ok_or(Unsupported)?;
-        list.iter().map(|target| self.target(&target.name)).collect()
+        let Some(StatementKind::BranchTargets(list)) = self.list(name) else { return Err(Unsupported) };
+        list.targets.iter().map(|target| self.target(&target.name)).collect()
+    }
+
+    /// The list or prototype that a name stands for; blocks may have lists of one name.
+    fn list(&self, name: &str) -> Option<&'a StatementKind> {
+        match self.scopes.lookup(name)? {
+            Meaning::List(index) => self.lists.get(&index).copied(),
+            _ => None,
+        }
     }
 
     /// Appends an operation and returns it.
