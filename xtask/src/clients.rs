@@ -190,7 +190,7 @@ fn reason(message: &str) -> Option<&'static str> {
 /// A message without the names in it, which differ from module to module.
 fn group(message: &str) -> String {
     let parts = message.split('`').enumerate();
-    let is_opcode = |part: &str| part.len() < 40 && part.contains('.') && !part.contains('/');
+    let is_opcode = |part: &str| part.len() < 80 && part.contains('.') && !part.contains(['/', '$']);
     let kept = parts.map(|(index, part)| if index % 2 == 0 || is_opcode(part) { part } else { "…" });
     kept.collect::<Vec<&str>>().join("`")
 }
