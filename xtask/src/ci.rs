@@ -73,8 +73,9 @@ impl Nightly {
             (
                 "every kernel and form of which `.ci/run` tries a sample",
                 &[
-                    &["env", "PTXC_ORACLE_STRIDE=1", "PTXC_FAMILIES_STRIDE=1", "cargo", "test"][..],
-                    &["--workspace", "--test", "oracle", "--test", "page", "--test", "run"],
+                    &["env", "PTXC_ORACLE_STRIDE=1", "PTXC_FAMILIES_STRIDE=1", "PTXC_LLVM_STRIDE=1"][..],
+                    &["cargo", "test", "--workspace", "--test", "oracle", "--test", "page", "--test", "run"],
+                    &["--test", "intrinsics"],
                 ]
                 .concat(),
             ),
