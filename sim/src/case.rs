@@ -294,7 +294,11 @@ impl Case {
             }
         }
         if self.cooperative {
-            memory.add_workspace();
+            // The header `cooperative_groups.h` of CUDA reads its address from `%envreg1`, the high word,
+            // and `%envreg2`, and uses two words: a size and the barrier.
+            let address = memory.global.allocate("the workspace of the cooperative grid", vec![0; 8]);
+            memory.environment[1] = (address >> 32) as u32;
+            memory.environment[2] = address as u32;
         }
         Ok(memory)
     }

@@ -224,7 +224,7 @@ impl<'a, E: Engine> Grid<'a, E> {
         };
         let mut left = most;
         let flow = loop {
-            step.memory.instruction = Instruction { pc: step.pc, strong: false, releases: false };
+            step.memory.instruction = Instruction { pc: step.pc, ..Instruction::default() };
             step.memory.meet(lanes);
             let flow = match self.engine.step(registers, &mut step) {
                 Ok(flow) => flow,

@@ -21,8 +21,8 @@ pub struct Options {
     pub seed: u64,
     /// The number of warp instructions after which a run counts as endless.
     pub step_limit: u64,
-    /// Whether reads of unwritten bytes of shared and local memory are [findings](crate::Finding).
-    /// The run goes on after them.
+    /// Whether uses of unwritten bytes of shared and local memory are [findings](crate::Finding). The
+    /// run goes on after them.
     pub check_unwritten: bool,
     /// Whether races in shared memory are [findings](crate::Finding).
     pub check_races: bool,
@@ -31,9 +31,9 @@ pub struct Options {
     /// detection guesses: the first store after a fence counts as a release, and a load beside atomic
     /// updates as strong.
     pub strong: Option<Vec<u32>>,
-    /// Whether it is a fault to read unwritten bytes of shared and local memory, and registers that
-    /// are unwritten in the reading lane (SASS only). Without it they hold a pattern that depends
-    /// on the seed. Global memory and constants count as written.
+    /// Whether it is a fault to use unwritten bytes of shared and local memory, and to read registers that
+    /// are unwritten in the reading lane (SASS only). Without it they hold a pattern that depends on the
+    /// seed. Global memory and constants count as written.
     pub check_uninitialised: bool,
     /// The module's constant variables as the linker lays them out in constant bank 3.
     pub constants: Vec<u8>,

@@ -63,6 +63,7 @@ mod ssa;
 mod thread;
 pub mod timing;
 pub mod trace;
+mod unwritten;
 mod warp;
 
 pub use case::Case;

@@ -14,6 +14,7 @@
 //! effect at once and in one order, which every memory model permits.
 
 mod images;
+mod unwritten;
 mod watched;
 mod windows;
 
@@ -29,6 +30,7 @@ use crate::images::Images;
 use crate::mbarrier::Layout;
 use crate::printed::Printed;
 pub(crate) use crate::space::Space;
+use crate::unwritten::Loaded;
 use crate::warp::{LANES, lanes_of};
 
 pub use windows::{
@@ -156,21 +158,10 @@ pub(crate) struct GridMemory {
     pub environment: [u32; 32],
     /// The reads of unwritten memory and the races so far.
     pub found: Found,
+    /// The unwritten bytes that the current instruction has loaded.
+    pub loaded: Vec<Loaded>,
     /// The number of warp instructions executed before a fault.
     pub steps_before_fault: u64,
-}
-
-/// The size of the workspace of a cooperative grid. CUDA C++ uses two words: a size and the barrier.
-const WORKSPACE_BYTES: usize = 8;
-
-impl GridMemory {
-    /// Gives the grid a workspace of zeros. Its address is in `%envreg2` and `%envreg1`, the low and
-    /// the high word, where the header `cooperative_groups.h` of CUDA reads it.
-    pub fn add_workspace(&mut self) {
-        let address = self.global.allocate("the workspace of the cooperative grid", vec![0; WORKSPACE_BYTES]);
-        self.environment[1] = (address >> 32) as u32;
-        self.environment[2] = address as u32;
-    }
 }
 
 /// The memory that exists once per CTA.
@@ -212,6 +203,8 @@ pub(crate) struct Instruction {
     pub strong: bool,
     /// Whether its accesses release.
     pub releases: bool,
+    /// Whether it only moves what it reads, and the engine follows unwritten bytes of it.
+    pub follows: bool,
 }
 
 /// Memory as a warp sees it.

@@ -569,8 +569,9 @@ block0:
     v2 = const.b32 0x7
     store.shared.b32 [v1], v2
     v3 = load.shared.b32 [v1]
-    store.global.b32 [v0], v3
     v4 = load.shared.b32 [v1 + 4]
+    store.global.b32 [v0], v4
+    store.global.b32 [v0], v3
     exit
 }
 "#;
@@ -579,9 +580,9 @@ block0:
     let func = parse_function(text).unwrap();
     let options = Options { check_uninitialised: true, ..Options::default() };
     let error = run_ssa(&case, &func, &[], &options).unwrap_err().to_string();
-    assert!(error.starts_with("thread (0, 0, 0) of CTA (0, 0, 0)"), "{error}");
+    assert!(error.starts_with("thread (0, 0, 0) of CTA (0, 0, 0) at `store.global.b32 [v0], v4`"), "{error}");
     assert!(
-        error.contains("read of 4 bytes at Shared 0x4: byte 0x4 of shared memory has not been written"),
+        error.contains("uses the result of a read of 4 bytes at Shared 0x4: byte 0x4 of shared memory has not been written"),
         "{error}"
     );
 }

@@ -130,7 +130,7 @@ pub struct RunArgs {
     /// FILE.json is for Perfetto, FILE.html for a browser, and FILE.kanata or FILE.log for Konata.
     #[arg(long, value_name = "FILE", help_heading = "Time")]
     pub trace: Vec<PathBuf>,
-    /// Report reads of shared and local memory that no thread has written.
+    /// Report uses of shared and local memory that no thread has written.
     #[arg(long, value_name = "on|off", value_enum, default_value_t = Switch::On,
           num_args = 0..=1, require_equals = true, default_missing_value = "on", help_heading = "Checks")]
     pub initcheck: Switch,

@@ -46,6 +46,14 @@ impl Bits {
         }
     }
 
+    /// Removes a byte of the memory.
+    pub fn remove(&mut self, byte: usize) {
+        let Some(word) = self.words.get_mut(byte / WORD) else { return };
+        let bit = 1 << (byte % WORD);
+        self.missing += usize::from(*word & bit != 0);
+        *word &= !bit;
+    }
+
     /// Whether the set contains a range of the memory.
     #[inline]
     pub fn has(&self, start: usize, count: usize) -> bool {
@@ -105,5 +113,10 @@ mod tests {
         bits.add(100, 100);
         assert!(bits.is_full() && bits.has(0, 200));
         assert_eq!(bits.first_missing(0, 200), None);
+        bits.remove(150);
+        bits.remove(150);
+        assert!(!bits.is_full() && !bits.has(149, 2));
+        bits.add(150, 1);
+        assert!(bits.is_full());
     }
 }

@@ -10,7 +10,7 @@ const SHOWN: usize = 16;
 /// The kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FindingKind {
-    /// A read of bytes that no thread has written.
+    /// A use of bytes that no thread has written.
     Unwritten,
     /// Two accesses of the same bytes that nothing orders. At least one of them is a write.
     Race,
@@ -39,6 +39,8 @@ pub enum Role {
     Read,
     /// An asynchronous copy reads.
     CopyFrom,
+    /// An instruction uses what a load has read.
+    Use,
 }
 
 impl fmt::Display for Role {
@@ -49,6 +51,7 @@ impl fmt::Display for Role {
             Role::Atomic => "atomic update",
             Role::Read => "read",
             Role::CopyFrom => "copy from it",
+            Role::Use => "use",
         })
     }
 }
@@ -101,7 +104,8 @@ pub struct Finding {
     pub bytes: u32,
     /// The variable and the offset in it, once a caller that knows the variables has filled it in.
     pub variable: Option<(String, u64)>,
-    /// The accesses in the first occurrence: the read, or both sides of the race, writes first.
+    /// The accesses in the first occurrence: the read, and the use if it is another instruction; or both
+    /// sides of the race, writes first.
     pub sides: Vec<Side>,
     /// The number of occurrences.
     pub count: u64,
@@ -124,7 +128,12 @@ impl fmt::Display for Finding {
             write!(f, " of CTA ({x}, {y}, {z})")?;
         }
         for (n, side) in self.sides.iter().enumerate() {
-            write!(f, "{} {side}", if n == 0 { ":" } else { ", not ordered with" })?;
+            let link = match (n, self.kind) {
+                (0, _) => ":",
+                (_, FindingKind::Unwritten) => ",",
+                (_, FindingKind::Race) => ", not ordered with",
+            };
+            write!(f, "{link} {side}")?;
         }
         write!(f, "; {} time{}", self.count, if self.count == 1 { "" } else { "s" })
     }

@@ -62,9 +62,10 @@ impl Found {
         self.add(FindingKind::Race, sides, place);
     }
 
-    /// Adds a read of bytes that were never written.
-    pub fn unwritten(&mut self, side: Touch, place: Place) {
-        self.add(FindingKind::Unwritten, [side; 2], place);
+    /// Adds a read of bytes that were never written, and the use of the value. If the read is a use
+    /// itself, both are the same.
+    pub fn unwritten(&mut self, read: Touch, used: Touch, place: Place) {
+        self.add(FindingKind::Unwritten, [read, used], place);
     }
 
     fn add(&mut self, kind: FindingKind, sides: [Touch; 2], place: Place) {
@@ -91,8 +92,8 @@ impl Found {
             bytes: place.bytes,
             variable: None,
             sides: match kind {
-                FindingKind::Unwritten => vec![complete(&sides[0])],
-                FindingKind::Race => sides.iter().map(complete).collect(),
+                FindingKind::Unwritten if sides[1].role != Role::Use => vec![complete(&sides[0])],
+                FindingKind::Unwritten | FindingKind::Race => sides.iter().map(complete).collect(),
             },
             count: *count,
         };

@@ -1,11 +1,11 @@
-//! Reads of unwritten memory, and races in shared memory.
+//! Uses of unwritten memory, and races in shared memory.
 //!
 //! In: the accesses of all threads as the engines make them, and the events that order them. Out:
 //! the list of [`Finding`]s. Both engines, with and without time, use the same checks, because they
 //! share the memory and the barriers.
 //!
-//! A read of shared or local memory is a finding if one of its bytes was never written. Two accesses
-//! of a byte of shared memory by different threads are a race if at least one of them writes and
+//! A use of bytes of shared or local memory that were never written is a finding
+//! ([`unwritten`](crate::unwritten)). Two accesses of a byte of shared memory by different threads are a race if at least one of them writes and
 //! nothing orders them. The book (`docs/simulator.md`) lists what orders accesses.
 //!
 //! | module | holds |

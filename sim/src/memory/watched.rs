@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{AccessKind, Memory, Reach, Update};
-use crate::checks::{Actor, Key, Nature, Place, Race, Range, Role, Touch};
+use crate::checks::{Actor, Key, Nature, Race, Range};
 use crate::error::Fault;
 use crate::space::Space;
 use crate::warp::{LANES, lanes_of};
@@ -85,34 +85,13 @@ impl Memory<'_> {
     pub(super) fn note_written(&mut self, lane: u32, reach: Reach, kind: AccessKind) -> Result<(), Fault> {
         let Some(cta) = self.cluster.get_mut(reach.owner) else { return Ok(()) };
         let Some(written) = &mut cta.written else { return Ok(()) };
-        let is_fault = written.is_fault;
-        let (bits, what) = match reach.space {
-            Space::Shared => (&mut written.shared, "shared memory"),
-            Space::Local => (&mut written.local, "local memory"),
+        let bits = match reach.space {
+            Space::Shared => &mut written.shared,
+            Space::Local => &mut written.local,
             _ => return Ok(()),
         };
-        let missing = match kind {
-            AccessKind::Write => None,
-            _ if bits.has(reach.start, reach.bytes) => None,
-            _ => bits.first_missing(reach.start, reach.bytes),
-        };
-        if let Some(missing) = missing {
-            let place = reach.offset + (missing - reach.start) as u64;
-            if is_fault {
-                let verb = if kind == AccessKind::Read { "read" } else { "atomic update" };
-                let (bytes, space, offset) = (reach.bytes, reach.space, reach.offset);
-                let what = format!(
-                    "{verb} of {bytes} bytes at {space:?} {offset:#x}: byte {place:#x} of {what} has not been \
-                     written"
-                );
-                return Err(Fault::new(lane, what));
-            }
-            let place =
-                Place { space: reach.space, cta: cta.id, start: reach.offset, bytes: reach.bytes as u32 };
-            let role = if kind == AccessKind::Read { Role::Read } else { Role::Atomic };
-            let (pc, cta) = (self.instruction.pc, self.cluster[self.rank].id);
-            let touch = Touch { pc, role, cta, thread: self.first_thread + lane };
-            self.grid.found.unwritten(touch, place);
+        if kind != AccessKind::Write && !bits.has(reach.start, reach.bytes) {
+            self.read_unwritten(lane, reach, kind)?;
         }
         if kind != AccessKind::Read
             && let Some(written) = self.cluster.get_mut(reach.owner).and_then(|cta| cta.written.as_mut())
@@ -250,7 +229,7 @@ impl Memory<'_> {
         let kind = if writes { AccessKind::Write } else { AccessKind::Read };
         let reach = self.reach(space, lane, address, bytes, kind)?;
         if !writes {
-            self.note_written(lane, reach, kind)?;
+            self.note_copied(lane, reach)?;
         }
         let actor = self.actor(self.rank, self.first_thread + lane);
         if reach.space == Space::Shared

@@ -12,6 +12,7 @@ use ptxc_semantics::IntType;
 use super::alu::set_where;
 use super::fields::{Address, Decoded, Fields};
 use super::registers::{Dest, Registers, Source};
+use super::unwritten;
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::memory::{
@@ -181,6 +182,7 @@ fn load<const BYTES: usize, const WORDS: usize>(
     Ok(Box::new(move |registers, step| {
         let addresses = place.resolve(registers, step)?;
         step.log_access(AccessKind::Read, place.space, BYTES as u32, &addresses);
+        step.memory.instruction.follows = true;
         let mut loaded = [[0; LANES]; WORDS];
         step.memory.each(place.space, step.lanes, &addresses, AccessKind::Read, |lane, bytes| {
             for (register, word) in loaded.iter_mut().zip(words(*bytes)) {
@@ -189,6 +191,9 @@ fn load<const BYTES: usize, const WORDS: usize>(
         })?;
         for (&d, loaded) in d.iter().zip(&loaded) {
             registers.write(d, step.lanes, |lane| loaded[lane]);
+        }
+        if !step.memory.grid.loaded.is_empty() {
+            unwritten::loaded(registers, step, &d, &words);
         }
         Ok(Flow::Next)
     }))
@@ -229,6 +234,9 @@ fn store<const BYTES: usize, const WORDS: usize>(
         step.memory.each(place.space, step.lanes, &addresses, AccessKind::Write, |lane, bytes| {
             *bytes = bytes_of(std::array::from_fn(|n| words[n][lane]));
         })?;
+        if !registers.unwritten.is_empty() {
+            unwritten::stored(registers, step, (place.space, &addresses), &data, &bytes_of)?;
+        }
         Ok(Flow::Next)
     }))
 }

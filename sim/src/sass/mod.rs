@@ -20,6 +20,7 @@
 //! | `flow` | branches, calls, exits, convergence barriers |
 //! | `outside` | calls by whole addresses, services of the driver |
 //! | `uniform` | special registers |
+//! | `unwritten` | any, on registers with unwritten bits |
 //!
 //! A guard narrows the lanes of an instruction, so no function sees it. Instructions complete in
 //! program order, whatever their control codes. With [`Options::hazards`], instructions that are
@@ -46,6 +47,7 @@ mod pairs;
 mod registers;
 mod tensor;
 mod uniform;
+mod unwritten;
 mod warp;
 mod watched;
 mod xu;
@@ -430,7 +432,7 @@ impl Engine for Sass<'_> {
         step.lanes &= registers.pred(node.guard);
         match step.lanes {
             0 => Ok(Flow::Next),
-            _ => node.execute(registers, step),
+            _ => self.follow(node, registers, step),
         }
     }
 }

@@ -134,6 +134,7 @@ impl Convention {
         }
         if served != 0 {
             let lost = [0].into_iter().chain(3..16).map(PReg::r);
+            lost.clone().for_each(|register| registers.unwritten.clear(register.index().into(), served));
             let predicates = (0..RegFile::Pred.count()).map(PReg::p);
             lost.chain(predicates).for_each(|register| registers.scramble(register, served));
             registers.write_wide(&[4, 5].map(Dest::Lane), served, |lane| results[lane]);

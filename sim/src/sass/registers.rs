@@ -9,6 +9,7 @@ use ptxc_semantics::{F32, F64, float};
 
 use crate::hazard::Tracks;
 use crate::random::Random;
+use crate::unwritten::Unwritten;
 use crate::warp::{LANES, lanes_of};
 
 /// A 32-bit value of each lane.
@@ -96,6 +97,8 @@ pub(super) struct Registers {
     /// For each register, by its dense number, the lanes that have written it; for uniform
     /// registers all lanes.
     written: Vec<u32>,
+    /// The bits of general registers that come from unwritten memory.
+    pub unwritten: Unwritten,
     /// The source of values that the hardware leaves undefined.
     pub random: Random,
     /// The accesses in flight of the warp, if hazards are checked.
@@ -131,6 +134,7 @@ impl Registers {
             p,
             returns: std::array::from_fn(|_| std::array::from_fn(|_| random.next() as u32)),
             written: vec![0; PReg::COUNT],
+            unwritten: Unwritten::default(),
             random,
             tracks: None,
         }

@@ -115,13 +115,13 @@ impl Sass<'_> {
         step: &mut Step<'_>,
     ) -> Result<Flow, Fault> {
         if !self.check {
-            return node.execute(registers, step);
+            return self.follow(node, registers, step);
         }
         for &register in &touched.uses {
             written(registers, register, step.lanes)?;
         }
         let lanes = step.lanes;
-        let flow = node.execute(registers, step)?;
+        let flow = self.follow(node, registers, step)?;
         for &register in &touched.defs {
             registers.mark_written(register, lanes);
         }

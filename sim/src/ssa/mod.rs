@@ -24,6 +24,7 @@ mod image;
 mod layout;
 mod meeting;
 mod special;
+mod unwritten;
 
 use ptxc_ir::op::{MbarrierWait, VoteMode};
 use ptxc_ir::{Function, SourceLoc};
@@ -44,6 +45,7 @@ use crate::random::Random;
 use crate::report::Report;
 use crate::services;
 use crate::shuffle::source_lane;
+use crate::unwritten::Unwritten;
 use crate::warp::{BIT, Flow, Joining, LANES, lanes_of};
 use access::{address, load, store};
 use code::{Action, Code, Edge, SlotIndex};
@@ -112,6 +114,8 @@ struct Values {
     frames: Vec<Vec<Frame>>,
     /// For each function and lane, the number of active calls.
     active: Vec<[u32; LANES]>,
+    /// The bits of values that come from unwritten memory.
+    unwritten: Unwritten,
 }
 
 /// An active call of a lane.
@@ -170,6 +174,9 @@ impl Values {
             self.write(to, lanes, |lane| source[lane]);
         }
         self.moving = moving;
+        if !self.unwritten.is_empty() {
+            self.unwritten.copy(moves, lanes);
+        }
     }
 }
 
@@ -187,6 +194,7 @@ impl Engine for Ssa<'_> {
             base_of_kernel: self.below,
             frames: (0..LANES).map(|_| Vec::new()).collect(),
             active: vec![[0; LANES]; self.code.functions.len()],
+            unwritten: Unwritten::default(),
         }
     }
 
@@ -197,7 +205,18 @@ impl Engine for Ssa<'_> {
         }
     }
 
+    #[inline]
     fn step(&self, values: &mut Values, step: &mut Step<'_>) -> Result<Flow, Fault> {
+        match values.unwritten.is_empty() {
+            true => self.act(values, step),
+            false => self.follow(values, step),
+        }
+    }
+}
+
+impl Ssa<'_> {
+    /// Executes an operation.
+    fn act(&self, values: &mut Values, step: &mut Step<'_>) -> Result<Flow, Fault> {
         let lanes = step.lanes;
         match &self.code.nodes[step.pc as usize].action {
             Action::Fill { d, words } => {
@@ -566,8 +585,10 @@ impl Ssa<'_> {
         for lane in lanes_of(lanes) {
             let Some(frame) = values.frames[lane as usize].pop() else { continue };
             let returned: Vec<u64> = words.iter().map(|&word| values.get(word, lane)).collect();
+            let unwritten: Vec<_> = words.iter().map(|&word| values.unwritten.get(word, lane)).collect();
             for (slot, word) in self.code.functions[frame.callee].slots.clone().zip(frame.saved) {
                 values.set(slot, lane, word);
+                values.unwritten.clear(slot, 1 << lane);
             }
             values.active[frame.callee][lane as usize] -= 1;
             if let Action::Call { results, .. } | Action::CallIndirect { results, .. } =
@@ -575,6 +596,9 @@ impl Ssa<'_> {
             {
                 for (&slot, word) in results.iter().zip(returned) {
                     values.set(slot, lane, word);
+                }
+                for (&slot, bits) in results.iter().zip(unwritten) {
+                    values.unwritten.set(slot, lane, bits);
                 }
             }
             targets[lane as usize] = frame.call + 1;

@@ -191,18 +191,24 @@ fn a_race_shows_under_some_seed() {
 fn bytes_that_nobody_wrote_are_found_on_request() {
     let store = "@P0 STS.U8 [UR6+0x1], R1\n";
     for (access, what) in [
-        ("LDS R0, [UR6]", "read of 4 bytes at Shared 0x0: byte 0x0 of shared memory has not been written"),
+        (
+            "LDS R0, [UR6]",
+            "uses the result of a read of 4 bytes at Shared 0x0: byte 0x0 of shared memory has not been written",
+        ),
         ("LDS.U16 R0, [UR6]", "byte 0x0 of shared memory has not been written"),
         ("LDS.U8 R0, [UR6+0x2]", "read of 1 bytes at Shared 0x2"),
         ("ATOMS.ADD R0, [R3+0x400], R1", "atomic update of 4 bytes at Shared 0x0"),
         ("LDL R0, [R3+0x8]", "byte 0x8 of local memory has not been written"),
     ] {
-        let text = format!("{START}MOV R3, RZ\n{store}{access}\nEXIT");
+        let text =
+            format!("{START}MOV R3, RZ\n{store}{access}\nISETP.LT.U32.AND P1, PT, R0, 0x280, PT\nEXIT");
         let case = case(1, 3, vec![]);
         run(&text, &case, &Options::default()).unwrap();
         let options = Options { check_uninitialised: true, ..Options::default() };
         let error = run(&text, &case, &options).unwrap_err().to_string();
-        assert!(error.starts_with("thread (0, 0, 0) of CTA (0, 0, 0) at `/*0060*/ "), "{error}");
+        // An atomic update uses what it reads; a load does not.
+        let at = if access.starts_with("ATOMS") { "/*0060*/ ATOMS" } else { "/*0070*/ ISETP" };
+        assert!(error.starts_with(&format!("thread (0, 0, 0) of CTA (0, 0, 0) at `{at}")), "{error}");
         assert!(error.contains(what), "{error}");
     }
     // All threads see a thread's writes to shared memory; local memory belongs to the thread.

@@ -1,12 +1,12 @@
-"""The case of structures that are passed and returned by value, with members chosen at run time.
+"""The cases of structures: passed and returned by value with members chosen at run time, and copied with their padding.
 
-    python3 tests/cases/operations/structures.py        # writes tests/cases/struct_values.json
+    python3 tests/cases/operations/structures.py        # writes tests/cases/struct_values.json and padded_copies.json
 """
 
 import copy
 import struct
 
-from case import MASK, generator, read, signed, structure, write, written
+from case import MASK, generator, read, scalar, signed, structure, write, written
 
 
 def struct_values():
@@ -61,5 +61,27 @@ def struct_values():
     write("struct_values", [structure(table), read("in", "u32", inputs), written("out", "u32", out)])
 
 
+def padded_copies():
+    """A structure is made from a number; the threads pass structures on, and weigh those that they get."""
+    threads, count = 64, 8
+    rng = generator("padded_copies")
+    order = [rng.getrandbits(32) for _ in range(2 * threads)]
+
+    def weigh(n):
+        tag, size, last, kind = n * 7 % 256, n * 1001 % 65536, n ^ 0x5A, n % 5
+        return tag + 3 * size + 5 * last + (n * 11 if n % 3 == 0 else 0) + (n * 2 if kind > 2 else 0) - n
+
+    first = [t + order[t] % count for t in range(threads)]
+    others = [first[threads - 1 - t] for t in range(threads)]
+    replaced = [order[t + threads] % count == order[t] % count for t in range(threads)]
+    lasts = [others[t] if replaced[t] else first[t] for t in range(threads)]
+    exchanged = [others[t ^ 1] for t in range(threads)]
+    kept = [lasts[t] if t % 2 else exchanged[t] for t in range(threads)]
+    sums = [((weigh(others[t]) ^ weigh(lasts[t]) << 1) + (weigh(exchanged[t]) << 2)) ^ weigh(kept[t ^ 3]) << 3
+            for t in range(threads)]
+    write("padded_copies", [read("order", "u32", order), written("out", "u32", sums), scalar("s32", count)], block=threads)
+
+
 if __name__ == "__main__":
     struct_values()
+    padded_copies()
