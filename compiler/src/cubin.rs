@@ -20,6 +20,7 @@ use ptxc_syntax::{NodeId, parse_item};
 use rustc_hash::FxHashMap;
 
 use crate::db::Db;
+use crate::images;
 use crate::input::items::{Func, items};
 use crate::input::{Options, SourceFile};
 use crate::module::{ast, header};
@@ -88,6 +89,8 @@ fn contents(
         outside_shared: outside_shared(db, file),
         prototypes: if options.relocatable(db) { prototypes(db, file) } else { BTreeMap::new() },
         has_samplers: header(db, file).has_samplers,
+        images: images::declared(db, file),
+        attributes: images::samplers(db, file),
         ..Module::of(arch(db, file, options), options.abi(db))
     };
     assemble(&sources, module)

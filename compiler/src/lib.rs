@@ -129,6 +129,7 @@ mod directives;
 pub mod dot;
 pub mod file;
 mod header;
+mod images;
 pub mod input;
 pub mod json;
 mod locate;

@@ -27,6 +27,10 @@ use crate::input::SourceFile;
 use crate::input::items::{Func, items, places};
 use crate::old_kernels;
 
+mod image_places;
+
+use image_places::image_words;
+
 /// The version with a calling convention. Before it, functions were parts of their kernels, and a
 /// thread's registers and local variables could be declared for all of them.
 pub(crate) const ABI: PtxVersion = PtxVersion(3, 0);
@@ -529,6 +533,9 @@ pub fn environment(db: &dyn Db, func: Func) -> Arc<ModuleEnv> {
         if let Some(mut variable) = symbol(db, file, key) {
             if variable.space == Space::Shared {
                 variable.place = shared.variables.get(name).copied();
+            }
+            if variable.is_image() {
+                variable.place = image_words(db, file).get(name).copied();
             }
             env.variables.insert(name.clone(), variable);
         }

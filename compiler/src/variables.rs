@@ -64,6 +64,7 @@ pub(crate) fn unnamed(
     let is_here = |variable: &env::Variable| {
         let is_shared = relocatable && variable.space == Space::Shared;
         (is_shared || matches!(variable.space, Space::Const | Space::Global))
+            && !variable.is_image()
             && variable.linkage != Some(Linkage::Extern)
     };
     // In an object, functions have addresses of their own.

@@ -51,6 +51,7 @@ pub(crate) fn disassemble_words(
         abi: Abi::default(),
         functions: vec![function],
         variables: Vec::new(),
+        images: Vec::new(),
         address_bytes: 0,
         addresses: Vec::new(),
         files: Vec::new(),

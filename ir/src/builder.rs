@@ -55,7 +55,7 @@ impl Builder {
     pub fn param(&mut self, name: impl Into<String>, size: u32) -> u32 {
         let end = self.func.params.last().map_or(0, |last| last.offset + last.size);
         let offset = end.next_multiple_of(size.clamp(1, 8));
-        self.func.params.push(Param { name: name.into(), size, offset });
+        self.func.params.push(Param { name: name.into(), size, offset, image: None });
         offset
     }
 

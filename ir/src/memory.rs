@@ -70,6 +70,12 @@ spelled! {
         Const = "const",
         /// Kernel parameters.
         Param = "param",
+        /// Textures that have names; no access has this space, or the next two.
+        Texture = "texture",
+        /// Samplers that have names.
+        Sampler = "sampler",
+        /// Surfaces that have names.
+        Surface = "surface",
     }
 }
 
@@ -78,8 +84,25 @@ impl Space {
     pub const fn address_type(self) -> Type {
         match self {
             Space::Generic | Space::Global => Type::B64,
+            _ if self.is_image() => Type::B64,
             _ => Type::B32,
         }
+    }
+
+    /// The bit in the upper half of an address that tells that it is one of a texture, sampler or
+    /// surface; 0 for other spaces.
+    pub const fn image_bit(self) -> u32 {
+        match self {
+            Space::Texture => 0x2000_0000,
+            Space::Sampler => 0x4000_0000,
+            Space::Surface => 0x8000_0000,
+            _ => 0,
+        }
+    }
+
+    /// Whether its variables are textures, samplers or surfaces.
+    pub const fn is_image(self) -> bool {
+        matches!(self, Space::Texture | Space::Sampler | Space::Surface)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Variables in memory, and their content when a grid starts.
 
+use crate::entities::Symbol;
 use crate::memory::Space;
 
 /// A variable in memory.
@@ -16,7 +17,8 @@ pub struct SymbolData {
     /// The variable's offset in bytes. A shared or local variable has an offset in the function's
     /// part of its window, a constant one in constant bank 3. The offset of a global variable is
     /// that of its address in the module's table of addresses, constant bank 4; the loader places
-    /// the variable itself. `None` if a linker decides.
+    /// the variable itself. The offset of a texture, sampler or surface is that of its
+    /// [word](ImageWord). `None` if a linker decides, or legalization.
     pub offset: Option<u32>,
     /// The initial content; `None` for zeros and for variables that cannot have content.
     pub initial: Option<Initial>,
@@ -34,6 +36,17 @@ impl SymbolData {
 /// 2^32 - 1.
 pub fn end_from(start: u32, size: u64) -> u32 {
     start.saturating_add(u32::try_from(size).unwrap_or(u32::MAX))
+}
+
+/// A word after the kernel's parameters that the driver fills with the number of a texture, sampler
+/// or surface. A texture and a sampler may share a word; the sampler then is in the upper 12 bits, as
+/// it always is before sm_90.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ImageWord {
+    /// Its place in bytes from the start of the parameters.
+    pub offset: u32,
+    /// The texture, sampler or surface.
+    pub symbol: Symbol,
 }
 
 /// The content of a variable when the grid starts.

@@ -64,6 +64,9 @@ pub struct Banks {
     pub aggregate_shared_limit: Option<u32>,
     /// The graph that launched the kernel, 64 bits: `%current_graph_exec`.
     pub graph_exec: u32,
+    /// The addresses of the driver's tables of textures, samplers and surfaces, 64 bits each: `txq`
+    /// and `suq` about properties other than sizes.
+    pub image_tables: u32,
     /// `%envreg0`; the other 31 follow. On sm_90, ptxas also reads two of them as the ends of
     /// reserved shared memory.
     pub environment: u32,
@@ -252,6 +255,7 @@ mod tests {
         places.extend(banks.reserved_shared_size.map(|at| (at, 4)));
         places.extend(banks.aggregate_shared_limit.map(|at| (at, 4)));
         places.push((banks.graph_exec, 8));
+        places.push((banks.image_tables, 24));
         let ends = banks.reserved_shared_ends.into_iter().flatten();
         let environment = banks.environment..banks.environment + 4 * 32;
         places.extend(ends.filter(|at| !environment.contains(at)).map(|at| (at, 4)));
@@ -312,6 +316,7 @@ mod tests {
                 banks.shared_window,
                 Some(banks.constant_window),
                 Some(banks.graph_exec),
+                Some(banks.image_tables),
                 Some(banks.environment),
                 banks.cluster.map(|one| one.is_explicit),
                 banks.cluster.map(|one| one.size),

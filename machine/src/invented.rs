@@ -24,6 +24,7 @@ pub(crate) static FACTS: Facts = Facts {
         reserved_shared_ends: Some([0x380, 0x384]),
         aggregate_shared_limit: Some(0x388),
         graph_exec: 0x378,
+        image_tables: 0x2d8,
         environment: 0x2f0,
         cluster: Some(ClusterPlaces { is_explicit: 0x3c0, size: 0x3c4, clusters: 0x3d0, ranks: 0x3dc }),
     },

@@ -22,6 +22,7 @@ pub(crate) static FACTS: Facts = Facts {
         reserved_shared_ends: Some([0x120, 0x124]),
         aggregate_shared_limit: None,
         graph_exec: 0x130,
+        image_tables: 0x70,
         environment: 0x88,
         cluster: None,
     },

@@ -22,6 +22,7 @@ pub(crate) static FACTS: Facts = Facts {
         reserved_shared_ends: Some([0x68, 0x6c]),
         aggregate_shared_limit: Some(0x13c),
         graph_exec: 0x190,
+        image_tables: 0xf0,
         environment: 0x40,
         cluster: Some(ClusterPlaces { is_explicit: 0x140, size: 0x144, clusters: 0x15c, ranks: 0x188 }),
     },

@@ -28,7 +28,7 @@ fn sample(arch: Arch, abi: Abi) -> Cubin {
         is_kernel: true,
         code: (0..=255).collect(),
         parts: vec![Part { name: "$u64.divrem".into(), offset: 0x80, size: 0x80 }],
-        params: vec![Param { offset: 0, size: 8 }, Param { offset: 8, size: 12 }],
+        params: vec![Param { offset: 0, size: 8, image: None }, Param { offset: 8, size: 12, image: None }],
         registers: 24,
         max_registers: 40,
         barriers: 3,
@@ -79,6 +79,8 @@ fn sample(arch: Arch, abi: Abi) -> Cubin {
     list.relocations.push(relocation(8, RelocationKind::GENERIC_64, "weight", 4));
     Cubin {
         outside: std::collections::BTreeSet::new(),
+        prototypes: Default::default(),
+        outside_shared: Default::default(),
         arch,
         accelerated: arch == Arch::Sm90,
         abi,
@@ -89,6 +91,7 @@ fn sample(arch: Arch, abi: Abi) -> Cubin {
             variable(Section::Global, false, 0, "buffer", Vec::new()),
             variable(Section::Global, false, 16, "table", Vec::new()),
         ],
+        images: Vec::new(),
         address_bytes: 24,
         addresses: vec![
             relocation(0, RelocationKind::ABS_64, "list", 0),
@@ -201,6 +204,7 @@ fn program_with_variables() -> Program {
     let to_list = pointer(16, 1, 8, "list", true, 0);
     let to_weight = pointer(8, 8, 0, "weight", true, 4);
     Program {
+        image_words: Vec::new(),
         name: "k".into(),
         arch: Arch::Sm90,
         accelerated: false,
@@ -221,7 +225,7 @@ fn program_with_variables() -> Program {
             max_registers: 40,
             ..Resources::default()
         },
-        params: vec![ParamInfo { name: "p0".into(), size: 8, offset: 0 }],
+        params: vec![ParamInfo { name: "p0".into(), size: 8, offset: 0, image: None }],
         variables: vec![
             variable(Section::Constant, 16, "weight", vec![1, 2], Vec::new()),
             variable(Section::Global, 0, "buffer", Vec::new(), Vec::new()),

@@ -72,6 +72,53 @@ pub struct ParamInfo {
     pub size: u32,
     /// Offset from the start of the parameter block, in bytes.
     pub offset: u32,
+    /// The kind of a texture, sampler or surface, which has no bytes in the parameter block.
+    pub image: Option<ImageKind>,
+}
+
+/// The kind of a number that the driver puts into a word of constant bank 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ImageKind {
+    /// The number of a texture, in the low 20 bits.
+    Texture,
+    /// The number of a sampler, in the low 20 bits: from sm_90 on.
+    Sampler,
+    /// The number of a sampler, in the upper 12 bits: before sm_90.
+    UpperSampler,
+    /// The number of a surface, in the low 20 bits.
+    Surface,
+}
+
+impl ParamInfo {
+    /// The offset of a parameter without bytes in the parameter block, in NVIDIA's files.
+    pub const NO_PLACE: u32 = 0xffff;
+}
+
+impl ImageKind {
+    /// All kinds.
+    pub const ALL: [ImageKind; 4] =
+        [ImageKind::Texture, ImageKind::Sampler, ImageKind::UpperSampler, ImageKind::Surface];
+
+    /// Its name in the text of a program.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ImageKind::Texture => "texture",
+            ImageKind::Sampler => "sampler",
+            ImageKind::UpperSampler => "upper_sampler",
+            ImageKind::Surface => "surface",
+        }
+    }
+}
+
+/// A number that the driver puts into a word of constant bank 0, after the parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ImageWord {
+    /// The place of the word in bytes from the start of the parameter block.
+    pub offset: u32,
+    /// The kind of the number.
+    pub kind: ImageKind,
+    /// The name of the texture, sampler or surface.
+    pub name: String,
 }
 
 /// A jump table: in constant bank 2, for each target of an indexed branch, in order, the byte
@@ -256,6 +303,8 @@ pub struct Program {
     pub resources: Resources,
     /// Its parameters.
     pub params: Vec<ParamInfo>,
+    /// The words with numbers of textures, samplers and surfaces.
+    pub image_words: Vec<ImageWord>,
     /// The variables of the module that it names, and those that they point to.
     pub variables: Vec<Variable>,
     /// Its jump tables, in the order of their places.

@@ -12,9 +12,10 @@
 //!
 //! The arguments are in the order of the kernel's parameters. A scalar is passed by value, and so is a
 //! structure, whose bytes are given (`{"kind": "bytes", "hex": "0100…"}`); a buffer is passed by its
-//! address in device memory. An [image](image) is passed by its handle. `expect` is null if nothing is
-//! expected. `ptx` is relative to the corpus, the parent of the folder that contains the case. A case
-//! may also expect a text or a fault ([ending]). `about` is a comment.
+//! address in device memory. An [image](image) is passed by its handle; for a parameter that is a
+//! `.texref`, and in the list `images`, it has the name of the texture or surface in the module.
+//! `expect` is null if nothing is expected. `ptx` is relative to the corpus, the parent of the folder
+//! that contains the case. A case may also expect a text or a fault ([ending]). `about` is a comment.
 
 mod ending;
 mod image;
@@ -142,8 +143,8 @@ pub enum Argument {
     Buffer(Buffer),
     /// A texture or surface, passed by its handle, and its texels.
     Image(Buffer, Texels),
-    /// A sampler without a texture, passed by its handle.
-    Sampler(Sampler),
+    /// A sampler without a texture, passed by its handle, and its name.
+    Sampler(String, Sampler),
 }
 
 impl Argument {
@@ -153,7 +154,7 @@ impl Argument {
             Argument::Buffer(buffer) | Argument::Image(buffer, _) => {
                 Some(buffer).filter(|buffer| buffer.expect.is_some())
             }
-            Argument::Scalar { .. } | Argument::Bytes(_) | Argument::Sampler(_) => None,
+            Argument::Scalar { .. } | Argument::Bytes(_) | Argument::Sampler(..) => None,
         }
     }
 
@@ -162,7 +163,7 @@ impl Argument {
         match self {
             Argument::Scalar { elem, .. } => elem.bytes(),
             Argument::Bytes(bytes) => bytes.len() as u32,
-            Argument::Buffer(_) | Argument::Image(..) | Argument::Sampler(_) => 8,
+            Argument::Buffer(_) | Argument::Image(..) | Argument::Sampler(..) => 8,
         }
     }
 }
@@ -202,6 +203,8 @@ pub struct Case {
     /// Whether the CTAs may wait for each other: all of them are resident, and the driver gives them a
     /// workspace for their barrier.
     pub cooperative: bool,
+    /// The textures, samplers and surfaces that the module declares, by their names.
+    pub images: Vec<Argument>,
 }
 
 impl Case {
@@ -241,6 +244,7 @@ impl Case {
             block: raw.block,
             dynamic_smem: raw.dynamic_smem,
             args,
+            images: images(raw.images)?,
             ending: Ending { printed: raw.printed, fault: raw.fault },
             cooperative: raw.cooperative,
         })
@@ -248,9 +252,9 @@ impl Case {
 
     /// The buffers, in order.
     pub fn buffers(&self) -> impl Iterator<Item = &Buffer> {
-        self.args.iter().filter_map(|arg| match arg {
+        self.args.iter().chain(&self.images).filter_map(|arg| match arg {
             Argument::Buffer(buffer) | Argument::Image(buffer, _) => Some(buffer),
-            Argument::Scalar { .. } | Argument::Bytes(_) | Argument::Sampler(_) => None,
+            Argument::Scalar { .. } | Argument::Bytes(_) | Argument::Sampler(..) => None,
         })
     }
 
@@ -268,6 +272,9 @@ impl Case {
             return Err(SimError::Case(what));
         }
         for (arg, (name, size, offset)) in self.args.iter().zip(params) {
+            if size == 0 && name_image(&mut memory, arg) {
+                continue;
+            }
             if size != arg.size() {
                 let what = format!("parameter {name} has {size} bytes, but its argument has {}", arg.size());
                 return Err(SimError::Case(what));
@@ -288,7 +295,7 @@ impl Case {
                     let address = memory.global.allocate(&buffer.name, buffer.init.clone());
                     write_le(&mut memory.params[place], memory.images.add(texels.clone(), address));
                 }
-                Argument::Sampler(sampler) => {
+                Argument::Sampler(_, sampler) => {
                     write_le(&mut memory.params[place], memory.images.add_sampler(*sampler));
                 }
             }
@@ -300,7 +307,28 @@ impl Case {
             memory.environment[1] = (address >> 32) as u32;
             memory.environment[2] = address as u32;
         }
+        for image in &self.images {
+            name_image(&mut memory, image);
+        }
         Ok(memory)
+    }
+}
+
+/// Gives an image or a sampler the name by which the module knows it; `false` for other arguments.
+fn name_image(memory: &mut GridMemory, arg: &Argument) -> bool {
+    match arg {
+        Argument::Image(buffer, texels) => {
+            let address = memory.global.allocate(&buffer.name, buffer.init.clone());
+            let handle = memory.images.add(texels.clone(), address);
+            memory.images.name_image(&buffer.name, handle);
+            true
+        }
+        Argument::Sampler(name, sampler) => {
+            let handle = memory.images.add_sampler(*sampler);
+            memory.images.name_sampler(name, handle);
+            true
+        }
+        Argument::Scalar { .. } | Argument::Bytes(_) | Argument::Buffer(_) => false,
     }
 }
 
@@ -334,6 +362,8 @@ struct RawCase {
     printed: Option<String>,
     fault: Option<ExpectedFault>,
     args: Vec<RawArg>,
+    #[serde(default)]
+    images: Vec<RawArg>,
 }
 
 #[derive(Deserialize)]
@@ -379,6 +409,16 @@ fn checked(args: Vec<RawArg>) -> Result<Vec<Argument>, String> {
         .collect()
 }
 
+/// The images and samplers of a module.
+fn images(raw: Vec<RawArg>) -> Result<Vec<Argument>, String> {
+    let images = checked(raw)?;
+    let is_image = |image: &Argument| matches!(image, Argument::Image(..) | Argument::Sampler(..));
+    match images.iter().all(is_image) {
+        true => Ok(images),
+        false => Err("`images` has only images and samplers".to_string()),
+    }
+}
+
 impl RawArg {
     fn check(self) -> Result<Argument, String> {
         match self {
@@ -408,8 +448,9 @@ impl RawArg {
                 Ok(Argument::Image(buffer, texels))
             }
             RawArg::Sampler(sampler) => {
+                let name = sampler.name().to_string();
                 let sampler = sampler.check().map_err(|what| format!("a sampler: {what}"))?;
-                Ok(Argument::Sampler(sampler))
+                Ok(Argument::Sampler(name, sampler))
             }
             RawArg::Buffer { name, elem, init, expect, tolerance } => {
                 checked_buffer(name, elem, init, expect, tolerance).map(Argument::Buffer)

@@ -198,9 +198,9 @@ impl Case {
     /// The same launch, which must leave the same content as another run.
     pub fn expecting(&self, report: &Report) -> Case {
         let mut case = self.clone();
-        let buffers = case.args.iter_mut().filter_map(|arg| match arg {
+        let buffers = case.args.iter_mut().chain(&mut case.images).filter_map(|arg| match arg {
             Argument::Buffer(buffer) | Argument::Image(buffer, _) => Some(buffer),
-            Argument::Scalar { .. } | Argument::Bytes(_) | Argument::Sampler(_) => None,
+            Argument::Scalar { .. } | Argument::Bytes(_) | Argument::Sampler(..) => None,
         });
         for (buffer, outcome) in buffers.zip(&report.outcomes) {
             buffer.expect = Some(outcome.content.clone());

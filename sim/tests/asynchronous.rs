@@ -16,6 +16,7 @@ fn case(threads: u32) -> Case {
         Argument::Buffer(Buffer { name: name.to_string(), elem, init: bytes(init), expect: None, tolerance })
     };
     Case {
+        images: Vec::new(),
         ptx: PathBuf::new(),
         entry: "k".to_string(),
         grid: [1, 1, 1],

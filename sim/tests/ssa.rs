@@ -19,6 +19,7 @@ fn buffer(name: &str, init: &[u32], expect: &[u32]) -> Argument {
 
 fn case(grid: u32, block: u32, args: Vec<Argument>) -> Case {
     Case {
+        images: Vec::new(),
         ptx: PathBuf::new(),
         entry: "k".to_string(),
         grid: [grid, 1, 1],

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ptxc_codegen::mir::is_number;
 use ptxc_ir::{CalleeKind, Function, Op};
 use ptxc_ssa::runtime;
 
@@ -46,7 +47,7 @@ pub fn missing(forms: &[Form]) -> Vec<Missing> {
 fn callees(form: &Form) -> Vec<(String, Option<usize>)> {
     let numbered = |names: &[String]| {
         let names = names.iter().enumerate().skip(1);
-        let names = names.filter(|(_, name)| runtime::name_of_symbol(name).is_none());
+        let names = names.filter(|(_, name)| runtime::name_of_symbol(name).is_none() && !is_number(name));
         names.map(|(number, name)| (name.clone(), Some(number))).collect()
     };
     match form {

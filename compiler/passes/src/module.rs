@@ -246,9 +246,9 @@ fn named(form: &Form) -> Vec<String> {
             let device = func.callees.values().filter(|callee| callee.kind == CalleeKind::Device);
             device.map(|callee| callee.name.clone()).collect()
         }
-        Form::Machine(mir) => mir.header.functions.iter().skip(1).cloned().collect(),
-        Form::Allocated(mir) => mir.header.functions.iter().skip(1).cloned().collect(),
-        Form::LaidOut(code) => code.header.functions.iter().skip(1).cloned().collect(),
+        Form::Machine(mir) => mir.header.callees().cloned().collect(),
+        Form::Allocated(mir) => mir.header.callees().cloned().collect(),
+        Form::LaidOut(code) => code.header.callees().cloned().collect(),
         Form::Program(code) => {
             code.program.functions.iter().skip(1).map(|function| function.name.clone()).collect()
         }

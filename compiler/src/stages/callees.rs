@@ -265,7 +265,7 @@ pub fn routine_code<'db>(db: &'db dyn Db, routine: Routine<'db>) -> Arc<Stage<Ar
     }
     let name = runtime::name_of_symbol(symbol).unwrap_or(symbol);
     let code = routine_machine(name, &settings).and_then(|mir| {
-        let callees = routines(db, mir.header.functions.iter().skip(1).cloned().collect(), &settings)?;
+        let callees = routines(db, mir.header.callees().cloned().collect(), &settings)?;
         run(mir.into(), Span::CODE, &mut Context::new(&settings).with_callees(&callees), &mut Silent)
     });
     Stage::of(code.map(|code| finished::keep(symbol, settings, Arc::new(code.into_program()))))
@@ -401,7 +401,7 @@ pub fn own_code(
         return Err(too_many_callees());
     }
     let (mut summaries, mut codes) = (Summaries::new(), Callees::new());
-    for symbol in mir.header.functions.iter().skip(1) {
+    for symbol in mir.header.callees() {
         if runtime::name_of_symbol(symbol).is_some() {
             let stage = routine_code(db, Routine::with_settings(db, symbol, settings));
             let Some(code) = &stage.value else { return Err(stage.diagnostics.clone()) };
@@ -448,7 +448,7 @@ pub fn callees(
         targets.filter(is_function).cloned().collect::<Vec<String>>()
     };
     let mut wanted = pointers(&mir.header.variables);
-    wanted.extend(mir.header.functions.iter().skip(1).rev().cloned());
+    wanted.extend(mir.header.callees().rev().cloned());
     // In an object, everything else is for a linker to find.
     wanted.retain(|symbol| !options.relocatable(db) || runtime::name_of_symbol(symbol).is_some());
     while let Some(symbol) = wanted.pop() {

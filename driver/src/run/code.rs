@@ -337,6 +337,7 @@ fn from_ptx(
     };
     let params = simplified.params.iter();
     let param = |param: &ptxc_ir::Param| ParamInfo {
+        image: None,
         name: param.name.clone(),
         size: param.size,
         offset: param.offset,

@@ -55,6 +55,7 @@ pub(crate) fn case(code: &Code, args: &RunArgs) -> Result<Case, String> {
         args: arguments,
         ending: Ending::default(),
         cooperative: args.cooperative,
+        images: Vec::new(),
     })
 }
 
@@ -115,7 +116,7 @@ fn fit(params: &[ParamInfo], arguments: &[Argument], texts: &[String]) -> Result
         if bytes != param.size {
             let what = match argument {
                 Argument::Scalar { .. } | Argument::Bytes(_) => "",
-                Argument::Image(..) | Argument::Sampler(_) => ", a handle",
+                Argument::Image(..) | Argument::Sampler(..) => ", a handle",
                 Argument::Buffer(_) => ", the address of a buffer",
             };
             return Err(format!(
@@ -161,7 +162,7 @@ pub(crate) fn assumed(arguments: &[Argument]) -> Vec<ParamInfo> {
         let size = argument.size();
         let start = offset.next_multiple_of(if matches!(argument, Argument::Bytes(_)) { 16 } else { size });
         offset = start + size;
-        ParamInfo { name: format!("argument {}", index + 1), size, offset: start }
+        ParamInfo { name: format!("argument {}", index + 1), size, offset: start, image: None }
     };
     arguments.iter().enumerate().map(place).collect()
 }

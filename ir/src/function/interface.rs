@@ -1,5 +1,6 @@
 //! What the outside knows of a function: how it is launched or called, with what, and by which lanes.
 
+use crate::memory::Space;
 use crate::types::Type;
 
 /// Whether a function is launched or called.
@@ -20,6 +21,9 @@ pub struct Param {
     pub size: u32,
     /// Offset in the parameter block, in bytes.
     pub offset: u32,
+    /// The kind of a texture, sampler or surface. It has no bytes in the parameter block; its symbol has
+    /// the same name.
+    pub image: Option<Space>,
 }
 
 /// The kind of a callee.

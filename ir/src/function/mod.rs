@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use crate::entities::{Block, FuncRef, Inst, Symbol, Value};
 use crate::memory::Space;
 use crate::op::{Op, Results};
-use crate::symbol::SymbolData;
+use crate::symbol::{ImageWord, SymbolData};
 use crate::types::Type;
 
 /// Where an instruction was written: the number of a node of the function's syntax tree. A byte
@@ -165,6 +165,8 @@ pub struct Function {
     pub elsewhere: Vec<String>,
     /// The variables it names.
     pub symbols: PrimaryMap<Symbol, SymbolData>,
+    /// The words with numbers of textures, samplers and surfaces; made by legalization.
+    pub image_words: Vec<ImageWord>,
     /// The blocks; those in [`layout`](Self::layout) are part of the function.
     pub blocks: PrimaryMap<Block, BlockData>,
     /// The blocks in order; the first is the entry, which has no predecessors. Its parameters are those of a
@@ -209,6 +211,7 @@ impl Clone for Function {
             callees: self.callees.clone(),
             elsewhere: self.elsewhere.clone(),
             symbols: self.symbols.clone(),
+            image_words: self.image_words.clone(),
             blocks: PrimaryMap::from(blocks),
             layout: self.layout.clone(),
             insts: PrimaryMap::from(insts),
@@ -232,6 +235,7 @@ impl Function {
             callees: PrimaryMap::new(),
             elsewhere: Vec::new(),
             symbols: PrimaryMap::new(),
+            image_words: Vec::new(),
             blocks: PrimaryMap::new(),
             layout: Vec::new(),
             insts: PrimaryMap::new(),

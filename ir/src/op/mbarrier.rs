@@ -53,6 +53,7 @@ pub(super) const fn arrival_results(space: Space) -> Results {
         Space::Generic | Space::Global | Space::Shared | Space::Local | Space::Const | Space::Param => {
             Results::One(Type::B64)
         }
+        Space::Texture | Space::Sampler | Space::Surface => Results::One(Type::B64),
     }
 }
 

@@ -226,10 +226,38 @@ spelled! {
         SharedWindow = "shared_window",
         /// The high word of the generic address of the shared window.
         SharedWindowHigh = "shared_window_high",
+        /// The low word of the address of the driver's table of textures.
+        TextureTable = "texture_table",
+        /// The high word of the address of the driver's table of textures.
+        TextureTableHigh = "texture_table_high",
+        /// The low word of the address of the driver's table of samplers.
+        SamplerTable = "sampler_table",
+        /// The high word of the address of the driver's table of samplers.
+        SamplerTableHigh = "sampler_table_high",
+        /// The low word of the address of the driver's table of surfaces.
+        SurfaceTable = "surface_table",
+        /// The high word of the address of the driver's table of surfaces.
+        SurfaceTableHigh = "surface_table_high",
+        /// The bytes of a texture in the table of textures, which has their samplers too.
+        SampledTextureBytes = "sampled_texture_bytes",
+        /// The bytes of a texture in the table of a module with separate samplers.
+        TextureBytes = "texture_bytes",
+        /// The bytes of a sampler in the table of samplers.
+        SamplerBytes = "sampler_bytes",
+        /// The bytes of a surface in the table of surfaces.
+        SurfaceBytes = "surface_bytes",
     }
 }
 
 impl SpecialReg {
+    /// The registers that a loader replaces with the value of a symbol.
+    const LOADED: [(SpecialReg, &'static str); 4] = [
+        (SpecialReg::SampledTextureBytes, ".nv.unified.texrefDescSize"),
+        (SpecialReg::TextureBytes, ".nv.independent.texrefDescSize"),
+        (SpecialReg::SamplerBytes, ".nv.independent.samplerrefDescSize"),
+        (SpecialReg::SurfaceBytes, ".nv.surfrefDescSize"),
+    ];
+
     /// Whether every thread of a warp reads the same value.
     pub const fn is_uniform(self) -> bool {
         !matches!(
@@ -260,6 +288,12 @@ impl SpecialReg {
     /// The number of the performance counter that this is.
     pub const fn counter(self) -> Option<u8> {
         self.number_from(SpecialReg::Pm0, SpecialReg::Pm7)
+    }
+
+    /// The symbol whose value a loader puts into the code instead of the register: an undefined name
+    /// of four bytes.
+    pub fn loaded_symbol(self) -> Option<&'static str> {
+        Self::LOADED.iter().find(|(register, _)| *register == self).map(|(_, symbol)| *symbol)
     }
 
     /// The number among `%envreg0` to `%envreg31`.

@@ -10,7 +10,7 @@ use crate::function::{
     Layouts, Param,
 };
 use crate::memory::Space;
-use crate::symbol::{Initial, InitialAddress, SymbolData};
+use crate::symbol::{ImageWord, Initial, InitialAddress, SymbolData};
 use crate::text::ParseError;
 use crate::text::lexer::{Kind, is_word, quote, unquote};
 use crate::text::parse::FunctionParser;
@@ -114,7 +114,11 @@ pub(super) fn write_params(params: &[Param], out: &mut String) -> fmt::Result {
     for param in params {
         out.push_str("    param ");
         quote(&param.name, out);
-        writeln!(out, " {} +{}", param.size, param.offset)?;
+        write!(out, " {} +{}", param.size, param.offset)?;
+        if let Some(image) = param.image {
+            write!(out, " {image}")?;
+        }
+        out.push('\n');
     }
     Ok(())
 }
@@ -181,7 +185,9 @@ impl FunctionParser<'_> {
         let name = self.string()?;
         let size = self.small_number()?;
         let offset = self.offset()?;
-        func.params.push(Param { name, size, offset });
+        let is_image = self.token.kind == Kind::Word;
+        let image = if is_image { Some(self.spelled("`texture`, `sampler` or `surface`")?) } else { None };
+        func.params.push(Param { name, size, offset, image });
         Ok(())
     }
 
@@ -201,6 +207,22 @@ impl FunctionParser<'_> {
             Some(_) => Err(ParseError { span, message: format!("symbol `{name}` is declared twice") }),
             None => Ok(()),
         }
+    }
+
+    /// `+16 @t`: the word of a texture, sampler or surface.
+    pub(super) fn word_line(&mut self, func: &mut Function) -> Result<(), ParseError> {
+        let offset = self.offset()?;
+        let span = self.token.span.clone();
+        let name = self.at_name()?;
+        let symbol = self.symbols.get(&name).copied();
+        match symbol.filter(|&symbol| func.symbols[symbol].space.is_image()) {
+            Some(symbol) => func.image_words.push(ImageWord { offset, symbol }),
+            None => {
+                let message = format!("`{name}` is no texture, sampler or surface");
+                return Err(ParseError { span, message });
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn callee_line(&mut self, func: &mut Function) -> Result<(), ParseError> {

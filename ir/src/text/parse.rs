@@ -345,6 +345,7 @@ impl<'t> FunctionParser<'t> {
                 return Ok(());
             }
             "symbol" if self.body.is_empty() => return self.symbol_line(func),
+            "word" if self.body.is_empty() => return self.word_line(func),
             "bounds" if self.body.is_empty() => return self.bounds_line(func),
             _ => {}
         }

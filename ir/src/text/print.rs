@@ -84,6 +84,11 @@ fn print_into(func: &Function, options: PrintOptions, out: &mut String) -> fmt::
         out.push('\n');
     }
     write_symbols(func.symbols.values(), out)?;
+    for word in &func.image_words {
+        write!(out, "    word +{} ", word.offset)?;
+        at_name(&func.symbols[word.symbol].name, out);
+        out.push('\n');
+    }
     for &block in &func.layout {
         write!(out, "{block}")?;
         let params = &func.blocks[block].params;

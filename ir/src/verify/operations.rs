@@ -124,7 +124,9 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
             let inside = func.params.iter().any(|param| {
                 param.offset <= offset && end <= u64::from(param.offset) + u64::from(param.size)
             });
-            if func.kind == FunctionKind::Entry && !inside {
+            // The low half of a handle is a word, and nothing reads the other half.
+            let is_word = func.image_words.iter().any(|word| word.offset == offset);
+            if func.kind == FunctionKind::Entry && !inside && !is_word {
                 say(Rule::Symbol, "no parameter lies there".to_string());
             }
         }

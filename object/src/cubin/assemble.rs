@@ -16,6 +16,7 @@
 //! Linear in the code, except for sorting the variables.
 
 mod code;
+mod images;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,7 +31,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::attribute as eiattr;
 use super::contents::{
-    Abi, Bank, Binding, Cubin, Function, GlobalVariable, IndirectBranch, Launch, Line, OutsideShared, Param,
+    Abi, Bank, Binding, Cubin, Function, GlobalVariable, Image, IndirectBranch, Launch, Line, OutsideShared,
     Part, Prototype,
 };
 use super::error::CubinError;
@@ -41,6 +42,7 @@ use super::write::SHARED_ALIGN;
 use super::{frame, line};
 pub use code::encode;
 use code::pad;
+pub use images::sampler_attributes;
 
 /// The most bytes of variables with content, which the file holds.
 const MOST_CONTENT: u64 = 1 << 30;
@@ -86,6 +88,10 @@ pub struct Module {
     pub outside_shared: BTreeMap<String, OutsideShared>,
     /// Whether samplers have handles of their own (`texmode_independent`).
     pub has_samplers: bool,
+    /// Its textures, samplers and surfaces, whether kernels name them or not.
+    pub images: Vec<Image>,
+    /// Attributes of the file about them.
+    pub attributes: Vec<Attribute>,
 }
 
 impl Module {
@@ -105,6 +111,8 @@ impl Module {
             prototypes: BTreeMap::new(),
             outside_shared: BTreeMap::new(),
             has_samplers: false,
+            images: Vec::new(),
+            attributes: Vec::new(),
         }
     }
 }
@@ -227,6 +235,7 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
         abi: module.abi,
         functions,
         variables,
+        images: images::named(sources, module.images),
         address_bytes,
         addresses,
         files: module.files,
@@ -239,6 +248,7 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
         compatibility: kept.compatibility.clone(),
         symbols: kept.symbols.clone(),
     };
+    cubin.attributes.extend(module.attributes);
     let code = eiattr::TEXMODE_INDEPENDENT;
     if module.has_samplers && !cubin.attributes.iter().any(|attribute| attribute.code == code) {
         cubin.attributes.push(Attribute { code, value: AttributeValue::None });
@@ -407,8 +417,10 @@ pub(super) fn kernel(source: &Source<'_>, abi: Abi, kept: Option<&Kept>) -> Resu
         offset: start * Program::INST_BYTES,
         size: end.saturating_sub(start) * Program::INST_BYTES,
     });
-    let ends = program.params.iter().map(|param| param.offset.saturating_add(param.size));
-    let end = ends.max().unwrap_or(0);
+    let placed = program.params.iter().filter(|param| param.image.is_none());
+    let ends = placed.map(|param| param.offset.saturating_add(param.size));
+    let end =
+        ends.chain(program.image_words.iter().map(|word| word.offset.saturating_add(4))).max().unwrap_or(0);
     within_bank("parameters", end.saturating_add(program.arch.facts().banks.param_base).into())?;
     let table_ends = program.tables.iter().map(|table| table.offset.saturating_add(4));
     within_bank("jump tables", table_ends.max().unwrap_or(0).into())?;
@@ -417,7 +429,8 @@ pub(super) fn kernel(source: &Source<'_>, abi: Abi, kept: Option<&Kept>) -> Resu
     let mut banks = Vec::new();
     if !program.device_function {
         let bytes = vec![0; (program.arch.facts().banks.param_base + end) as usize];
-        banks.push(Bank { number: 0, bytes, relocations: Vec::new() });
+        let relocations = images::words(program);
+        banks.push(Bank { number: 0, bytes, relocations });
     }
     let tables = program.table_bank();
     if !tables.is_empty() {
@@ -442,7 +455,7 @@ pub(super) fn kernel(source: &Source<'_>, abi: Abi, kept: Option<&Kept>) -> Resu
         is_kernel: !program.device_function,
         code,
         parts: parts.collect(),
-        params: program.params.iter().map(|one| Param { offset: one.offset, size: one.size }).collect(),
+        params: program.params.iter().map(images::param).collect(),
         registers: needs.launch_registers(program.arch),
         max_registers: if needs.max_registers == 0 {
             program.arch.facts().registers.general.into()

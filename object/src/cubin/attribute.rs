@@ -17,6 +17,14 @@ use super::error::CubinError;
 pub const PARAM_CBANK: u8 = 0x0a;
 /// `.maxntid`: three words.
 pub const MAX_THREADS: u8 = 0x05;
+/// The content of a sampler: its symbol, and a byte for each coordinate and for the filter.
+pub const SAMPLER_INIT: u8 = 0x09;
+/// A sampler whose coordinates count texels: its symbol, 1.
+pub const SAMPLER_FORCE_UNNORMALIZED: u8 = 0x13;
+/// The constant bank with the numbers of textures.
+pub const BINDLESS_TEXTURE_BANK: u8 = 0x15;
+/// The constant bank with the numbers of surfaces.
+pub const BINDLESS_SURFACE_BANK: u8 = 0x16;
 /// The functions of other files that the code calls: their symbols.
 pub const EXTERNS: u8 = 0x0f;
 /// `.reqntid`: three words.
@@ -185,6 +193,12 @@ impl Attributes {
     pub(super) fn symbol_word(&mut self, code: u8, symbol: SymbolId, word: u32) {
         self.words(code, &[0, word]);
         self.symbols.push((self.bytes.len() - 8, symbol));
+    }
+
+    /// An attribute of a symbol's index and two words.
+    pub(super) fn symbol_pair(&mut self, code: u8, symbol: SymbolId, words: [u32; 2]) {
+        self.words(code, &[0, words[0], words[1]]);
+        self.symbols.push((self.bytes.len() - 12, symbol));
     }
 }
 

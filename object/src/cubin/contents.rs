@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ptxc_machine::Arch;
 pub use ptxc_sass::kept::Binding;
 use ptxc_sass::kept::{Attribute, AttributeValue, DebugSection, KeptSymbol, Mark};
-use ptxc_sass::program::Resources;
+use ptxc_sass::program::{ImageKind, Resources};
 use ptxc_sass::variable::Section;
 use rustc_hash::FxHashSet;
 
@@ -57,6 +57,8 @@ pub struct Cubin {
     pub functions: Vec<Function>,
     /// Its variables in constant bank 3 and in global memory, by section and offset.
     pub variables: Vec<GlobalVariable>,
+    /// Its textures, samplers and surfaces.
+    pub images: Vec<Image>,
     /// Bytes of constant bank 4, which holds addresses.
     pub address_bytes: u64,
     /// The addresses that the loader writes into constant bank 4, by ascending offset.
@@ -229,12 +231,31 @@ pub struct Part {
 }
 
 /// A parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Param {
+    /// The kind and name of a texture, sampler or surface, which has no bytes in the parameter block.
+    pub image: Option<(ImageKind, String)>,
     /// Offset in the parameter block, in bytes.
     pub offset: u32,
     /// Size in bytes.
     pub size: u32,
+}
+
+impl Param {
+    /// The end of the last parameter in the parameter block, in bytes.
+    pub fn end(params: &[Param]) -> u32 {
+        let placed = params.iter().filter(|param| param.image.is_none());
+        placed.map(|param| param.offset.saturating_add(param.size)).max().unwrap_or(0)
+    }
+}
+
+/// A texture, sampler or surface of the module, which the driver knows by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: ImageKind,
 }
 
 /// A constant bank of one kernel.

@@ -4,8 +4,11 @@
 //! In: a [`Cubin`] and one of its functions. Out: the contents of `.nv.info.<kernel>` and
 //! `.nv.compat`.
 
+use ptxc_machine::Feature;
+use ptxc_sass::program::ImageKind;
+
 use super::attribute::{self as eiattr, Attributes, compat};
-use super::contents::{Abi, Cubin, Function};
+use super::contents::{Abi, Cubin, Function, Param};
 use super::elf::SymbolId;
 use super::notes;
 
@@ -37,6 +40,7 @@ pub(super) fn kernel_attributes(
     facts: &ptxc_machine::Cubin,
     function: &Function,
     bank: Option<SymbolId>,
+    image: &dyn Fn(&str) -> SymbolId,
 ) -> Attributes {
     let mut list = Attributes::default();
     if let Some(word) = facts.first_workaround {
@@ -46,10 +50,15 @@ pub(super) fn kernel_attributes(
     if facts.has_workaround_2861232 {
         list.flag(eiattr::SW2861232_WAR);
     }
-    let end = function.params.iter().map(|param| param.offset.saturating_add(param.size)).max().unwrap_or(0);
+    let end = Param::end(&function.params);
     let parameters = notes::parameter_facts(function);
     for (ordinal, param) in function.params.iter().enumerate().rev() {
         let place = param.offset << 16 | ordinal as u32;
+        if let Some((kind, name)) = &param.image {
+            let words = [place, image_parameter(*kind)];
+            list.symbol_pair(eiattr::KPARAM_INFO, image(name), words);
+            continue;
+        }
         if end >= LARGE_PARAM {
             list.words(eiattr::KPARAM_INFO_V2, &[0, place, param.size]);
         } else {
@@ -108,5 +117,34 @@ pub(super) fn kernel_attributes(
     if let Some(word) = facts.last_workaround {
         list.words(eiattr::SW_WAR, &[word]);
     }
+    let words = function.bank(0).map_or(&[][..], |bank| &bank.relocations);
+    let kinds = || words.iter().filter_map(|one| one.kind.image());
+    let has_both = cubin.arch.has(Feature::UniformHandles) && kinds().next().is_some();
+    if has_both || kinds().any(|kind| kind != ImageKind::Surface) {
+        list.byte(eiattr::BINDLESS_TEXTURE_BANK, 0);
+    }
+    if has_both || kinds().any(|kind| kind == ImageKind::Surface) {
+        list.byte(eiattr::BINDLESS_SURFACE_BANK, 0);
+    }
     list
 }
+
+/// The facts about a parameter that is a texture, sampler or surface.
+fn image_parameter(kind: ImageKind) -> u32 {
+    let kind = match kind {
+        ImageKind::Texture => 6,
+        ImageKind::Surface => 7,
+        ImageKind::Sampler | ImageKind::UpperSampler => 8,
+    };
+    notes::USUAL_PARAMETER | kind << IMAGE_SHIFT
+}
+
+/// The kind of a parameter with these facts, if it is a texture, sampler or surface.
+pub(super) fn image_of(facts: u32) -> Option<ImageKind> {
+    [ImageKind::Texture, ImageKind::Surface, ImageKind::Sampler]
+        .into_iter()
+        .find(|&kind| image_parameter(kind) == facts)
+}
+
+/// The place of the kind in the facts about a parameter.
+const IMAGE_SHIFT: u32 = 8;

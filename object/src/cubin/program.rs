@@ -15,8 +15,8 @@ use ptxc_sass::bits;
 use ptxc_sass::kept::KeptRelocation;
 use ptxc_sass::operand::{FunctionIndex, Label, Operand, OperandKind};
 use ptxc_sass::program::{
-    CONSTANT_BANK_BYTES, Coded, EXTRA_REGISTERS, JUMP_TABLE_BANK, JumpTable, Literals, ParamInfo, Program,
-    ProgramFunction, Resources, SourceLine, UnknownWord,
+    CONSTANT_BANK_BYTES, Coded, EXTRA_REGISTERS, ImageWord, JUMP_TABLE_BANK, JumpTable, Literals, ParamInfo,
+    Program, ProgramFunction, Resources, SourceLine, UnknownWord,
 };
 use ptxc_sass::register::PReg;
 use ptxc_sass::symbol::{Addend, CodeRelocation, Symbol};
@@ -27,7 +27,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::contents::{Cubin, Function, GlobalVariable, IndirectBranch, Line};
 use super::error::CubinError;
-use super::relocation::RelocationKind;
+use super::relocation::{Relocation, RelocationKind};
 use super::write::part_symbol;
 
 /// The program of a kernel.
@@ -67,11 +67,13 @@ pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
         resources,
         params: params
             .map(|(ordinal, one)| ParamInfo {
-                name: format!("p{ordinal}"),
+                name: one.image.as_ref().map_or_else(|| format!("p{ordinal}"), |(_, name)| name.clone()),
                 size: one.size,
                 offset: one.offset,
+                image: one.image.as_ref().map(|(kind, _)| *kind),
             })
             .collect(),
+        image_words: image_words(cubin, function),
         variables: variables(cubin)?,
         tables,
         literals,
@@ -82,6 +84,17 @@ pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
         kept: Arc::default(),
         files: if function.lines.is_empty() { Vec::new() } else { cubin.files.clone() },
     })
+}
+
+/// The words after the parameters that get numbers of textures, samplers and surfaces.
+fn image_words(cubin: &Cubin, function: &Function) -> Vec<ImageWord> {
+    let start = u64::from(cubin.arch.facts().banks.param_base);
+    let relocations = function.bank(0).map_or(&[][..], |bank| &bank.relocations);
+    let word = |one: &Relocation| {
+        let offset = u32::try_from(one.at.checked_sub(start)?).ok()?;
+        Some(ImageWord { offset, kind: one.kind.image()?, name: one.target.clone() })
+    };
+    relocations.iter().filter_map(word).collect()
 }
 
 /// The instructions of a function, with branch targets as places in the code, and the words that are

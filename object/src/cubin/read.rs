@@ -18,13 +18,14 @@ use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, SectionTable, Sym,
 use object::{SectionIndex, SymbolIndex};
 use ptxc_machine::Arch;
 use ptxc_sass::kept::{DebugSection, KeptRelocation, KeptSymbol};
+use ptxc_sass::program::ImageKind;
 use ptxc_sass::variable::Section as Space;
 use rustc_hash::FxHashMap;
 
-use super::contents::{Abi, Bank, Binding, Cubin, Function, GlobalVariable, Part};
+use super::contents::{Abi, Bank, Binding, Cubin, Function, GlobalVariable, Image, Part};
 use super::error::CubinError;
 use super::relocation::{Relocation, RelocationKind};
-use super::write::{SHARED_ALIGN, cuda};
+use super::write::{SHARED_ALIGN, cuda, image_of_kind};
 use super::{frame, line};
 
 type Header = FileHeader64<LE>;
@@ -60,6 +61,7 @@ pub fn read(data: &[u8]) -> Result<Cubin> {
         abi,
         functions: Vec::new(),
         variables: Vec::new(),
+        images: Vec::new(),
         address_bytes: 0,
         addresses: Vec::new(),
         outside: BTreeSet::new(),
@@ -89,6 +91,7 @@ pub fn read(data: &[u8]) -> Result<Cubin> {
     reader.debug_sections()?;
     reader.function_sections()?;
     reader.variables()?;
+    reader.images()?;
     reader.relocations()?;
     reader.lines()?;
     reader.drop_usual_attributes();
@@ -448,6 +451,24 @@ impl<'a> Reader<'a> {
             places.sort_unstable();
         }
         self.cubin.variables = variables.into_iter().map(|(_, variable)| variable).collect();
+    }
+
+    /// Reads the names of textures, samplers and surfaces.
+    fn images(&mut self) -> Result<()> {
+        let found: Vec<(usize, ImageKind)> = self
+            .symbols
+            .iter()
+            .enumerate()
+            .filter(|(_, symbol)| symbol.st_bind() != object::elf::STB_LOCAL)
+            .filter_map(|(index, symbol)| Some((index, image_of_kind(symbol.st_type())?)))
+            .collect();
+        for (index, kind) in found {
+            self.spend(size_of::<Image>())?;
+            let name = self.symbol_name(index)?;
+            let name = self.text(name)?;
+            self.cubin.images.push(Image { name, kind });
+        }
+        Ok(())
     }
 
     /// Reads the relocations of the loaded sections and of the line table.

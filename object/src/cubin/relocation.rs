@@ -7,6 +7,7 @@
 use std::fmt;
 
 use ptxc_machine::Arch;
+use ptxc_sass::program::ImageKind;
 use ptxc_sass::symbol::{SymbolBits, SymbolValue};
 use ptxc_sass::table::Op;
 
@@ -27,6 +28,21 @@ impl RelocationKind {
     const BYTE_0: u32 = 76;
     /// The first of eight kinds for the bytes of the generic address.
     const GENERIC_BYTE_0: u32 = 84;
+
+    /// The kind that writes the number of a texture, sampler or surface into a word.
+    pub const fn of_image(kind: ImageKind) -> RelocationKind {
+        RelocationKind(match kind {
+            ImageKind::Texture => 6,
+            ImageKind::UpperSampler => 7,
+            ImageKind::Sampler => 101,
+            ImageKind::Surface => 52,
+        })
+    }
+
+    /// The number that the kind writes; `None` for other kinds.
+    pub fn image(self) -> Option<ImageKind> {
+        ImageKind::ALL.into_iter().find(|&kind| RelocationKind::of_image(kind) == self)
+    }
 
     /// A byte of a generic address, the lowest for `index` 0.
     pub const fn generic_byte(index: u8) -> RelocationKind {
@@ -114,6 +130,8 @@ impl RelocationKind {
 impl fmt::Display for RelocationKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let instruction = match self.0 {
+            6 | 7 => "TEX_HEADER_INDEX",
+            52 => "SURF_HEADER_INDEX",
             35 => "FUNC_DESC_64",
             102 => "UNIFIED_64",
             55 => "ABS32_32",

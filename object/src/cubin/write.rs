@@ -8,7 +8,7 @@
 mod call_graph;
 mod symbols;
 
-pub(in crate::cubin) use symbols::part_symbol;
+pub(in crate::cubin) use symbols::{image_of_kind, part_symbol};
 
 use ptxc_sass::variable::Section as Space;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -81,12 +81,14 @@ pub fn write(cubin: &Cubin) -> Result<Vec<u8>, CubinError> {
         sections: FxHashMap::default(),
         symbols: FxHashMap::default(),
         locals: FxHashMap::default(),
+        image_parameters: FxHashMap::default(),
         called: cubin.functions.iter().flat_map(|function| function.calls(cubin.arch)).collect(),
         kernels: Vec::new(),
         banks: Vec::new(),
     };
     writer.plan();
     writer.name_symbols();
+    writer.name_images();
     writer.name_other_symbols();
     writer.describe()?;
     writer.fill()?;
@@ -126,6 +128,8 @@ struct Writer<'a> {
     symbols: FxHashMap<String, SymbolId>,
     /// The other symbols that they can name: sections, and functions after kernels.
     locals: FxHashMap<String, SymbolId>,
+    /// The symbols of parameters that are textures, samplers or surfaces, by function and name.
+    image_parameters: FxHashMap<(usize, &'a str), SymbolId>,
     /// The functions that others call and that are not part of their code.
     called: FxHashSet<&'a str>,
     /// The symbol of each function.
@@ -322,6 +326,11 @@ impl<'a> Writer<'a> {
         self.variables(space, content).map(|one| one.align).max().unwrap_or(1)
     }
 
+    /// The symbol of a function's parameter, if it is a texture, sampler or surface.
+    fn image_parameter(&self, function: usize, name: &str) -> Option<SymbolId> {
+        self.image_parameters.get(&(function, name)).copied()
+    }
+
     fn entries(&mut self, base: u64, relocations: &'a [Relocation], entries: &mut Vec<Entry>) {
         for one in relocations {
             let symbol = self.target(&one.target);
@@ -390,7 +399,8 @@ impl<'a> Writer<'a> {
         let module = notes::merge(module, &cubin.attributes, &[], &mut |name| self.target(name));
         self.fill_attributes(".nv.info", module);
         for (number, function) in cubin.functions.iter().enumerate() {
-            let attributes = kernel_attributes(cubin, self.facts, function, self.banks[number]);
+            let image = |name: &str| self.image_parameter(number, name).unwrap_or(SymbolId::Null);
+            let attributes = kernel_attributes(cubin, self.facts, function, self.banks[number], &image);
             let (kept, marks) = (&function.attributes, &function.marks);
             let attributes = notes::merge(attributes, kept, marks, &mut |name| self.target(name));
             self.fill_attributes(&format!(".nv.info.{}", function.name), attributes);
@@ -476,7 +486,11 @@ impl<'a> Writer<'a> {
         for bank in &function.banks {
             let name = bank_name(bank.number, function);
             let mut entries = Vec::new();
-            self.entries(0, &bank.relocations, &mut entries);
+            for one in &bank.relocations {
+                let own = self.image_parameter(number, &one.target);
+                let symbol = own.unwrap_or_else(|| self.target(&one.target));
+                entries.push(Entry { at: one.at, symbol, kind: one.kind, addend: one.addend });
+            }
             self.fill_section(&name, Data::Bytes(bank.bytes.clone()));
             self.fill_section(&format!(".rela{name}"), Data::Relocations(entries));
         }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use ptxc_machine::Arch;
 use rustc_hash::FxHashMap;
 
+use super::is_name;
 use super::kernel::Target;
-use crate::program::{ParamInfo, Program, Resources};
+use crate::program::{CONSTANT_BANK_BYTES, ImageKind, ImageWord, ParamInfo, Program, Resources};
 
 pub(super) fn target(text: &str) -> Result<Target, String> {
     let text = text.trim();
@@ -29,23 +30,48 @@ pub(super) fn resources(text: &str) -> Result<Resources, String> {
     Ok(resources)
 }
 
-/// `n b32 +0, block b8[12] +4`.
+fn image_kind(name: &str) -> Option<ImageKind> {
+    ImageKind::ALL.into_iter().find(|one| one.name() == name)
+}
+
+/// `n b32 +0, block b8[12] +4, t texture`.
 pub(super) fn parameters(text: &str) -> Result<Vec<ParamInfo>, String> {
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
     let read = |part: &str| {
         let mut words = part.split_whitespace();
-        let (name, kind, offset) = (words.next()?, words.next()?, words.next()?.strip_prefix('+')?);
+        let (name, kind) = (words.next()?, words.next()?);
+        if let Some(image) = image_kind(kind) {
+            let name = name.to_string();
+            let param = ParamInfo { name, size: 0, offset: ParamInfo::NO_PLACE, image: Some(image) };
+            return words.next().is_none().then_some(param);
+        }
+        let offset = words.next()?.strip_prefix('+')?;
         let size = match kind.strip_prefix("b8[").and_then(|kind| kind.strip_suffix(']')) {
             Some(bytes) => bytes.parse().ok()?,
             None => kind.strip_prefix('b')?.parse::<u32>().ok().filter(|bits| bits % 8 == 0)? / 8,
         };
-        let param = ParamInfo { name: name.to_string(), size, offset: offset.parse().ok()? };
+        let param = ParamInfo { name: name.to_string(), size, offset: offset.parse().ok()?, image: None };
         // The whole block has to fit its constant bank.
         let fits = param.size <= 1 << 16 && param.offset <= 1 << 16;
         (words.next().is_none() && fits).then_some(param)
     };
     parts
         .map(|part| read(part).ok_or_else(|| format!("`{part}` is no parameter such as `n b32 +0`")))
+        .collect()
+}
+
+/// `texture t +12, sampler s +16`: words after the parameters, at most as many as a bank has.
+pub(super) fn images(text: &str) -> Result<Vec<ImageWord>, String> {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    let read = |part: &str| {
+        let mut words = part.split_whitespace();
+        let (kind, name, offset) = (words.next()?, words.next()?, words.next()?.strip_prefix('+')?);
+        let kind = image_kind(kind)?;
+        let offset = offset.parse().ok().filter(|offset| *offset < CONSTANT_BANK_BYTES)?;
+        (words.next().is_none() && is_name(name)).then(|| ImageWord { offset, kind, name: name.to_string() })
+    };
+    parts
+        .map(|part| read(part).ok_or_else(|| format!("`{part}` is not a word such as `texture t +12`")))
         .collect()
 }
 

@@ -21,8 +21,8 @@ use crate::kept::{Attribute, KeptRelocation, Mark};
 use crate::memory_order::{Space, space};
 use crate::operand::{FunctionIndex, Label, Operand, OperandKind};
 use crate::program::{
-    CONSTANT_BANK_BYTES, Coded, JumpTable, Literals, ParamInfo, Program, ProgramFunction, Resources,
-    SourceLine, UnknownWord,
+    CONSTANT_BANK_BYTES, Coded, ImageWord, JumpTable, Literals, ParamInfo, Program, ProgramFunction,
+    Resources, SourceLine, UnknownWord,
 };
 use crate::register::{PReg, RegFile, Register};
 use crate::slot_name;
@@ -66,6 +66,7 @@ pub(super) struct Read {
 pub(super) struct Head {
     pub resources: Option<Resources>,
     pub parameters: Option<Vec<ParamInfo>>,
+    pub image_words: Vec<ImageWord>,
     pub trap_handler: bool,
     pub device_function: bool,
     pub attributes: Vec<Attribute>,
@@ -227,6 +228,7 @@ impl Reading {
             frequency: Vec::new(),
             resources,
             params: self.head.parameters.clone().unwrap_or_default(),
+            image_words: self.head.image_words.clone(),
             variables: Vec::new(),
             tables,
             literals,

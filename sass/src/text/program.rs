@@ -272,10 +272,20 @@ fn header(program: &Program, out: &mut impl fmt::Write) -> fmt::Result {
             Binding::Global => {}
         }
     }
+    for (position, word) in program.image_words.iter().enumerate() {
+        let separator = if position == 0 { ".images " } else { ", " };
+        write!(out, "{separator}{} {} +{}", word.kind.name(), word.name, word.offset)?;
+    }
+    if !program.image_words.is_empty() {
+        out.write_char('\n')?;
+    }
     let mut line = String::from(".parameters");
     for (position, param) in program.params.iter().enumerate() {
         let separator = if position == 0 { " " } else { ", " };
-        write!(line, "{separator}{} {} +{}", param.name, type_by_size(param), param.offset)?;
+        match param.image {
+            Some(image) => write!(line, "{separator}{} {}", param.name, image.name())?,
+            None => write!(line, "{separator}{} {} +{}", param.name, type_by_size(param), param.offset)?,
+        }
     }
     if program.params.is_empty() {
         return writeln!(out, "{line}");
@@ -331,7 +341,8 @@ mod tests {
             labels: vec![1],
             functions: Vec::new(),
             resources: Resources { registers: 6, barriers: 1, ..Resources::default() },
-            params: vec![ParamInfo { name: "n".into(), size: 4, offset: 0 }],
+            params: vec![ParamInfo { name: "n".into(), size: 4, offset: 0, image: None }],
+            image_words: Vec::new(),
             variables: Vec::new(),
             tables: Vec::new(),
             literals: Vec::new(),

@@ -37,7 +37,7 @@ use self::instruction::{Parts, unknown_inst, wrong_control};
 use super::attribute;
 use super::data_read::DataReader;
 use super::debug;
-use super::directive::{name_files, parameters, resources, source_file, target};
+use super::directive::{images, name_files, parameters, resources, source_file, target};
 use super::error::{ErrorCode, TextError};
 use super::kernel::{Head, Kernel, Read, Reading, Target};
 use super::notation::Notation;
@@ -83,9 +83,10 @@ enum Section {
 }
 
 /// Directives about the code that follows.
-const HEAD: [&str; 9] = [
+const HEAD: [&str; 10] = [
     ".target",
     ".resources",
+    ".images",
     ".parameters",
     ".trap_handler",
     ".function",
@@ -397,6 +398,7 @@ impl Reader<'_> {
                 self.source_line(rest);
                 Ok(())
             }
+            ".images" => images(rest).map(|list| self.head.image_words = list),
             ".parameters" => parameters(rest).map(|list| self.head.parameters = Some(list)),
             _ if KNOWN.contains(&word) => Ok(()),
             _ => Err(format!("there is no directive `{word}`")),

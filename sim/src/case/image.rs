@@ -18,6 +18,9 @@ const MOST_TEXELS: u32 = 1 << 17;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawSampler {
+    /// The name of a sampler of the module.
+    #[serde(default)]
+    name: String,
     #[serde(default)]
     filter: Filter,
     #[serde(default)]
@@ -87,6 +90,11 @@ pub(super) struct RawImage {
 }
 
 impl RawSampler {
+    /// The name of the sampler in the module; empty if it has none.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     pub(super) fn check(&self) -> Result<Sampler, String> {
         if self.address.len() > 3 {
             return Err("a sampler has at most three addresses".to_string());

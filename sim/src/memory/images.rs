@@ -7,14 +7,15 @@
 use ptxc_ir::{
     AtomicOp, Dimension, Fetch, Outside, Sampling, SamplingParts, Shape, SurfaceAccess, SurfaceParts,
 };
+use ptxc_sass::program::ImageKind;
 use ptxc_semantics::image::{
     Image, Kind, Place, Request, Sampler, TexelFormat, face_of, gather, gradient_level, sample,
 };
 use ptxc_semantics::{F16, F32, Mode, S32, S64, U32, U64, convert, image, int};
 
-use super::{AccessKind, Memory, Space};
-use crate::error::Fault;
-use crate::images::{SAMPLER_SHIFT, Texels};
+use super::{AccessKind, GridMemory, Memory, Space, read_le, write_le};
+use crate::error::{Fault, SimError};
+use crate::images::{SAMPLER_SHIFT, Texels, sampler_of};
 
 /// Whether an image has the shape that an instruction names.
 fn check_shape(image: &Image, shape: Shape, is_surface: bool) -> Result<(), String> {
@@ -44,6 +45,39 @@ fn offsets(word: u32, is_gather: bool) -> [i32; 3] {
         .map(|part| part << (32 - bits) >> (32 - bits))
 }
 
+impl GridMemory {
+    /// Writes the numbers of textures, samplers and surfaces into their words after the parameters.
+    pub fn number_images<'a>(
+        &mut self,
+        words: impl Iterator<Item = (u32, ImageKind, &'a str)>,
+    ) -> Result<(), SimError> {
+        for (offset, kind, name) in words {
+            let number = self.images.number(name, kind).map_err(SimError::Case)?;
+            let number = if kind == ImageKind::UpperSampler { number << SAMPLER_SHIFT } else { number };
+            let start = offset as usize;
+            // A handle has 64 bits, and only the lower half counts.
+            if self.params.len() < start + 8 {
+                self.params.resize(start + 8, 0);
+            }
+            let word = &mut self.params[start..start + 4];
+            let old = read_le(word);
+            write_le(word, old | u64::from(number));
+        }
+        Ok(())
+    }
+
+    /// Puts the driver's tables of textures, samplers and surfaces into global memory.
+    pub fn describe_images(&mut self, has_samplers: bool) {
+        let descriptions = self.images.descriptions(has_samplers);
+        let names = ["table of textures", "table of samplers", "table of surfaces"];
+        let mut tables = [0; 3];
+        for ((table, name), content) in tables.iter_mut().zip(names).zip(descriptions) {
+            *table = self.global.allocate(name, content);
+        }
+        self.images.set_tables(tables);
+    }
+}
+
 impl Memory<'_> {
     /// Reads a texture for a lane: four words, or two with halves.
     pub fn texture(
@@ -61,8 +95,8 @@ impl Memory<'_> {
         let words = if sampling.fetch.is_texel() {
             self.texel(lane, &texels, base, parts)?
         } else {
-            let number = parts.sampler.unwrap_or(parts.handle >> SAMPLER_SHIFT);
-            let sampler = self.grid.images.sampler(number).map_err(fault)?;
+            let number = parts.sampler.unwrap_or_else(|| sampler_of(parts.handle));
+            let sampler = self.grid.images.sampler(number, texels.sampler).map_err(fault)?;
             self.filtered(lane, &texels, base, &sampler, (sampling, parts))?
         };
         if !sampling.half {
@@ -161,6 +195,11 @@ impl Memory<'_> {
     /// The address of the first texel of an image, for the log of accesses.
     pub fn first_texel(&self, handle: u32) -> u64 {
         self.grid.images.image(handle).map_or(0, |(_, base)| base)
+    }
+
+    /// The addresses of the driver's tables of textures, samplers and surfaces.
+    pub fn image_tables(&self) -> [u64; 3] {
+        self.grid.images.tables()
     }
 
     /// A size of an image.

@@ -55,6 +55,7 @@ mod xu;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use ptxc_ir::SpecialReg;
 use ptxc_machine::Arch;
 use ptxc_sass::bits::{self, DecodeError};
 use ptxc_sass::{
@@ -68,6 +69,7 @@ use crate::checks::Side;
 use crate::engine::{Engine, Scheduler, Step};
 use crate::error::{Fault, SimError};
 use crate::hazard::Hazards;
+use crate::images;
 use crate::interleave;
 use crate::launch::{Checks, Options, STACK, Shape};
 use crate::mbarrier::Layout;
@@ -120,6 +122,13 @@ fn launch_observed<'a>(
 ) -> Result<Report, SimError> {
     let params = program.params.iter().map(|param| (param.name.as_str(), param.size, param.offset));
     let mut memory = case.place(params)?;
+    let words = program.image_words.iter();
+    memory.number_images(words.map(|word| (word.offset, word.kind, word.name.as_str())))?;
+    let mut names = program.relocations.iter().map(|one| one.symbol.name.as_str());
+    let has_samplers = names.clone().any(|name| Some(name) == SpecialReg::TextureBytes.loaded_symbol());
+    if names.any(images::is_entry_size) {
+        memory.describe_images(has_samplers);
+    }
     // Sizes too large to be padded are refused.
     let padded = |bytes: u32| bytes.checked_next_multiple_of(16).unwrap_or(u32::MAX);
     let shape = Shape {
@@ -190,6 +199,9 @@ fn bank0(program: &Program, shape: &Shape, memory: &GridMemory) -> Vec<u8> {
         put(offset as usize, 4, shape.total_shared().into());
     }
     put(banks.graph_exec as usize, 8, 0);
+    for (place, address) in (banks.image_tables as usize..).step_by(8).zip(memory.images.tables()) {
+        put(place, 8, address);
+    }
     for (number, &value) in memory.environment.iter().enumerate() {
         put(banks.environment as usize + 4 * number, 4, value.into());
     }
@@ -271,6 +283,8 @@ fn loaded(
             SimError::Unsupported { at, what }
         };
         let address = variables.get(&symbol.name).or_else(|| functions.get(&symbol.name)).copied();
+        let number = images::is_entry_size(name).then_some(u64::from(images::ENTRY_BYTES));
+        let address = address.or(number);
         let service = || Some(Service::address(name)).filter(|&address| address != NOWHERE);
         let address = match (symbol.value, address.or_else(service)) {
             (SymbolValue::Address, Some(address)) => address,

@@ -261,6 +261,9 @@ impl Decoder<'_> {
                     Space::Local => LOCAL_WINDOW,
                     Space::Const => CONSTANT_WINDOW,
                     Space::Param => PARAMETER_WINDOW,
+                    Space::Texture | Space::Sampler | Space::Surface => {
+                        return Err(format!("a generic address of a {space}"));
+                    }
                 };
                 let f = if matches!(data.op, Op::ToGeneric(_)) {
                     lane(move |[a, ..]| [a + window, 0])
@@ -470,5 +473,7 @@ fn memory_space(space: Space) -> memory::Space {
         Space::Const => memory::Space::Constant(MODULE_BANK),
         Space::Param => memory::Space::Param,
         Space::SharedCluster => memory::Space::Cluster,
+        // The verifier refuses an access to one of these.
+        Space::Texture | Space::Sampler | Space::Surface => memory::Space::Global,
     }
 }

@@ -1,11 +1,60 @@
-//! Operations on textures and surfaces in one lane.
+//! Operations on textures and surfaces in one lane, and the places of those that have names.
 
-use ptxc_ir::{Op, SamplingParts, SurfaceParts};
+use std::collections::BTreeMap;
+
+use ptxc_ir::{Function, Op, SamplingParts, Space, SpecialReg, SurfaceParts};
+use ptxc_sass::program::ImageKind;
 
 use super::Values;
 use super::code::SlotIndex;
 use crate::engine::Step;
-use crate::error::Fault;
+use crate::error::{Fault, SimError};
+use crate::memory::GridMemory;
+
+/// Puts the driver's tables into memory, if functions read them.
+pub(super) fn describe(functions: &[&Function], memory: &mut GridMemory) {
+    let insts = functions.iter().flat_map(|func| func.insts.values());
+    let tables = insts.filter_map(|data| match data.op {
+        Op::SpecialReg(reg) if reg.loaded_symbol().is_some() => Some(reg == SpecialReg::TextureBytes),
+        _ => None,
+    });
+    if let Some(has_samplers) = tables.reduce(|one, other| one || other) {
+        memory.describe_images(has_samplers);
+    }
+}
+
+/// Gives the textures, samplers and surfaces that functions name their addresses and their words.
+pub(super) fn bind(
+    functions: &[&Function],
+    memory: &mut GridMemory,
+    addresses: &mut BTreeMap<String, u64>,
+) -> Result<(), SimError> {
+    for func in functions {
+        let words = func.image_words.iter().filter_map(|word| {
+            let symbol = &func.symbols[word.symbol];
+            Some((word.offset, image_kind(symbol.space)?, symbol.name.as_str()))
+        });
+        memory.number_images(words)?;
+        for symbol in func.symbols.values().filter(|symbol| symbol.space.is_image()) {
+            let Some(kind) = image_kind(symbol.space) else { continue };
+            let number = memory.images.number(&symbol.name, kind).map_err(SimError::Case)?;
+            let address = u64::from(symbol.space.image_bit()) << 32 | u64::from(number);
+            addresses.insert(symbol.name.clone(), address);
+        }
+    }
+    Ok(())
+}
+
+/// The kind of a word with the number of a symbol of a space, in the form of sm_90; see
+/// [`image_names`](ptxc_ir::symbol::ImageWord).
+fn image_kind(space: Space) -> Option<ImageKind> {
+    match space {
+        Space::Texture => Some(ImageKind::Texture),
+        Space::Sampler => Some(ImageKind::Sampler),
+        Space::Surface => Some(ImageKind::Surface),
+        _ => None,
+    }
+}
 
 /// Executes an operation for a lane; `ty_bytes` is the size of its type.
 pub(super) fn run(

@@ -65,7 +65,7 @@ impl Layout {
         for (symbol, _) in func.symbols.iter().filter(|(_, data)| data.space == Space::Local) {
             addresses[symbol] = addresses[symbol].map(|address| address + u64::from(outgoing));
         }
-        let of_module = |space: Space| matches!(space, Space::Const | Space::Global);
+        let of_module = |space: Space| matches!(space, Space::Const | Space::Global) || space.is_image();
         for (symbol, data) in func.symbols.iter().filter(|(_, data)| of_module(data.space)) {
             addresses[symbol] = module.get(&data.name).copied();
         }

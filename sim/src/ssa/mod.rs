@@ -70,8 +70,10 @@ pub fn run_ssa(
     let functions: Vec<&Function> = std::iter::once(func).chain(callees).collect();
     let params = func.params.iter().map(|param| (param.name.as_str(), param.size, param.offset));
     let mut memory = case.place(params)?;
+    image::describe(&functions, &mut memory);
     let code_addresses = decode::function_addresses(&functions);
-    let addresses = module::load_functions(&functions, &code_addresses, &options.constants, &mut memory)?;
+    let mut addresses = module::load_functions(&functions, &code_addresses, &options.constants, &mut memory)?;
+    image::bind(&functions, &mut memory, &mut addresses)?;
     let (layouts, shared_bytes) = layout::lay_out(&functions, case.dynamic_smem, &addresses);
     let code = decode::decode(&functions, &layouts, &memory.params, &mut Random::new(options.seed))?;
     let is_open = functions.iter().any(|func| layout::has_open_stack(func));

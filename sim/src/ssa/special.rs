@@ -4,6 +4,7 @@ use ptxc_ir::op::SpecialReg;
 
 use crate::engine::Step;
 use crate::error::Fault;
+use crate::images;
 use crate::launch::WARP_SLOTS;
 use crate::memory;
 
@@ -71,6 +72,16 @@ pub(super) fn special(register: SpecialReg, step: &Step<'_>, lane: u32) -> Resul
         SpecialReg::ParamEndHigh => (memory::PARAMETER_END >> 32) as u32,
         SpecialReg::SharedWindow => memory::SHARED_WINDOW as u32,
         SpecialReg::SharedWindowHigh => (memory::SHARED_WINDOW >> 32) as u32,
+        SpecialReg::TextureTable => step.memory.image_tables()[0] as u32,
+        SpecialReg::TextureTableHigh => (step.memory.image_tables()[0] >> 32) as u32,
+        SpecialReg::SamplerTable => step.memory.image_tables()[1] as u32,
+        SpecialReg::SamplerTableHigh => (step.memory.image_tables()[1] >> 32) as u32,
+        SpecialReg::SurfaceTable => step.memory.image_tables()[2] as u32,
+        SpecialReg::SurfaceTableHigh => (step.memory.image_tables()[2] >> 32) as u32,
+        SpecialReg::SampledTextureBytes
+        | SpecialReg::TextureBytes
+        | SpecialReg::SamplerBytes
+        | SpecialReg::SurfaceBytes => images::ENTRY_BYTES,
         register => match register.environment() {
             Some(number) => step.memory.grid.environment[usize::from(number) % 32],
             // Nothing counts.

@@ -68,6 +68,7 @@ mod tests {
                 frequency: Vec::new(),
                 resources: Resources { registers, ..Resources::default() },
                 params: Vec::new(),
+                image_words: Vec::new(),
                 variables: Vec::new(),
                 tables: Vec::new(),
                 literals: Vec::new(),

@@ -24,6 +24,7 @@ pub fn buffer(name: &str, init: &[u32], expect: &[u32]) -> Argument {
 /// A case with a one-dimensional launch.
 pub fn case(grid: u32, block: u32, args: Vec<Argument>) -> Case {
     Case {
+        images: Vec::new(),
         ptx: PathBuf::new(),
         entry: "k".to_string(),
         grid: [grid, 1, 1],
@@ -61,7 +62,7 @@ pub fn case_program((insts, labels): Insts, case: &Case) -> Program {
     let params = case.args.iter().map(|arg| {
         let size = arg.size();
         offset = offset.next_multiple_of(size);
-        let param = ParamInfo { name: format!("p{offset}"), size, offset };
+        let param = ParamInfo { name: format!("p{offset}"), size, offset, image: None };
         offset += size;
         param
     });
@@ -93,6 +94,7 @@ pub fn case_program((insts, labels): Insts, case: &Case) -> Program {
             barriers: 16,
             ..Resources::default()
         },
+        image_words: Vec::new(),
         variables: Vec::new(),
     }
 }

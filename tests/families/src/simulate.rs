@@ -157,6 +157,7 @@ fn case(form: &Form, launch: Launch) -> Case {
     };
     let scalar = |elem, bits| Argument::Scalar { elem, bits };
     Case {
+        images: Vec::new(),
         ptx: "form.ptx".into(),
         entry: "k".into(),
         grid: [1, 1, 1],

@@ -85,6 +85,7 @@ pub fn case(shape: Shape, data: u64) -> Case {
     args.push(Argument::Scalar { elem: Elem::U64, bits: random.word(64) });
     args.push(Argument::Scalar { elem: Elem::F32, bits: random.word(32) });
     Case {
+        images: Vec::new(),
         ptx: PathBuf::from("fuzz.ptx"),
         entry: "fuzz".to_string(),
         grid: shape.grid,
@@ -102,6 +103,7 @@ pub fn flow_case(random: &mut Random) -> Case {
     let p = buffer("p", (0..4096).map(|_| random.word(32) as u32));
     let n = Argument::Scalar { elem: Elem::U32, bits: random.bits() % 100 };
     Case {
+        images: Vec::new(),
         ptx: PathBuf::from("flow.ptx"),
         entry: "k".to_string(),
         grid: [1, 1, 1],

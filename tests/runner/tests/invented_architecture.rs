@@ -164,6 +164,7 @@ fn there_is_no_code_past_the_gate() {
 fn there_is_no_cubin_for_it() {
     for abi in [Abi::V7, Abi::V8] {
         let empty = cubin::Cubin {
+            images: Vec::new(),
             outside: Default::default(),
             prototypes: Default::default(),
             outside_shared: Default::default(),

@@ -190,6 +190,7 @@ fn sums_with_every_choice_of_signs_are_legal_and_right() {
                     Argument::Buffer(Buffer { name: name.to_string(), elem, init, expect: None, tolerance })
                 };
                 let case = Case {
+                    images: Vec::new(),
                     ptx: PathBuf::new(),
                     entry: format!("k{n}"),
                     grid: [1, 1, 1],

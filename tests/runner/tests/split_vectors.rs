@@ -133,6 +133,7 @@ fn launch(entry: &str, operands: Vec<u8>, memory: Vec<u8>) -> Case {
     };
     let old = vec![0; THREADS * BYTES];
     Case {
+        images: Vec::new(),
         ptx: PathBuf::new(),
         entry: entry.to_string(),
         grid: [1, 1, 1],

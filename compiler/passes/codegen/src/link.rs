@@ -125,6 +125,7 @@ pub fn link(kernel: Program, explain: Explain, callees: &Callees) -> Result<(Pro
         needs.dynamic_shared |= program.resources.dynamic_shared;
         needs.barriers = needs.barriers.max(program.resources.barriers);
         linked.program.variables.extend(program.variables.iter().cloned());
+        linked.program.image_words.extend(program.image_words.iter().cloned());
         below = below.max(code.summary.map_or(0, |summary| summary.stack));
         needs.open_stack |= u32::from(code.summary.is_some_and(|summary| summary.open_stack));
         next += 1;
@@ -134,6 +135,8 @@ pub fn link(kernel: Program, explain: Explain, callees: &Callees) -> Result<(Pro
     program.functions = functions;
     program.variables.sort_unstable();
     program.variables.dedup();
+    program.image_words.sort_unstable();
+    program.image_words.dedup();
     resolve_shared_end(&mut program);
     resolve_addresses(&mut program);
     Ok((program, explain))
@@ -186,6 +189,11 @@ impl Linked {
             coded
         }));
         self.program.labels.extend(function.labels.iter().map(|label| label + start));
+        // Those of a part name numbers of the driver, not labels.
+        self.program.relocations.extend(function.relocations.iter().cloned().map(|mut relocation| {
+            relocation.inst += start;
+            relocation
+        }));
         self.program.frequency.extend(&function.frequency);
     }
 }

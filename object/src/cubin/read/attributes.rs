@@ -10,8 +10,9 @@ use ptxc_sass::text::is_name;
 use super::{Reader, Result};
 use crate::cubin::attribute::{self as eiattr, attributes, compat};
 use crate::cubin::contents::{Abi, IndirectBranch, Param};
+use crate::cubin::elf::SymbolId;
 use crate::cubin::error::CubinError;
-use crate::cubin::kernel_info::{compatibility, kernel_attributes};
+use crate::cubin::kernel_info::{compatibility, image_of, kernel_attributes};
 use crate::cubin::notes;
 
 impl Reader<'_> {
@@ -24,6 +25,8 @@ impl Reader<'_> {
                 code,
                 eiattr::REGCOUNT | eiattr::FRAME_SIZE | eiattr::MIN_STACK_SIZE | eiattr::MAX_STACK_SIZE
             );
+            let of_symbol =
+                of_symbol || matches!(code, eiattr::SAMPLER_INIT | eiattr::SAMPLER_FORCE_UNNORMALIZED);
             let pair = value.word(0).zip(value.word(1)).filter(|_| of_symbol);
             let owner = pair.and_then(|(symbol, number)| Some((self.function_of(symbol)?, number)));
             match (code, owner) {
@@ -69,13 +72,20 @@ impl Reader<'_> {
                     let (Some(place), Some(size)) = (value.word(1), value.word(2)) else {
                         return Err(CubinError::malformed("a parameter without size"));
                     };
+                    let image = image_of(size).filter(|_| code == eiattr::KPARAM_INFO);
+                    if let (Some(kind), Some(symbol)) = (image, value.word(0)) {
+                        let name = self.symbol_name(symbol as usize)?;
+                        let image = Some((kind, self.text(name)?));
+                        params.push((place & 0xffff, Param { image, offset: place >> 16, size: 0 }));
+                        continue;
+                    }
                     let size = if code == eiattr::KPARAM_INFO {
                         notes::keep_parameter(function, place & 0xffff, size);
                         size >> 18
                     } else {
                         size
                     };
-                    params.push((place & 0xffff, Param { offset: place >> 16, size }));
+                    params.push((place & 0xffff, Param { image: None, offset: place >> 16, size }));
                 }
                 (eiattr::EXIT_INSTR_OFFSETS, value) => function.exits.extend(value.words()),
                 (eiattr::INDIRECT_BRANCH_TARGETS, value) => branches(value.words(), &mut function.branches),
@@ -128,7 +138,7 @@ impl Reader<'_> {
         let Some(facts) = &self.cubin.arch.facts().cubin else { return };
         let mut functions = std::mem::take(&mut self.cubin.functions);
         for function in &mut functions {
-            let usual = kernel_attributes(&self.cubin, facts, function, None);
+            let usual = kernel_attributes(&self.cubin, facts, function, None, &|_| SymbolId::Null);
             notes::drop_usual(&mut function.attributes, &function.marks, &usual, &notes::KNOWN);
         }
         self.cubin.functions = functions;

@@ -3,6 +3,7 @@
 //! Linear in the number of symbols.
 
 use ptxc_sass::kept::KeptSymbol;
+use ptxc_sass::program::ImageKind;
 use ptxc_sass::symbol::FUNCTION_TABLE;
 use ptxc_sass::variable::Section as Space;
 
@@ -47,7 +48,7 @@ impl Writer<'_> {
         let mut own = std::mem::take(&mut self.banks).into_iter();
         self.banks =
             cubin.functions.iter().map(|one| one.bank(0).and_then(|_| own.next().flatten())).collect();
-        for function in &cubin.functions {
+        for (number, function) in cubin.functions.iter().enumerate() {
             let section = self.sections.get(&format!(".text.{}", function.name)).copied();
             for part in &function.parts {
                 // Named as in the copies of NVIDIA's compiler: unique in the file, with the
@@ -62,6 +63,11 @@ impl Writer<'_> {
                     size: u64::from(part.size),
                 });
                 self.locals.insert(name, symbol);
+            }
+            for (kind, name) in function.params.iter().filter_map(|param| param.image.as_ref()) {
+                let (name_of, kind) = (name.clone(), image_kind(*kind));
+                let symbol = Symbol { name: name_of, kind, other: 0, section, value: 0, size: 0 };
+                self.image_parameters.insert((number, name), self.elf.local(symbol));
             }
             let symbol = Symbol {
                 name: function.name.clone(),
@@ -112,6 +118,15 @@ impl Writer<'_> {
         }
     }
 
+    /// Adds the textures, samplers and surfaces. The driver has them.
+    pub(super) fn name_images(&mut self) {
+        for image in &self.cubin.images {
+            let (name, kind) = (image.name.clone(), GLOBAL | image_kind(image.kind));
+            let symbol = self.elf.global(Symbol { name, kind, other: 0, section: None, value: 0, size: 0 });
+            self.symbols.entry(image.name.clone()).or_insert(symbol);
+        }
+    }
+
     /// Adds the symbols that only debug information names.
     pub(super) fn name_other_symbols(&mut self) {
         for KeptSymbol { name, section, value, size, binding } in &self.cubin.symbols {
@@ -142,11 +157,12 @@ impl Writer<'_> {
         if name.is_empty() {
             return SymbolId::Null;
         }
-        // A program leaves only functions of the system open, such as `vprintf`; an object also
-        // variables.
+        // A program leaves only functions of the system open, such as `vprintf`, and numbers of the
+        // driver; an object also variables.
         let shared = self.cubin.outside_shared.get(name);
         let (kind, other, size) = match self.is_called(name) {
             _ if name == FUNCTION_TABLE => (WEAK_OBJECT, 0, 8),
+            _ if name.starts_with(".nv.") => (WEAK_OBJECT, 0, NUMBER_BYTES),
             _ if shared.is_some() => (linked_kind(Binding::Global), IN_SHARED, 0),
             true => (GLOBAL_FUNCTION, 0, 0),
             false => (linked_kind(Binding::Global), IN_GLOBAL, 0),
@@ -167,6 +183,33 @@ pub(in crate::cubin) fn part_symbol(kernel: &str, part: &str) -> String {
     }
     format!("${kernel}${part}")
 }
+
+/// The kinds of the symbols of textures, samplers and surfaces.
+const TEXTURE: u8 = 10;
+const SAMPLER: u8 = 11;
+const SURFACE: u8 = 12;
+
+/// The kind of the symbol of a texture, sampler or surface.
+fn image_kind(kind: ImageKind) -> u8 {
+    match kind {
+        ImageKind::Texture => TEXTURE,
+        ImageKind::Sampler | ImageKind::UpperSampler => SAMPLER,
+        ImageKind::Surface => SURFACE,
+    }
+}
+
+/// What a symbol of a kind is, if it is a texture, sampler or surface.
+pub(in crate::cubin) fn image_of_kind(kind: u8) -> Option<ImageKind> {
+    match kind {
+        TEXTURE => Some(ImageKind::Texture),
+        SAMPLER => Some(ImageKind::Sampler),
+        SURFACE => Some(ImageKind::Surface),
+        _ => None,
+    }
+}
+
+/// The size of a number of the driver, such as `.nv.surfrefDescSize`.
+const NUMBER_BYTES: u64 = 4;
 
 /// The kind of a variable's symbol in an object, whose linker wants to know the memory that it is in.
 const LINKED_OBJECT: u8 = 13;

@@ -227,6 +227,7 @@ impl Run {
         };
         let places = work.cells.iter().flat_map(|&cell| (cell as u32).to_le_bytes()).collect();
         Case {
+            images: Vec::new(),
             ptx: PathBuf::new(),
             entry: "k".to_string(),
             grid: [1; 3],

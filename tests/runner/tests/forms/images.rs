@@ -34,7 +34,9 @@ struct Form {
     runs: bool,
     /// Whether ptxas has the same instructions.
     compares: bool,
-    case: String,
+    /// The arguments of the case before the buffers, and its images.
+    args: String,
+    images: String,
 }
 
 /// The operands beside the usual ones.
@@ -45,7 +47,16 @@ enum Extra {
     Compare,
     Resident,
     Sampler,
+    /// The texture, sampler or surface is a variable of the module.
+    Name,
+    /// It is a parameter of the kernel.
+    Parameter,
 }
+
+/// The variables of each module.
+const VARIABLES: &str = ".global .texref texture;\n.global .surfref surface;\n";
+/// Another one of a module with separate samplers.
+const SAMPLER: &str = ".global .samplerref sampler;\n";
 
 /// The parts of an opcode: a modifier of one of these spellings.
 fn one_of<'a>(parts: &[&'a str], words: &[&str]) -> Option<&'a str> {
@@ -122,7 +133,7 @@ fn results(count: usize, bits: u32) -> (String, String) {
 }
 
 /// The form of an opcode with some operands; `None` if there is none.
-fn form(opcode: &str, extra: Extra, random: &mut Random) -> Option<Form> {
+fn form(opcode: &str, extra: Extra, apart: bool, number: usize, random: &mut Random) -> Option<Form> {
     let parts: Vec<&str> = opcode.split('.').collect();
     let shape = one_of(&parts, &SHAPES).unwrap_or("2d");
     let vector = match one_of(&parts, &["v2", "v4"]) {
@@ -149,7 +160,7 @@ fn form(opcode: &str, extra: Extra, random: &mut Random) -> Option<Form> {
             let (destination, mut stores) = results(vector, bits_of(types[0]));
             let mut operands = vec![];
             let place = if texels { coordinates(shape, "%i") } else { coordinates(shape, "%f") };
-            let sampler = if extra == Extra::Sampler { "%sampler, " } else { "" };
+            let sampler = if apart { "%sampler, " } else { "" };
             operands.push(format!("[%t, {sampler}{place}]"));
             if parts.contains(&"level") {
                 operands.push(if texels { "%l".into() } else { "%f3".into() });
@@ -165,7 +176,7 @@ fn form(opcode: &str, extra: Extra, random: &mut Random) -> Option<Form> {
                     destination += "|%p";
                     stores += "\tselp.b32 %word, 1, 0, %p;\n\tst.global.b32 [%out+16], %word;\n";
                 }
-                Extra::Nothing | Extra::Sampler => {}
+                Extra::Nothing | Extra::Sampler | Extra::Name | Extra::Parameter => {}
             }
             runs = !shape.ends_with("ms") && extra != Extra::Compare;
             let float = matches!(types[0], "f32" | "f16" | "f16x2");
@@ -175,7 +186,6 @@ fn form(opcode: &str, extra: Extra, random: &mut Random) -> Option<Form> {
                 }
                 false => r#"{"address": ["clamp", "border", "clamp"]}"#,
             };
-            let apart = extra == Extra::Sampler;
             let rest = match apart {
                 true => r#""levels": 2, "#.to_string(),
                 false => format!(r#""levels": 2, "sampler": {sampler}, "#),
@@ -184,17 +194,30 @@ fn form(opcode: &str, extra: Extra, random: &mut Random) -> Option<Form> {
             let mut own = image(shape, if float { "f32" } else { "s32" }, 4, &rest, random);
             if apart {
                 let sampler = sampler.trim_start_matches('{');
-                let _ = write!(own, r#", {{"kind": "sampler", {sampler}"#);
+                let _ = write!(own, r#", {{"kind": "sampler", "name": "sampler", {sampler}"#);
             }
             (format!("\t{opcode} {destination}, {};\n{stores}", operands.join(", ")), own)
         }
         "txq" | "suq" => {
             let level = if parts.contains(&"level") { ", 1" } else { "" };
-            let own = image(shape, "f32", 4, r#""levels": 2, "#, random);
-            (format!("\t{opcode} %word, [%t]{level};\n\tst.global.b32 [%out], %word;\n"), own)
+            let of_sampler = opcode.contains("mode_") || opcode.contains("_mode") || opcode.contains("force");
+            let name = if apart && of_sampler { "%sampler" } else { "%t" };
+            let sampler =
+                r#""filter": "linear", "address": ["mirror", "clamp", "border"], "normalized": true}"#;
+            let (shape, mut rest) = (if opcode.contains("array") { "a2d" } else { "2d" }, String::new());
+            if parts[0] == "txq" && !apart {
+                rest = format!(r#""sampler": {{{sampler}, "#);
+            }
+            let mut own =
+                image(shape, "u8", 2, &format!(r#""levels": 2, "normalized": true, {rest}"#), random);
+            if apart {
+                let _ = write!(own, r#", {{"kind": "sampler", "name": "sampler", {sampler}"#);
+            }
+            (format!("\t{opcode} %word, [{name}]{level};\n\tst.global.b32 [%out], %word;\n"), own)
         }
         "istypep" => {
-            let own = image(shape, "f32", 4, "", random);
+            let sampler = if apart { r#", {"kind": "sampler", "name": "sampler"}"# } else { "" };
+            let own = image(shape, "f32", 4, "", random) + sampler;
             let store = "\tselp.b32 %word, 1, 0, %p;\n\tst.global.b32 [%out], %word;\n";
             (format!("\t{opcode} %p, %t;\n{store}"), own)
         }
@@ -230,22 +253,55 @@ fn form(opcode: &str, extra: Extra, random: &mut Random) -> Option<Form> {
         }
         _ => return None,
     };
-    let apart = extra == Extra::Sampler;
-    let sampler = if apart { ", .param .u64 sampler" } else { "" };
-    let load = if apart { "\tld.param.u64 %sampler, [sampler];\n" } else { "" };
+    let is_surface = matches!(parts[0], "suq" | "suld" | "sust" | "sured") || opcode.ends_with("surfref");
+    // ptxas writes wrong code, or crashes, if two kernels have such a parameter of one name.
+    let own_names = [format!("t{number}"), format!("s{number}")];
+    let (name, sampler) = match (extra, is_surface) {
+        (Extra::Name, true) => ("surface", "sampler"),
+        (Extra::Name, false) => ("texture", "sampler"),
+        (Extra::Parameter, _) => (own_names[0].as_str(), own_names[1].as_str()),
+        _ => ("t", "s"),
+    };
+    let own = own.replacen(r#""name": "t""#, &format!(r#""name": "{name}""#), 1);
+    let own = own.replacen(r#""name": "sampler""#, &format!(r#""name": "{sampler}""#), 1);
+    let (ty, sampler_ty) = match extra {
+        Extra::Parameter => (if is_surface { ".surfref" } else { ".texref" }, ".samplerref"),
+        _ => (".u64", ".u64"),
+    };
+    let has_sampler = own.contains(r#""kind": "sampler""#);
+    let params = match (extra, has_sampler) {
+        (Extra::Name, _) => String::new(),
+        (_, false) => format!(".param {ty} {name}, "),
+        (_, true) => format!(".param {ty} {name}, .param {sampler_ty} {sampler}, "),
+    };
+    let (load, body) = match extra {
+        // `istypep` accepts only registers.
+        Extra::Name | Extra::Parameter if parts[0] == "istypep" => {
+            let name = if opcode.ends_with("samplerref") && apart { sampler } else { name };
+            (format!("\tmov.u64 %t, {name};\n{ADDRESS}"), body)
+        }
+        Extra::Name | Extra::Parameter => {
+            (String::new(), body.replace("%sampler", sampler).replace("[%t", &format!("[{name}")))
+        }
+        _ => {
+            let sampler = if has_sampler { "\tld.param.u64 %sampler, [s];\n" } else { "" };
+            (format!("{sampler}\tld.param.u64 %t, [t];\n"), body)
+        }
+    };
+    let (own, images) = if extra == Extra::Name { (String::new(), own) } else { (own + ",", String::new()) };
     let text = format!(
-        ".visible .entry forms(.param .u64 t{sampler}, .param .u64 in, .param .u64 out)\n{{\n\
+        ".visible .entry forms({params}.param .u64 in, .param .u64 out)\n{{\n\
          \t.reg .b64 %t, %sampler, %in, %out, %wide;\n\t.reg .b32 %l, %word, %thread;\n\t.reg .pred %p;\n\
          \t.reg .f32 %f<4>, %g<3>, %h<3>;\n\t.reg .b32 %i<4>, %o<3>, %d32_<4>;\n\t.reg .b16 %d16_<4>;\n\
-         \t.reg .b64 %d64_<4>;\n{load}\
-         \tld.param.u64 %t, [t];\n\tld.param.u64 %in, [in];\n\tld.param.u64 %out, [out];\n\
+         \t.reg .b64 %d64_<4>;\n\
+         \tld.param.u64 %in, [in];\n\tld.param.u64 %out, [out];\n\
          \tmov.u32 %thread, %tid.x;\n\tmul.wide.u32 %wide, %thread, {};\n\tadd.u64 %in, %in, %wide;\n\
          \tmul.wide.u32 %wide, %thread, {OUT};\n\tadd.u64 %out, %out, %wide;\n\
          \tld.global.v4.f32 {{%f0, %f1, %f2, %f3}}, [%in];\n\tld.global.v4.b32 {{%i0, %i1, %i2, %i3}}, [%in+16];\n\
          \tand.b32 %l, %thread, 1;\n\tmov.b32 %word, %i3;\n\
          \tmul.f32 %g0, %f0, 0f3D800000;\n\tmul.f32 %g1, %f1, 0f3D800000;\n\tmul.f32 %g2, %f2, 0f3D800000;\n\
          \tmov.f32 %h0, %f2;\n\tmov.f32 %h1, %f0;\n\tmov.f32 %h2, %f1;\n\
-         \tsub.s32 %o0, %l, 1;\n\tadd.s32 %o1, %l, 1;\n\tsub.s32 %o2, 1, %l;\n{body}\tret;\n}}\n",
+         \tsub.s32 %o0, %l, 1;\n\tadd.s32 %o1, %l, 1;\n\tsub.s32 %o2, 1, %l;\n{load}{body}\tret;\n}}\n",
         4 * WORDS
     );
     Some(Form {
@@ -254,30 +310,47 @@ fn form(opcode: &str, extra: Extra, random: &mut Random) -> Option<Form> {
         runs,
         // A sampler's handle may be put together in other registers.
         compares: !apart,
-        case: own,
+        args: own,
+        images,
     })
 }
+
+/// Stores an address without the bit that only some architectures set.
+const ADDRESS: &str = "\tand.b64 %wide, %t, 0xffffffff7fffffff;\n\tst.global.b64 [%out+8], %wide;\n";
 
 /// All forms: those of a module, with samplers of their own or not.
 fn forms(apart: bool) -> Vec<Form> {
     let mut random = Random::new(7);
     let mut list = Vec::new();
-    for opcode in sample::opcodes("texture") {
+    for (number, opcode) in sample::opcodes("texture").into_iter().enumerate() {
         let extras: &[Extra] = match opcode.split('.').next() {
-            Some("tex" | "tld4") if apart => &[Extra::Sampler],
-            Some("tex" | "tld4") => &[Extra::Nothing, Extra::Offset, Extra::Compare, Extra::Resident],
-            _ if apart => continue,
-            _ => &[Extra::Nothing],
+            Some("tex" | "tld4") if !apart => &[
+                Extra::Nothing,
+                Extra::Offset,
+                Extra::Compare,
+                Extra::Resident,
+                Extra::Name,
+                Extra::Parameter,
+            ],
+            Some("suld" | "sust" | "sured") if apart => &[Extra::Name],
+            _ if apart => &[Extra::Sampler, Extra::Name, Extra::Parameter],
+            _ => &[Extra::Nothing, Extra::Name, Extra::Parameter],
         };
-        list.extend(extras.iter().filter_map(|&extra| form(&opcode, extra, &mut random)));
+        for &extra in extras {
+            // A parameter differs from a variable only in its symbol.
+            if extra == Extra::Parameter && number % 8 != 0 {
+                continue;
+            }
+            list.extend(form(&opcode, extra, apart, list.len(), &mut random));
+        }
         list.retain(|form| !is_missing(&form.name));
     }
     list
 }
 
 fn header(arch: &str, apart: bool) -> String {
-    let mode = if apart { ", texmode_independent" } else { "" };
-    format!(".version {}\n.target {arch}{mode}\n.address_size 64\n", sample::VERSION)
+    let (mode, sampler) = if apart { (", texmode_independent", SAMPLER) } else { ("", "") };
+    format!(".version {}\n.target {arch}{mode}\n.address_size 64\n{VARIABLES}{sampler}", sample::VERSION)
 }
 
 fn case(form: &Form) -> Case {
@@ -295,11 +368,12 @@ fn case(form: &Form) -> Case {
         }
     }
     let text = format!(
-        r#"{{"ptx": "forms.ptx", "entry": "forms", "grid": [1, 1, 1], "block": [32, 1, 1], "args": [{},
+        r#"{{"ptx": "forms.ptx", "entry": "forms", "grid": [1, 1, 1], "block": [32, 1, 1], "args": [{}
         {{"kind": "buffer", "name": "in", "elem": "u8", "init": {{"hex": "{input}"}}, "expect": null, "tolerance": "exact"}},
-        {{"kind": "buffer", "name": "out", "elem": "u8", "init": {{"zeros": {}}}, "expect": null, "tolerance": "exact"}}]}}"#,
-        form.case,
-        32 * OUT
+        {{"kind": "buffer", "name": "out", "elem": "u8", "init": {{"zeros": {}}}, "expect": null, "tolerance": "exact"}}], "images": [{}]}}"#,
+        form.args,
+        32 * OUT,
+        form.images
     );
     Case::parse(&text, Path::new("")).unwrap_or_else(|why| panic!("{}: {why}", form.name))
 }
@@ -406,11 +480,8 @@ fn is_missing(name: &str) -> bool {
 
 /// Whether a form may end in `E0900`.
 fn is_unlowered(name: &str) -> bool {
-    let query = ["width", "height", "depth"].iter().all(|size| !name.contains(size))
-        && (name.starts_with("txq") || name.starts_with("suq"));
-    let gradient = name.contains(".grad.")
-        && (["3d", "cube", ".s32 "].iter().any(|part| name.contains(part)) || name.ends_with("Compare"));
-    query || gradient
+    name.contains(".grad.")
+        && (["3d", "cube", ".s32 "].iter().any(|part| name.contains(part)) || name.ends_with("Compare"))
 }
 
 /// Compares the kernels with ptxas's code; returns the problems.

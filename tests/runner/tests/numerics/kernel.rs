@@ -31,6 +31,7 @@ pub fn launch(threads: u32, input: Vec<u8>, output_bytes: usize) -> Case {
         Argument::Buffer(Buffer { name: name.to_string(), elem, init, expect: None, tolerance })
     };
     Case {
+        images: Vec::new(),
         ptx: PathBuf::new(),
         entry: "k".to_string(),
         grid: [threads / THREADS, 1, 1],

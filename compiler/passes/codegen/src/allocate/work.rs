@@ -167,7 +167,7 @@ impl<'a> Work<'a> {
 /// Whether a function calls functions other than routines.
 fn calls_device_functions(mir: &Mir<VReg>) -> bool {
     let mut insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
-    let named = mir.header.functions.iter().skip(1).any(|symbol| runtime::name_of_symbol(symbol).is_none());
+    let named = mir.header.callees().any(|symbol| runtime::name_of_symbol(symbol).is_none());
     named || insts.any(|minst| matches!(minst.inst.op, Op::CALL_INDIRECT | Op::CALL_ABSOLUTE))
 }
 

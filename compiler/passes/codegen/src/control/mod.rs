@@ -29,9 +29,10 @@ mod stalls;
 mod stream;
 mod units;
 
+use ptxc_ir::Space;
 use ptxc_machine::Arch;
 use ptxc_sass::latency::Dependence;
-use ptxc_sass::program::{ParamInfo, ProgramFunction, Resources};
+use ptxc_sass::program::{ImageKind, ParamInfo, ProgramFunction, Resources};
 use ptxc_sass::{Coded, Control, Inst, JumpTable, Op, Operand, Program, RegFile, Register, slot};
 
 use crate::explain::{Awaited, Explain, Note};
@@ -120,10 +121,8 @@ fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resource
     tables.sort_by_key(|table: &JumpTable| table.offset);
     set_return_distances(&mut insts);
     let mut names = code.header.functions;
-    let relocations = match code.header.relocatable {
-        true => relocate::relocate(&mut insts, &mut names, (&code.header.pointed_to, arch)),
-        false => Vec::new(),
-    };
+    let linking = (code.header.relocatable, &code.header.pointed_to[..], arch);
+    let relocations = relocate::relocate(&mut insts, &mut names, linking);
     Program {
         functions: names.into_iter().map(unlinked).collect(),
         name: code.header.name,
@@ -136,6 +135,7 @@ fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resource
         labels,
         frequency,
         params: code.header.params.into_iter().map(param_info).collect(),
+        image_words: code.header.image_words,
         variables: code.header.variables,
         tables,
         literals: Vec::new(),
@@ -320,7 +320,13 @@ fn unlinked(name: String) -> ProgramFunction {
 }
 
 fn param_info(param: ptxc_ir::Param) -> ParamInfo {
-    ParamInfo { name: param.name, size: param.size, offset: param.offset }
+    let image = match param.image {
+        Some(Space::Texture) => Some(ImageKind::Texture),
+        Some(Space::Sampler) => Some(ImageKind::Sampler),
+        Some(Space::Surface) => Some(ImageKind::Surface),
+        _ => None,
+    };
+    ParamInfo { name: param.name, size: param.size, offset: param.offset, image }
 }
 
 #[cfg(test)]

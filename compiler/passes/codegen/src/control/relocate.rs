@@ -1,14 +1,17 @@
-//! Addresses that a linker puts into the code of a relocatable object.
+//! Values that a linker or loader puts into the code.
 //!
-//! In: the instructions of a function, and the names that it uses: of itself, of routines, and of
-//! functions and variables that a linker will find. Out: the same instructions without the latter, and
-//! the relocations in their place.
+//! In: the instructions of a function, and the names that it uses: of itself, of routines, of
+//! functions and variables that a linker will find, and of numbers that only the driver knows. Out:
+//! the same instructions without the last two, and the relocations in their place.
 //!
 //! ```text
 //! MOV R20, `(.L_x_1) low     =>    MOV R20, 0x0       32@lo(f + .L_x_1)
 //! CALL.REL.NOINC `(g)        =>    CALL.ABS.NOINC 0x0     g
 //! MOV R4, `(counter) high    =>    MOV R4, 0x0        32@hi(counter)
+//! MOV R4, `(.nv.surfrefDescSize)  =>  MOV R4, 0x0     .nv.surfrefDescSize
 //! ```
+//!
+//! Code that is not for a linker has only numbers of the driver to replace.
 //! Linear in the code.
 
 use ptxc_machine::Arch;
@@ -17,22 +20,32 @@ use ptxc_sass::{Coded, FunctionIndex, HalfSelect, Inst, Op, Operand, OperandKind
 use ptxc_ssa::runtime;
 use rustc_hash::FxHashSet;
 
-/// Replaces names by relocations. `functions` keeps the function itself and its routines.
+use crate::mir::is_number;
+
+/// Replaces names by relocations. `functions` keeps the function itself and its routines, and if the
+/// code is not for a linker, all other functions.
 ///
 /// On architectures with a table of unified functions, the address of a function in `pointed_to` may be a number in
 /// the table, and calls through addresses name the table.
 pub(super) fn relocate(
     insts: &mut [Coded],
     functions: &mut Vec<String>,
-    (pointed_to, arch): (&[String], Arch),
+    (relocatable, pointed_to, arch): (bool, &[String], Arch),
 ) -> Vec<CodeRelocation> {
-    let has_table = arch.facts().cubin.as_ref().is_some_and(|facts| facts.call_absolute.is_some());
+    if !relocatable && !functions.iter().any(|name| is_number(name)) {
+        return Vec::new();
+    }
+    let facts = arch.facts().cubin.as_ref();
+    let has_table = relocatable && facts.is_some_and(|facts| facts.call_absolute.is_some());
     let all = functions.clone();
-    let is_routine = |name: &String| runtime::name_of_symbol(name).is_some();
+    let stays = |name: &String| match relocatable {
+        true => runtime::name_of_symbol(name).is_some(),
+        false => !is_number(name),
+    };
     let (mut kept, mut numbers) = (Vec::new(), Vec::new());
     for (index, name) in all.iter().enumerate() {
         numbers.push(FunctionIndex(kept.len() as u32));
-        if index == 0 || is_routine(name) {
+        if index == 0 || stays(name) {
             kept.push(name.clone());
         }
     }
@@ -48,15 +61,21 @@ pub(super) fn relocate(
                 _ => None,
             };
             let (name, addend, bits) = match (operand.kind, bits) {
-                (OperandKind::Label(label), Some(bits)) => (&all[0], Addend::Label(label), bits),
+                (OperandKind::Label(label), Some(bits)) if relocatable => {
+                    (&all[0], Addend::Label(label), bits)
+                }
                 (OperandKind::Function(FunctionIndex(index)), bits) => {
                     let name = &all[index as usize];
-                    if index == 0 || is_routine(name) {
+                    if index == 0 || stays(name) {
                         operand.kind = OperandKind::Function(numbers[index as usize]);
                         continue;
                     }
                     // Without a half, it is a call, or the place of a constant in its bank.
-                    let whole = if op == Op::CALL { SymbolBits::Target } else { SymbolBits::Short16 };
+                    let whole = match op {
+                        Op::CALL => SymbolBits::Target,
+                        _ if is_number(name) => SymbolBits::Word,
+                        _ => SymbolBits::Short16,
+                    };
                     (name, Addend::Bytes(0), bits.unwrap_or(whole))
                 }
                 _ => continue,

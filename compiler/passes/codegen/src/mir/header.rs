@@ -2,6 +2,7 @@
 
 use ptxc_ir::{FunctionKind, LaunchBounds, Param};
 use ptxc_machine::Arch;
+use ptxc_sass::program::ImageWord;
 use ptxc_sass::variable::Variable;
 
 /// Name, architecture, and the resources and names that the function uses.
@@ -14,12 +15,15 @@ pub struct Header {
     pub kind: FunctionKind,
     /// The architecture that its instructions are for.
     pub arch: Arch,
-    /// The functions that the code names, as symbols; the first is the function's own.
+    /// The functions that the code names, as symbols; the first is the function's own. Names of
+    /// [numbers](is_number) are among them.
     pub functions: Vec<String>,
     /// The functions whose addresses a linker puts into the code.
     pub pointed_to: Vec<String>,
     /// Its parameters.
     pub params: Vec<Param>,
+    /// The words with numbers of textures, samplers and surfaces.
+    pub image_words: Vec<ImageWord>,
     /// The variables of the module that it names, and the variables that these point to.
     pub variables: Vec<Variable>,
     /// Static shared memory in bytes, without the bytes that the system keeps.
@@ -65,6 +69,7 @@ impl Header {
             name,
             pointed_to: Vec::new(),
             params: Vec::new(),
+            image_words: Vec::new(),
             variables: Vec::new(),
             shared_bytes: 0,
             dynamic_shared: false,
@@ -82,4 +87,15 @@ impl Header {
             relocatable: false,
         }
     }
+
+    /// The functions that the code names, except for its own.
+    pub fn callees(&self) -> impl DoubleEndedIterator<Item = &String> {
+        self.functions.iter().skip(1).filter(|name| !is_number(name))
+    }
+}
+
+/// Whether a name stands for a number that only the driver knows: no function's name begins with a
+/// dot.
+pub fn is_number(name: &str) -> bool {
+    name.starts_with('.')
 }

@@ -61,8 +61,9 @@ use ptxc_ir::{
     Block, Callee, CalleeKind, Function, FunctionKind, Inst as IrInst, Op, Order, SourceLoc, Space,
     SpecialReg, Type, Value,
 };
-use ptxc_machine::Arch;
+use ptxc_machine::{Arch, Feature};
 use ptxc_sass::RegFile;
+use ptxc_sass::program::{ImageKind, ImageWord};
 use ptxc_sass::variable::Variable;
 use ptxc_ssa::uniformity::Uniformity;
 
@@ -169,12 +170,23 @@ fn skeleton(
                 mir.header.shared_bytes = mir.header.shared_bytes.max(end);
                 mir.header.dynamic_shared |= symbol.size == 0;
             }
-            Space::Local => {}
+            Space::Local | Space::Texture | Space::Sampler | Space::Surface => {}
             Space::Generic | Space::Global | Space::SharedCluster | Space::Const | Space::Param => {
                 mir.header.variables.extend(variable(symbol));
             }
         }
     }
+    mir.header.image_words.extend(func.image_words.iter().filter_map(|word| {
+        let symbol = &func.symbols[word.symbol];
+        let kind = match symbol.space {
+            Space::Texture => ImageKind::Texture,
+            Space::Sampler if arch.has(Feature::UniformHandles) => ImageKind::Sampler,
+            Space::Sampler => ImageKind::UpperSampler,
+            Space::Surface => ImageKind::Surface,
+            _ => return None,
+        };
+        Some(ImageWord { offset: word.offset, kind, name: symbol.name.clone() })
+    }));
     for callee in func.callees.values() {
         let CalleeKind::External(external) = &callee.kind else { continue };
         let known = external.address.map(|place| Variable::external(&callee.name, place));

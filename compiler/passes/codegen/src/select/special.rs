@@ -30,6 +30,12 @@ pub(super) fn bank_offset(reg: IrReg, arch: Arch) -> Option<u32> {
         IrReg::SmCount => 0x10c,
         IrReg::GraphExec => banks.graph_exec,
         IrReg::GraphExecHigh => banks.graph_exec + 4,
+        IrReg::TextureTable => banks.image_tables,
+        IrReg::TextureTableHigh => banks.image_tables + 4,
+        IrReg::SamplerTable => banks.image_tables + 8,
+        IrReg::SamplerTableHigh => banks.image_tables + 12,
+        IrReg::SurfaceTable => banks.image_tables + 16,
+        IrReg::SurfaceTableHigh => banks.image_tables + 20,
         IrReg::AggregateLimit => banks.aggregate_shared_limit?,
         IrReg::ReservedEnd => banks.reserved_shared_ends?[0],
         IrReg::Reserved1 => banks.reserved_shared_ends?[1],
@@ -130,6 +136,10 @@ impl Lower<'_> {
         }
         if let IrReg::CallerStack | IrReg::LocalBottom | IrReg::Outgoing = reg {
             return self.lower_stack_pointer(reg, result);
+        }
+        if let Some(symbol) = reg.loaded_symbol() {
+            let at = Operand::function(self.function_index(symbol.to_string()));
+            return self.emit(Inst::new(Op::MOV).ops([to, at]));
         }
         if let Some(clock) = clock(reg) {
             let op = if data.ty == Type::B64 { Op::CS2R } else { Op::CS2R_32 };

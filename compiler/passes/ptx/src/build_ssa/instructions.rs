@@ -16,7 +16,7 @@ use super::translator::Translator;
 use super::video::{Lane, Operation};
 use super::{
     arith, asynchronous, bits, cache_line, cache_policy, calls, carry, cluster, control, convert, fence,
-    float, logic, mbarrier, memory, moves, stack, surface, sync, texture, video,
+    float, image_query, logic, mbarrier, memory, moves, stack, surface, sync, texture, video,
 };
 use crate::check::decoded::Decoded;
 use crate::check::table::{Mnemonic as M, Modifier};
@@ -194,8 +194,9 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         // Textures and surfaces.
         M::Tex => effect(texture::read),
         M::Tld4 => effect(texture::gather),
-        M::Txq | M::Suq => effect(|t, form| texture::size(t, form, false)),
-        M::TxqLevel => effect(|t, form| texture::size(t, form, true)),
+        M::Txq => effect(|t, form| image_query::query(t, form, false, false)),
+        M::TxqLevel => effect(|t, form| image_query::query(t, form, false, true)),
+        M::Suq => effect(|t, form| image_query::query(t, form, true, false)),
         M::Istypep => pure(texture::is_kind),
         M::SuldB => effect(surface::load),
         M::SustB => effect(|t, form| surface::store(t, form, false)),

@@ -41,6 +41,7 @@ mod dialect;
 mod fence;
 mod float;
 mod form;
+mod image_query;
 mod instructions;
 mod logic;
 mod mbarrier;
@@ -92,7 +93,8 @@ pub fn build(ast: &ast::Function, env: &ModuleEnv, resolved: &Resolved) -> Resul
             let param = |place: &ParameterPlace| Param {
                 name: place.name.to_string(),
                 size: place.size,
-                offset: place.offset,
+                offset: if symbols::image_space(place.ty).is_some() { NO_PLACE } else { place.offset },
+                image: symbols::image_space(place.ty),
             };
             translator.function.params = places.map(param).collect();
         }
@@ -121,6 +123,10 @@ pub fn build(ast: &ast::Function, env: &ModuleEnv, resolved: &Resolved) -> Resul
     }
     translator.finish()
 }
+
+/// The offset of a parameter that is a texture, sampler or surface, which is not in the parameter
+/// block: ptxas's code has this number.
+const NO_PLACE: u32 = 0xffff;
 
 /// The launch bounds; directives that have no field in them are unsupported.
 fn bounds(ast: &ast::Function, diagnostics: &mut Vec<Diagnostic>) -> LaunchBounds {

@@ -152,16 +152,11 @@ meanings! {
 
 /// The size that a query is about; `None` for other properties.
 pub(super) fn dimension(query: written::Query) -> Option<Dimension> {
-    use written::Query as Q;
     match query {
-        Q::Width => Some(Dimension::Width),
-        Q::Height => Some(Dimension::Height),
-        Q::Depth => Some(Dimension::Depth),
-        Q::ChannelDataType | Q::ChannelOrder | Q::NormalizedCoords | Q::ArraySize | Q::NumMipmapLevels => {
-            None
-        }
-        Q::NumSamples | Q::ForceUnnormalizedCoords | Q::FilterMode | Q::MemoryLayout => None,
-        Q::AddrMode0 | Q::AddrMode1 | Q::AddrMode2 => None,
+        written::Query::Width => Some(Dimension::Width),
+        written::Query::Height => Some(Dimension::Height),
+        written::Query::Depth => Some(Dimension::Depth),
+        _ => None,
     }
 }
 

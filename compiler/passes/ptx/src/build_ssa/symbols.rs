@@ -27,8 +27,21 @@ pub(super) fn ir_space(space: ast::Space) -> Option<Space> {
     }
 }
 
+/// The space of a texture, sampler or surface; `None` for other types.
+pub(super) fn image_space(ty: ast::Type) -> Option<Space> {
+    match ty {
+        ast::Type::Texref => Some(Space::Texture),
+        ast::Type::Samplerref => Some(Space::Sampler),
+        ast::Type::Surfref => Some(Space::Surface),
+        _ => None,
+    }
+}
+
 /// The size of a constant bank in bytes.
 const BANK_BYTES: u32 = 1 << 16;
+
+/// The size of the address of a texture, sampler or surface.
+const IMAGE_BYTES: u32 = 8;
 
 /// The owner of a variable.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -37,6 +50,8 @@ pub(super) enum Owner {
     Function(usize),
     /// The module, where a name stands for one variable.
     Module(Name),
+    /// The kernel; the number is that of the parameter.
+    Kernel(usize),
 }
 
 /// A variable that does not fit its constant bank, or whose address does not fit.
@@ -81,9 +96,14 @@ impl Symbols {
         if let Some(&symbol) = self.made.get(&owner) {
             return Ok(symbol);
         }
-        // A texture, sampler or surface has no address: a word of a constant bank would name it.
-        if matches!(variable.ty, ast::Type::Texref | ast::Type::Samplerref | ast::Type::Surfref) {
-            return Err(None);
+        if let Some(space) = image_space(variable.ty) {
+            // The word of an element would have no name.
+            let is_single = variable.size == u64::from(IMAGE_BYTES);
+            return if is_single {
+                Ok(self.image(func, owner, name, space, variable.place))
+            } else {
+                Err(None)
+            };
         }
         // A thread has one copy of a local variable of the module, which all functions share, but each
         // function has its own part of the local window.
@@ -120,6 +140,26 @@ impl Symbols {
         });
         self.made.insert(owner, symbol);
         Ok(symbol)
+    }
+
+    /// The symbol of a texture, sampler or surface. Its word has a place if device functions of the
+    /// module name any.
+    pub fn image(
+        &mut self,
+        func: &mut Function,
+        owner: Owner,
+        name: &Name,
+        space: Space,
+        offset: Option<u32>,
+    ) -> Symbol {
+        if let Some(&symbol) = self.made.get(&owner) {
+            return symbol;
+        }
+        let name = self.unique(name);
+        let (size, align) = (IMAGE_BYTES.into(), IMAGE_BYTES);
+        let symbol = func.symbols.push(SymbolData { name, space, size, align, offset, initial: None });
+        self.made.insert(owner, symbol);
+        symbol
     }
 
     /// A symbol in local memory that is no variable of the source.

@@ -9,11 +9,10 @@
 //! As in ptxas's code, a layer above 65535 becomes 65535, a direction in a cube is scaled so that
 //! its longest part is 1, and offsets in texels are packed into a word.
 
-use ptxc_ir::{Approx, Dimension, Fetch, FloatMode, IntCond, Op, Rounding, Sampling, Shape, Type, Value};
+use ptxc_ir::{Approx, Fetch, FloatMode, IntCond, Op, Rounding, Sampling, Shape, Space, Type, Value};
 use ptxc_syntax::ast::{Address, Operand, OperandKind};
 
 use super::form::{Form, Translated, Unsupported};
-use super::modifiers::dimension;
 use super::translator::Translator;
 use crate::check::scalar::Scalar;
 use crate::check::table::{Modifier, modifiers};
@@ -236,33 +235,18 @@ fn scaled(t: &mut Translator, part: Value, scale: Option<Value>) -> Translated<V
     t.convert(product, Type::B32)
 }
 
-/// `txq` and `suq` about sizes. Other properties are in memory that only the driver knows.
-pub(super) fn size(t: &mut Translator, form: &mut Form, has_level: bool) -> Translated {
-    form.expect_operands(if has_level { 3 } else { 2 })?;
-    form.take(Modifier::Level);
-    let query = form.choose::<modifiers::Query>().ok_or(Unsupported)?;
-    let dimension: Dimension = dimension(query).ok_or(Unsupported)?;
-    let handle = handle(t, form.operand(1)?)?;
-    let level = match has_level {
-        true => t.read(form.operand(2)?, Scalar::B32)?,
-        false => t.constant(Type::B32, 0),
-    };
-    let value = t.emit(Op::ImageSize(dimension), Type::B32, &[handle, level]);
-    t.write(form.operand(0)?, value)
-}
-
 /// `istypep`: a bit in the upper word of an address tells what it is the address of.
 pub(super) fn is_kind(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(2)?;
-    let bit = match form.ty()? {
-        Scalar::Texref => 0x2000_0000,
-        Scalar::Samplerref => 0x4000_0000,
-        Scalar::Surfref => 0x8000_0000,
+    let space = match form.ty()? {
+        Scalar::Texref => Space::Texture,
+        Scalar::Samplerref => Space::Sampler,
+        Scalar::Surfref => Space::Surface,
         _ => return Err(Unsupported),
     };
     let address = t.read(form.operand(1)?, Scalar::B64)?;
     let (_, high) = t.emit_pair(Op::Unpack, Type::B64, &[address]);
-    let bit = t.constant(Type::B32, bit);
+    let bit = t.constant(Type::B32, space.image_bit().into());
     let own = t.emit(Op::And, Type::B32, &[high, bit]);
     let holds = t.emit(Op::Icmp(IntCond::Eq), Type::B32, &[own, bit]);
     t.write(form.operand(0)?, holds)

@@ -71,6 +71,7 @@ impl Operands<'_, '_> {
                     }
                     self.out.push(finding);
                 } else if space.is_none()
+                    && !self.is_about_image()
                     && (self.takes_global() && own != Space::Global
                         || matches!(own, Space::Param | Space::Const))
                 {
@@ -138,6 +139,12 @@ impl Operands<'_, '_> {
                     "keep the address in a `.b{bits}` register from where it is loaded or computed"
                 )),
         );
+    }
+
+    /// Whether the instruction asks for a property of a texture, sampler or surface, which may be a
+    /// parameter; [`textures`](super::textures) checks it.
+    fn is_about_image(&self) -> bool {
+        matches!(self.form.row.instruction, Mnemonic::Txq | Mnemonic::TxqLevel | Mnemonic::Suq)
     }
 
     /// Whether the instruction has no state space, and the only variables that it takes are global.

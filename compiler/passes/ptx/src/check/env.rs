@@ -33,7 +33,7 @@ pub struct Variable {
     /// a constant variable it is the place in the module's constant bank; for a global variable it
     /// is the place of its address in the module's table of addresses. A shared variable that
     /// device functions name has a place in shared memory, the same for all kernels that call
-    /// functions.
+    /// functions. So has a texture, sampler or surface: its word among the parameters.
     pub place: Option<u32>,
 }
 
@@ -43,6 +43,16 @@ impl Variable {
     pub fn end_from(&self, start: u32) -> u32 {
         symbol::end_from(start, self.size)
     }
+
+    /// Whether it is a texture, sampler or surface.
+    pub fn is_image(&self) -> bool {
+        is_image(self.ty)
+    }
+}
+
+/// Whether a type is that of a texture, sampler or surface.
+pub fn is_image(ty: Type) -> bool {
+    matches!(ty, Type::Texref | Type::Samplerref | Type::Surfref)
 }
 
 /// A parameter or result as a caller sees it.
@@ -159,6 +169,8 @@ pub fn place<'a>(
     let (mut constants, mut addresses) = (0u32, 0u32);
     for (name, variable) in variables {
         match variable.space {
+            // Textures, samplers and surfaces are not in memory.
+            _ if variable.is_image() => {}
             Space::Const if variable.linkage != Some(Linkage::Extern) => {
                 let start = constants.checked_next_multiple_of(variable.align);
                 let end = variable.end_from(start.unwrap_or(u32::MAX));

@@ -138,9 +138,10 @@ impl Scopes {
                 scopes.errors.push(ScopeError::Predicate(parameter.id, parameter.name.clone()));
                 continue;
             }
-            // A predicate has no size, and takes no memory.
+            // A predicate has no size, and takes no memory; the number of a texture, sampler or surface is
+            // elsewhere.
             let layout = match parameter.specifiers.ty {
-                Type::Pred => Some((0, 1)),
+                Type::Pred | Type::Texref | Type::Samplerref | Type::Surfref => Some((0, 1)),
                 _ => parameter_layout(parameter),
             };
             let Some((size, align)) = layout else {

@@ -59,7 +59,10 @@ pub(super) fn check(
         }
         Mnemonic::Txq | Mnemonic::TxqLevel => {
             let is_of_sampler = instruction.opcode.modifiers().any(|part| OF_SAMPLERS.contains(&part));
-            let wanted = if is_of_sampler && env.has_samplers { Type::Samplerref } else { Type::Texref };
+            // A texture without a sampler of its own has no such property, so only a register fits.
+            let is_forced = instruction.opcode.modifiers().any(|part| part == OF_SAMPLERS[0]);
+            let is_sampler = is_of_sampler && env.has_samplers || is_forced;
+            let wanted = if is_sampler { Type::Samplerref } else { Type::Texref };
             check.place(address, node, wanted);
         }
         Mnemonic::SuldB
@@ -162,6 +165,9 @@ impl Check<'_, '_> {
         match self.names.scopes().lookup(name) {
             Some(Meaning::Variable(index)) => {
                 self.names.scopes().variables.get(index).map(|(_, variable)| variable.ty)
+            }
+            Some(Meaning::Parameter(index)) => {
+                self.names.scopes().parameters.get(index).map(|parameter| parameter.ty)
             }
             Some(_) => None,
             None => self.env.variables.get(name).map(|variable| variable.ty),

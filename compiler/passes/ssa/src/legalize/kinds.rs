@@ -74,6 +74,8 @@ impl Kinds {
     pub const RIGHT_SHIFT: Kinds = Kinds(1 << 27);
     /// A read of a texture.
     pub const IMAGE: Kinds = Kinds(1 << 28);
+    /// The address of a texture, sampler or surface that has a name.
+    pub const IMAGE_NAME: Kinds = Kinds(1 << 29);
 
     /// Operations that concern the order of memory: accesses, and barriers that order others.
     pub const ORDERED: Kinds = Kinds(Kinds::ORDERED_ACCESS.0 | Kinds::CLUSTER_BARRIER.0 | Kinds::MBARRIER.0);
@@ -124,7 +126,9 @@ impl Kinds {
         match data.op {
             Op::Const(_) | Op::Undef | Op::Param { .. } => only_if(data.ty == Type::B16, Kinds::NARROW),
             Op::SymbolAddr(symbol) => {
-                only_if(func.symbols[symbol].space == Space::Local, Kinds::LOCAL_ADDRESS)
+                let space = func.symbols[symbol].space;
+                only_if(space == Space::Local, Kinds::LOCAL_ADDRESS)
+                    | only_if(space.is_image(), Kinds::IMAGE_NAME)
             }
             Op::Load(access) | Op::Store(access) => {
                 only_if(data.ty == Type::B16, Kinds::NARROW)

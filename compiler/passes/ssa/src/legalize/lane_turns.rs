@@ -133,7 +133,7 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
 }
 
 /// The number of handles among the arguments of an operation, which come first.
-fn handles_of(op: &Op) -> usize {
+pub(super) fn handles_of(op: &Op) -> usize {
     match op {
         Op::Texture(sampling) => 1 + usize::from(sampling.sampler),
         Op::ImageSize(_) | Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => 1,

@@ -45,6 +45,7 @@ mod generic_atomics;
 mod global_addresses;
 mod half_arithmetic;
 mod half_textures;
+mod image_names;
 mod integer_division;
 mod kinds;
 mod lane_turns;
@@ -85,6 +86,7 @@ pub use generic_atomics::generic_atomics;
 pub use global_addresses::global_addresses;
 pub use half_arithmetic::half_arithmetic;
 pub use half_textures::half_textures;
+pub use image_names::image_names;
 pub use integer_division::integer_division;
 pub use kinds::Kinds;
 pub use lane_turns::{is_known, lane_turns};
@@ -134,6 +136,7 @@ pub const RULES: &[Rule] = &[
     Rule { name: "mbarrier-atomics", apply: mbarrier_atomics, starts_from: &[Kinds::MBARRIER_OR_ADDRESS] },
     Rule { name: "mbarrier-states", apply: mbarrier_states, starts_from: &[Kinds::MBARRIER] },
     Rule { name: "copied-bytes", apply: copied_bytes, starts_from: &[Kinds::ASYNC_COPY] },
+    Rule { name: "image-names", apply: image_names, starts_from: &[Kinds::IMAGE_NAME] },
     Rule { name: "half-textures", apply: half_textures, starts_from: &[Kinds::IMAGE] },
     Rule { name: "lane-turns", apply: lane_turns, starts_from: &[Kinds::ONCE_A_WARP] },
     Rule { name: "packed-atomics", apply: packed_atomics, starts_from: &[Kinds::ATOMIC] },

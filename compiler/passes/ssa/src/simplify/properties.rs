@@ -20,7 +20,7 @@ const PARAMS: u32 = 4;
 /// Builds a chain of blocks; each block passes a value to one of the next two.
 fn build(blocks: &[Code]) -> Function {
     let mut func = Function::new("random", FunctionKind::Entry);
-    func.params.push(Param { name: "p".to_string(), size: 4 * PARAMS, offset: 0 });
+    func.params.push(Param { name: "p".to_string(), size: 4 * PARAMS, offset: 0, image: None });
     let list: Vec<Block> = blocks.iter().map(|_| func.add_block()).collect();
     let end = func.add_block();
     for &block in &list[1..] {

@@ -53,6 +53,9 @@ pub(crate) fn write_header(
     for external in header.variables.iter().filter(|variable| variable.section == Section::External) {
         writeln!(f, "    external {} {}", quoted_name(&external.name), external.place)?;
     }
+    for word in &header.image_words {
+        writeln!(f, "    word {} +{} {}", word.kind.name(), word.offset, quoted_name(&word.name))?;
+    }
     for function in header.functions.iter().skip(1) {
         writeln!(f, "    function {}", quoted_name(function))?;
     }

@@ -10,6 +10,7 @@ use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 use ptxc_ir::text::{self, ParseError, unquoted_name};
 use ptxc_ir::{FunctionKind, SourceLoc};
 use ptxc_machine::Arch;
+use ptxc_sass::program::{ImageKind, ImageWord};
 use ptxc_sass::text::parse_inst_over;
 use ptxc_sass::variable::Variable;
 use ptxc_sass::{OperandKind, PReg, RegFile, Register};
@@ -58,8 +59,18 @@ pub fn parse(text: &str) -> Result<Vec<AnyMir>, Vec<ParseError>> {
     if lines.errors.is_empty() { Ok(functions) } else { Err(lines.errors) }
 }
 
+/// `texture +12 @t`.
+fn image_word(text: &str) -> Option<ImageWord> {
+    let (kind, rest) = text.split_once(' ')?;
+    let (offset, name) = rest.strip_prefix('+')?.split_once(' ')?;
+    let kind = ImageKind::ALL.into_iter().find(|one| one.name() == kind)?;
+    let (name, "") = unquoted_name(name)? else { return None };
+    Some(ImageWord { offset: offset.parse().ok()?, kind, name })
+}
+
 /// The words that begin the lines of a header.
-const HEADER_WORDS: [&str; 20] = [
+const HEADER_WORDS: [&str; 21] = [
+    "word",
     "pointer",
     "open",
     "outgoing",
@@ -134,6 +145,13 @@ pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAn
                 match unquoted_name(rest) {
                     Some((name, "")) => header.functions.push(name),
                     _ => lines.error(line, "expected `function @name`"),
+                }
+                continue;
+            }
+            "word" => {
+                match image_word(rest) {
+                    Some(word) => header.image_words.push(word),
+                    None => lines.error(line, "expected `word`, a kind, `+` and an offset, and a name"),
                 }
                 continue;
             }

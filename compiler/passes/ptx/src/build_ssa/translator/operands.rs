@@ -7,7 +7,7 @@ use ptxc_syntax::{Name, NodeId};
 
 use super::Translator;
 use crate::build_ssa::form::{Translated, Unsupported};
-use crate::build_ssa::symbols::Owner;
+use crate::build_ssa::symbols::{Owner, image_space};
 use crate::check::env::{Signature, Variable};
 use crate::check::operands::lane_of;
 use crate::check::scalar::Scalar;
@@ -170,6 +170,14 @@ impl Translator<'_> {
     /// The address of a parameter: for a kernel, its offset in the parameter block; for a device
     /// function, an address in local memory.
     fn parameter_address(&mut self, name: &str) -> Translated<Value> {
+        if let Some(Meaning::Parameter(index)) = self.scopes.lookup(name)
+            && let Some(place) = self.scopes.parameters.get(index)
+            && let Some(space) = image_space(place.ty)
+        {
+            let name = place.name.clone();
+            let symbol = self.symbols.image(&mut self.function, Owner::Kernel(index), &name, space, None);
+            return Ok(self.emit(Op::SymbolAddr(symbol), space.address_type(), &[]));
+        }
         if let Some(offset) = self.parameter(name) {
             return Ok(self.constant(Space::Param.address_type(), offset.into()));
         }
