@@ -159,7 +159,7 @@ pub fn homes(types: &[Type], bytes: &mut u32) -> Vec<Home> {
 
 /// The register with the stack pointer of a callee that does not use the caller's.
 pub fn moved_stack() -> PReg {
-    PReg::r(3)
+    PReg::r(0)
 }
 
 /// The places of the parameters of a function of that name.

@@ -23,6 +23,12 @@ pub fn return_address() -> [PReg; 2] {
     [20, 21].map(PReg::r)
 }
 
+/// The pair with the address of a function that is called by address. It holds no parameter, and is
+/// not the pair with the return address, which the caller writes while it still needs the target.
+pub fn target() -> [PReg; 2] {
+    [2, 3].map(PReg::r)
+}
+
 /// The registers that the callee may clobber. Of the general registers it preserves R1, R2, R16 to
 /// R31, and of the higher ones the upper four of each eight; R20 and R21 hold the return address.
 /// Predicates hold nothing after the call. Uniform registers follow the rule of the higher general

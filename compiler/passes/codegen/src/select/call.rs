@@ -80,25 +80,33 @@ impl Lower<'_> {
             IrOp::CallIndirect(_) => args.split_first().map_or((None, &[][..]), |(t, rest)| (Some(*t), rest)),
             _ => (None, args),
         };
-        let args = self.fixed(values, &params);
+        let mut args = self.fixed(values, &params);
         let stack = stack.map(|pointer| (pointer, callee.stack.bytes));
-        if let Some(target) = target {
-            let target = self.tuple(target);
-            let made = Inst::new(Op::CALL_ABSOLUTE).ops([target, Operand::imm(0)]);
-            return self.put_call(inst, made, args, &results, (abi::platform::clobbers(), stack));
-        }
-        let made = match external.address {
-            Some(offset) => {
+        let [place, _] = abi::platform::target();
+        let by_address = match (target, external.address) {
+            (Some(target), _) => self.fixed(&[target], &[place]).pop(),
+            (None, Some(offset)) => {
                 let at = BankPlace { bank: ADDRESS_BANK, offset };
-                let target = self.pooled(Pooled::Bank { at, width: 2 });
-                Inst::new(Op::CALL_ABSOLUTE).ops([Operand::reg(target), Operand::imm(0)])
+                let value = Tuple { reg: self.pooled(Pooled::Bank { at, width: 2 }), width: 2 };
+                Some(Fixed { value, place })
+            }
+            (None, None) => None,
+        };
+        let mut clobbers = abi::platform::clobbers();
+        let made = match by_address {
+            Some(target) => {
+                let made =
+                    Inst::new(Op::CALL_ABSOLUTE).ops([Operand::reg(target.value.reg), Operand::imm(0)]);
+                args.push(target);
+                clobbers.insert_tuple(place, target.value.width);
+                made
             }
             None => {
                 let target = Operand::function(self.function_index(callee.name.clone()));
                 Inst::new(Op::CALL).ops([target])
             }
         };
-        self.put_call(inst, made, args, &results, (abi::platform::clobbers(), stack));
+        self.put_call(inst, made, args, &results, (clobbers, stack));
     }
 
     fn put_call(
