@@ -19,6 +19,7 @@ mod asynchronous;
 mod barrier;
 mod code;
 mod decode;
+mod frames;
 mod guesses;
 mod image;
 mod layout;
@@ -49,12 +50,10 @@ use crate::unwritten::Unwritten;
 use crate::warp::{BIT, Flow, Joining, LANES, lanes_of};
 use access::{address, load, store};
 use code::{Action, Code, Edge, SlotIndex};
+use frames::Frame;
 pub use guesses::guessed_loads;
 use meeting::gather;
 use special::special;
-
-/// The largest depth of calls of a thread.
-const MOST_FRAMES: usize = 1 << 12;
 
 /// Runs a kernel on a case. The callees are all functions that it calls, directly or not; they are
 /// found by name.
@@ -120,24 +119,7 @@ struct Values {
     unwritten: Unwritten,
 }
 
-/// An active call of a lane.
-struct Frame {
-    /// The node of the call.
-    call: u32,
-    /// The function.
-    callee: usize,
-    /// The lower end of its part of local memory. Stacks grow down.
-    base: u32,
-    /// The values of the outer call of the same function.
-    saved: Vec<u64>,
-}
-
 impl Values {
-    /// The lower end of the part of local memory that belongs to the running call of a lane.
-    fn base(&self, lane: u32) -> u32 {
-        self.frames[lane as usize].last().map_or(self.base_of_kernel, |frame| frame.base)
-    }
-
     fn get(&self, slot: SlotIndex, lane: u32) -> u64 {
         self.words[slot as usize][lane as usize]
     }
@@ -551,60 +533,5 @@ impl Ssa<'_> {
             (loc != SourceLoc::NONE).then(|| (func.name.clone(), loc.0))
         });
         Side { source, ..Side::new(pc, self.describe(pc)) }
-    }
-
-    /// Gives the lanes a frame for a call at the current node.
-    fn enter(
-        &self,
-        values: &mut Values,
-        call: u32,
-        lanes: u32,
-        callee: usize,
-        stack: Option<SlotIndex>,
-    ) -> Result<(), Fault> {
-        let slots = self.code.functions[callee].slots.clone();
-        for lane in lanes_of(lanes) {
-            let frames = &values.frames[lane as usize];
-            if frames.len() == MOST_FRAMES {
-                return Err(Fault::new(lane, format!("is in more than {MOST_FRAMES} calls")));
-            }
-            let top = stack.map_or(values.base(lane), |stack| values.get(stack, lane) as u32);
-            let base = top.checked_sub(self.code.functions[callee].frame);
-            let base = base.ok_or_else(|| Fault::new(lane, "has no more stack".to_string()))?;
-            let again = values.active[callee][lane as usize] > 0;
-            let saved =
-                if again { slots.clone().map(|slot| values.get(slot, lane)).collect() } else { Vec::new() };
-            values.active[callee][lane as usize] += 1;
-            values.frames[lane as usize].push(Frame { call, callee, base, saved });
-        }
-        Ok(())
-    }
-
-    /// Returns the lanes to their calls with these results. The result is the nodes where they
-    /// continue.
-    fn leave(&self, values: &mut Values, lanes: u32, words: &[SlotIndex]) -> [u32; LANES] {
-        let mut targets = [0; LANES];
-        for lane in lanes_of(lanes) {
-            let Some(frame) = values.frames[lane as usize].pop() else { continue };
-            let returned: Vec<u64> = words.iter().map(|&word| values.get(word, lane)).collect();
-            let unwritten: Vec<_> = words.iter().map(|&word| values.unwritten.get(word, lane)).collect();
-            for (slot, word) in self.code.functions[frame.callee].slots.clone().zip(frame.saved) {
-                values.set(slot, lane, word);
-                values.unwritten.clear(slot, 1 << lane);
-            }
-            values.active[frame.callee][lane as usize] -= 1;
-            if let Action::Call { results, .. } | Action::CallIndirect { results, .. } =
-                &self.code.nodes[frame.call as usize].action
-            {
-                for (&slot, word) in results.iter().zip(returned) {
-                    values.set(slot, lane, word);
-                }
-                for (&slot, bits) in results.iter().zip(unwritten) {
-                    values.unwritten.set(slot, lane, bits);
-                }
-            }
-            targets[lane as usize] = frame.call + 1;
-        }
-        targets
     }
 }
