@@ -493,7 +493,7 @@ block2:
     run(text, &case(1, 40, vec![buffer("out", &[0; 40], &expect)])).unwrap();
     let endless = text.replace("v5 = isub.b32 v0, v4", "v5 = iadd.b32 v0, v4");
     let error = run(&endless, &case(1, 40, vec![buffer("out", &[0; 40], &expect)])).unwrap_err();
-    assert!(error.to_string().contains("outside local memory"), "{error}");
+    assert!(error.to_string().contains("has no more stack"), "{error}");
 }
 
 #[test]

@@ -430,9 +430,9 @@ impl Engine for Sass<'_> {
 
     fn describe(&self, pc: u32) -> String {
         match self.program.insts.get(pc as usize) {
-            Some(_) if self.program.unknown_word(pc).is_some() => format!("/*{:04x}*/", 16 * pc),
-            Some(coded) => format!("/*{:04x}*/ {}", 16 * pc, coded.inst),
-            None => format!("/*{:04x}*/ the end of the program", 16 * pc),
+            Some(_) if self.program.unknown_word(pc).is_some() => format!("/*{:04x}*/", 16 * u64::from(pc)),
+            Some(coded) => format!("/*{:04x}*/ {}", 16 * u64::from(pc), coded.inst),
+            None => format!("/*{:04x}*/ the end of the program", 16 * u64::from(pc)),
         }
     }
 

@@ -201,6 +201,20 @@ mod tests {
     }
 
     #[test]
+    fn values_without_a_register_are_on_the_stack() {
+        let types = [&[Type::B32; 55][..], &[Type::B64, Type::Pred, Type::B32, Type::B64]].concat();
+        let mut bytes = 0;
+        let found = homes(&types, &mut bytes);
+        assert!(found[..55].iter().all(|home| *home == Home::Register));
+        // R59 is still free, but a pair does not begin there.
+        assert_eq!(found[55..], [Home::Stack(0), Home::Register, Home::Register, Home::Stack(8)]);
+        assert_eq!(bytes, 16);
+        let kept = types.iter().zip(&found).filter(|(_, home)| **home == Home::Register);
+        let kept: Vec<Type> = kept.map(|(&ty, _)| ty).collect();
+        assert!(places(&[kept, vec![Type::B64]].concat()).is_some(), "there is room for an address");
+    }
+
+    #[test]
     fn all_routines_in_which_lanes_meet_have_their_mask_in_one_register() {
         for name in ["shfl.up", "vote.ballot", "match.any.b32", "match.all.b64", "redux.add", "elect", "sync"]
         {

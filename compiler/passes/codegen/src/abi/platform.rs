@@ -165,6 +165,18 @@ mod tests {
     }
 
     #[test]
+    fn the_stack_has_the_rest() {
+        // As in a function that ptxas 13.5 compiled for sm_80.
+        let all = [(48, 8), (1, 1), (2, 2), (1, 1), (50, 2), (2, 2), (5, 1), (8, 8), (1, 1), (16, 16)];
+        let layouts: Vec<Layout> = all.iter().map(|&(bytes, align)| Layout { bytes, align }).collect();
+        let mut bytes = 0;
+        let found = homes(&layouts, &mut bytes);
+        let expected = [0, 4, 8, 0xc, 0x40, 0x44, 0x50, 0x58, 0x60].map(Home::Stack);
+        assert_eq!((found[0], &found[1..], bytes), (Home::Register, &expected[..], 0x70));
+        assert!(!fit(&[Layout { bytes: 52, align: 4 }]) && fit(&layouts[..1]));
+    }
+
+    #[test]
     fn values_follow_their_layouts() {
         let layouts = [Layout { bytes: 4, align: 4 }, Layout { bytes: 12, align: 8 }];
         let types = [Type::B32, Type::B64, Type::B32];

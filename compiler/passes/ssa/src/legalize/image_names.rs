@@ -177,7 +177,7 @@ block0:
     v2 = const.b32 0
     v3, v4, v5, v6, v7 = texture.least.2d.sampler v0, v1, v2, v2
     ret
-}
+ }
 ";
 
     #[test]
