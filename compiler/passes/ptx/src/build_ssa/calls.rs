@@ -56,6 +56,9 @@ pub(super) fn call(t: &mut Translator, form: &mut Form) -> Translated {
             let [params, results] =
                 [&signature.parameters, &signature.returns].map(|formals| params::types(formals));
             args.push(t.read(callee, Scalar::B64)?);
+            if results.as_ref().is_ok_and(|results| results.len() > MOST_RESULTS) {
+                return Err(Unsupported);
+            }
             (Op::CallIndirect(t.function.prototype(params?, results?)), signature)
         }
     };
@@ -140,10 +143,13 @@ pub fn layouts(signature: &Signature) -> Layouts {
     Layouts { params: list(&signature.parameters), results: list(&signature.returns) }
 }
 
+/// The most results of an operation.
+const MOST_RESULTS: usize = 255;
+
 /// The IR's callee for a function that the module defines or declares; `None` if its parameters can't be
 /// values.
 pub(super) fn callee_of(signature: &Signature, env: &ModuleEnv) -> Option<Callee> {
-    let mut callee = device_callee(signature)?;
+    let mut callee = device_callee(signature).filter(|callee| callee.results.len() <= MOST_RESULTS)?;
     if let Some(&address) = env.external.get(&signature.name) {
         let layouts = layouts(signature);
         callee.kind = CalleeKind::External(Box::new(External { address: Some(address), layouts }));
@@ -221,6 +227,9 @@ impl Translator<'_> {
             let image = self.image_for(result, &addressed)?;
             self.function.returns.extend(image.pieces().map(|piece| piece.ty));
             self.results.push(image);
+        }
+        if self.function.returns.len() > MOST_RESULTS {
+            return Err(Unsupported);
         }
         Ok(())
     }
