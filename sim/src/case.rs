@@ -369,9 +369,21 @@ struct RawCase {
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 enum RawArg {
-    Scalar { elem: Elem, value: serde_json::Number },
+    Scalar {
+        elem: Elem,
+        value: serde_json::Number,
+        /// A comment: the argument belongs to the parameter at its place.
+        #[serde(rename = "name")]
+        _name: Option<String>,
+    },
     Bytes(Content),
-    Buffer { name: String, elem: Elem, init: Content, expect: Option<Content>, tolerance: RawTolerance },
+    Buffer {
+        name: String,
+        elem: Elem,
+        init: Content,
+        expect: Option<Content>,
+        tolerance: RawTolerance,
+    },
     Image(Box<RawImage>),
     Sampler(RawSampler),
 }
@@ -422,7 +434,7 @@ fn images(raw: Vec<RawArg>) -> Result<Vec<Argument>, String> {
 impl RawArg {
     fn check(self) -> Result<Argument, String> {
         match self {
-            RawArg::Scalar { elem, value } => {
+            RawArg::Scalar { elem, value, .. } => {
                 let bits = scalar_bits(elem, &value).ok_or_else(|| {
                     format!("{value} is not a valid {} argument", format!("{elem:?}").to_lowercase())
                 })?;

@@ -117,6 +117,9 @@ fn their_program(text: &str, case: &Case, arch: Arch, oracle: &Oracle) -> Compil
 
 /// Runs a program; returns its result, and its report if it ran to its end.
 pub(super) fn run(case: &Case, compiled: Compiled, options: &Options) -> (Side, Option<Report>) {
+    if case.ending.fault.is_some() {
+        return (Side::NotRun("the case expects a fault, so it has no time".to_string()), None);
+    }
     let (program, spills) = match compiled {
         Ok(compiled) => compiled,
         Err(side) => return (side, None),
