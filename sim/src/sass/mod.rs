@@ -59,8 +59,8 @@ use ptxc_ir::SpecialReg;
 use ptxc_machine::Arch;
 use ptxc_sass::bits::{self, DecodeError};
 use ptxc_sass::{
-    Access, AccessRole, Addend, CodeRelocation, Inst, JUMP_TABLE_BANK, Label, ModKind, Operand, PReg,
-    Program, Register, SymbolValue,
+    Access, AccessRole, Addend, CodeRelocation, Inst, JUMP_TABLE_BANK, Label, ModKind, Op, Operand, PReg,
+    Program, Register, SymbolValue, slot_name,
 };
 use smallvec::SmallVec;
 
@@ -252,16 +252,38 @@ struct Touched {
     guard: Option<PReg>,
     uses: SmallVec<[PReg; 6]>,
     defs: SmallVec<[PReg; 4]>,
+    /// The operands between which a predicate chooses; a lane reads one of them.
+    choice: Option<Choice>,
+}
+
+/// A predicate, and the registers that are read where it holds and where it does not.
+struct Choice {
+    predicate: PredSource,
+    registers: [Option<PReg>; 2],
+}
+
+impl Choice {
+    fn of(inst: &Inst<PReg>) -> Option<Choice> {
+        let predicate = inst.get(slot_name!("ps")).filter(|_| inst.op == Op::SEL)?;
+        let register = |operand: Option<&Operand<PReg>>| operand?.as_reg();
+        Some(Choice {
+            predicate: PredSource::new(predicate.as_reg(), predicate.flags.not),
+            registers: [register(inst.get(slot_name!("a"))), register(inst.get(slot_name!("b")))],
+        })
+    }
 }
 
 impl Touched {
     fn new(inst: &Inst<PReg>) -> Touched {
         let words = |access: Access<PReg>| (0..access.width).filter_map(move |n| access.reg.offset(n));
         let uses = inst.accesses().into_iter().filter(|access| access.role == AccessRole::Use);
+        let choice = Choice::of(inst);
+        let is_chosen = |reg: &PReg| choice.as_ref().is_some_and(|one| one.registers.contains(&Some(*reg)));
         Touched {
             guard: inst.guard.map(|guard| guard.reg),
-            uses: uses.flat_map(words).collect(),
+            uses: uses.flat_map(words).filter(|reg| !is_chosen(reg)).collect(),
             defs: inst.defs().flat_map(words).collect(),
+            choice,
         }
     }
 }

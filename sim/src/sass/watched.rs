@@ -120,6 +120,12 @@ impl Sass<'_> {
         for &register in &touched.uses {
             written(registers, register, step.lanes)?;
         }
+        if let Some(choice) = &touched.choice {
+            let holds = registers.pred(choice.predicate);
+            for (register, lanes) in choice.registers.into_iter().zip([holds, !holds]) {
+                register.map_or(Ok(()), |register| written(registers, register, step.lanes & lanes))?;
+            }
+        }
         let lanes = step.lanes;
         let flow = self.follow(node, registers, step)?;
         for &register in &touched.defs {
