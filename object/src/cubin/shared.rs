@@ -21,9 +21,8 @@ use super::contents::{Cubin, GlobalVariable};
 /// Places the shared variables of a program. `open` are the alignments of the variables of open size.
 pub(super) fn place(whole: &mut Cubin, open: &BTreeMap<String, u32>) {
     let is_shared = |variable: &GlobalVariable| variable.section == Section::Shared;
-    let (shared, rest) = std::mem::take(&mut whole.variables).into_iter().partition(is_shared);
-    whole.variables = rest;
-    let shared: Vec<GlobalVariable> = shared;
+    let shared: Vec<GlobalVariable>;
+    (shared, whole.variables) = std::mem::take(&mut whole.variables).into_iter().partition(is_shared);
     // The kernel that a variable belongs to is part of the variable's name.
     let kernels: FxHashMap<&str, usize> = whole
         .functions
@@ -54,7 +53,7 @@ pub(super) fn place(whole: &mut Cubin, open: &BTreeMap<String, u32>) {
         places.entry(name).or_insert(dynamic);
     }
     let reserved = first(whole.arch);
-    let (arch, ends) = (whole.arch, ends);
+    let arch = whole.arch;
     for (function, end) in whole.functions.iter_mut().zip(ends) {
         let before = function.relocations.len();
         let code = &mut function.code;

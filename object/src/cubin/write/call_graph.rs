@@ -64,9 +64,10 @@ impl Writer<'_> {
             }
         }
         graph.mark(2);
-        let taken = taken(cubin);
-        let mut pointed: Vec<&str> = taken.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        pointed.extend(in_variables(cubin).values().flatten());
+        let in_variables = in_variables(cubin);
+        let taken = taken(cubin, &in_variables);
+        let mut pointed: Vec<&str> = taken.iter().flatten().copied().collect();
+        pointed.extend(in_variables.values().flatten());
         pointed.sort_unstable();
         pointed.dedup();
         for name in &pointed {
@@ -81,7 +82,7 @@ impl Writer<'_> {
             indirect.unwrap_or_default().iter().for_each(|text| graph.prototype(symbol, text));
         }
         graph.mark(4);
-        for ((_, names), symbol) in taken.iter().zip(self.kernels.clone()) {
+        for (names, symbol) in taken.iter().zip(self.kernels.clone()) {
             for name in names {
                 let pointed = self.target(name);
                 graph.symbols(symbol, pointed);
@@ -101,30 +102,22 @@ impl Writer<'_> {
     }
 }
 
-/// For each function, the functions whose addresses its code and the variables that it names hold.
-fn taken(cubin: &Cubin) -> Vec<(&Function, Vec<&str>)> {
-    let variables = in_variables(cubin);
+/// For each function, the functions whose addresses its code and the variables that it names hold. Only an
+/// object has any.
+fn taken<'a>(cubin: &'a Cubin, in_variables: &FxHashMap<&str, Vec<&'a str>>) -> Vec<Vec<&'a str>> {
     let of_function = |function| {
         let mut names = Vec::new();
         let mut seen: FxHashSet<&str> = FxHashSet::default();
-        let mut add = |name| {
-            if seen.insert(name) {
-                names.push(name);
-            }
-        };
         for name in addresses_in_code(cubin, function) {
-            match variables.get(name) {
-                Some(held) => held.iter().for_each(|&name| add(name)),
-                None if is_function(cubin, name) => add(name),
-                None => {}
-            }
+            let held = in_variables.get(name).map(Vec::as_slice);
+            let own = [name];
+            let held = held.unwrap_or(if is_function(cubin, name) { &own } else { &[] });
+            names.extend(held.iter().copied().filter(|&name| seen.insert(name)));
         }
-        (function, names)
+        names
     };
-    if cubin.prototypes.is_empty() {
-        return cubin.functions.iter().map(|function| (function, Vec::new())).collect();
-    }
-    cubin.functions.iter().map(of_function).collect()
+    let functions = cubin.functions.iter().filter(|_| !cubin.prototypes.is_empty());
+    functions.map(of_function).collect()
 }
 
 /// The symbols whose addresses the code of a function holds. Its own is that of a return address.
@@ -136,13 +129,12 @@ fn addresses_in_code<'a>(cubin: &'a Cubin, function: &'a Function) -> impl Itera
 
 /// By variable, the functions whose addresses it holds.
 fn in_variables(cubin: &Cubin) -> FxHashMap<&str, Vec<&str>> {
-    let mut found = FxHashMap::default();
-    for variable in &cubin.variables {
+    let variables = cubin.variables.iter().filter(|_| !cubin.prototypes.is_empty());
+    let with_functions = variables.map(|variable| {
         let targets = variable.relocations.iter().map(|one| one.target.as_str());
-        let functions: Vec<&str> = targets.filter(|name| is_function(cubin, name)).collect();
-        found.insert(variable.name.as_str(), functions);
-    }
-    found
+        (variable.name.as_str(), targets.filter(|name| is_function(cubin, name)).collect())
+    });
+    with_functions.collect()
 }
 
 fn is_function(cubin: &Cubin, name: &str) -> bool {

@@ -107,18 +107,38 @@ const PREDICATES: u8 = 7;
 /// from R4 up, each value at the next multiple of its size (up to four registers), and predicates
 /// from P0 up. `None` if there are too many values.
 pub fn places(types: &[Type]) -> Option<Vec<PReg>> {
-    let (mut general, mut predicates) = (FIRST, 0);
-    let place = |ty: &Type| {
-        if *ty == Type::Pred {
-            predicates += 1;
-            return (predicates <= PREDICATES).then(|| PReg::p(predicates - 1));
+    let mut free = Free::before(END);
+    types.iter().map(|&ty| free.take(ty)).collect()
+}
+
+/// The registers that are still free for parameters or results.
+struct Free {
+    general: u8,
+    end: u8,
+    predicates: u8,
+}
+
+impl Free {
+    /// All predicates, and all general registers before one.
+    fn before(end: u8) -> Free {
+        Free { general: FIRST, end, predicates: 0 }
+    }
+
+    /// The next register for a value.
+    fn take(&mut self, ty: Type) -> Option<PReg> {
+        if ty == Type::Pred {
+            let next = Some(self.predicates).filter(|&next| next < PREDICATES)?;
+            self.predicates += 1;
+            return Some(PReg::p(next));
         }
         let width = ty.bits().div_ceil(32) as u8;
-        let at = general.next_multiple_of(width);
-        general = at + width;
-        (general <= END).then(|| PReg::r(at))
-    };
-    types.iter().map(place).collect()
+        let at = self.general.next_multiple_of(width);
+        if at + width > self.end {
+            return None;
+        }
+        self.general = at + width;
+        Some(PReg::r(at))
+    }
 }
 
 /// The number after the last general register that may hold a parameter or result of a device
@@ -137,19 +157,12 @@ pub enum Home {
 /// The homes of values of these types: registers as long as there are any, in order, and then the
 /// stack, from `bytes` up, each at a multiple of its size. A predicate takes a word there.
 pub fn homes(types: &[Type], bytes: &mut u32) -> Vec<Home> {
-    let (mut general, mut predicates) = (FIRST, 0);
-    let place = |ty: &Type| {
-        let width = ty.bits().div_ceil(32) as u8;
-        let at = general.next_multiple_of(width);
-        if *ty == Type::Pred && predicates < PREDICATES {
-            predicates += 1;
+    let mut free = Free::before(DEVICE_END);
+    let place = |&ty: &Type| {
+        if free.take(ty).is_some() {
             return Home::Register;
         }
-        if *ty != Type::Pred && at + width <= DEVICE_END {
-            general = at + width;
-            return Home::Register;
-        }
-        let size = 4 * u32::from(width);
+        let size = 4 * ty.bits().div_ceil(32);
         let start = bytes.next_multiple_of(size);
         *bytes = start + size;
         Home::Stack(start)

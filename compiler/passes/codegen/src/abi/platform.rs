@@ -108,41 +108,38 @@ fn on_stack(layout: &Layout, bytes: &mut u32) -> Home {
     Home::Stack(start)
 }
 
-/// The homes of the values of parameters or results with these homes. `None` if the values do not fit
-/// the layouts.
-pub fn pieces(layouts: &[Layout], homes: &[Home], types: &[Type]) -> Option<Vec<Home>> {
+/// The values of parameters or results, each with the index of its layout and its offset there in bytes: each
+/// layout has as many values, of 8 or 4 bytes, as it has room for. `None` if the values do not fit.
+fn values(layouts: &[Layout], types: &[Type]) -> Option<Vec<(usize, u32)>> {
     let mut list = Vec::with_capacity(types.len());
     let mut types = types.iter();
-    for (layout, home) in layouts.iter().zip(homes) {
+    for (index, layout) in layouts.iter().enumerate() {
         let mut offset = 0;
         while offset < layout.bytes {
             let bytes = types.next().filter(|&&ty| ty != Type::Pred)?.bits().div_ceil(32) * 4;
-            list.push(match home {
-                Home::Register => Home::Register,
-                Home::Stack(start) => Home::Stack(start + offset),
-            });
+            list.push((index, offset));
             offset += bytes;
         }
     }
     types.next().is_none().then_some(list)
 }
 
-/// The registers of the values of parameters or results: each layout has as many values, of 8 or 4
-/// bytes, as it has room for. `None` if one of them is on the stack, or if the values do not fit the
-/// layouts.
+/// The homes of the values of parameters or results with these homes. `None` if the values do not fit
+/// the layouts.
+pub fn pieces(layouts: &[Layout], homes: &[Home], types: &[Type]) -> Option<Vec<Home>> {
+    let home = |(index, offset): (usize, u32)| match homes[index] {
+        Home::Register => Home::Register,
+        Home::Stack(start) => Home::Stack(start + offset),
+    };
+    Some(values(layouts, types)?.into_iter().map(home).collect())
+}
+
+/// The registers of the values of parameters or results. `None` if one of them is on the stack, or if the
+/// values do not fit the layouts.
 pub fn places(layouts: &[Layout], types: &[Type]) -> Option<Vec<PReg>> {
-    let mut places = Vec::with_capacity(types.len());
-    let mut types = types.iter();
-    for (layout, start) in layouts.iter().zip(starts(layouts)) {
-        let start = start?;
-        let mut offset = 0;
-        while offset < layout.bytes {
-            let bytes = types.next().filter(|&&ty| ty != Type::Pred)?.bits().div_ceil(32) * 4;
-            places.push(PReg::r(start + (offset / 4) as u8));
-            offset += bytes;
-        }
-    }
-    types.next().is_none().then_some(places)
+    let starts = starts(layouts);
+    let place = |(index, offset): (usize, u32)| Some(PReg::r(starts[index]? + (offset / 4) as u8));
+    values(layouts, types)?.into_iter().map(place).collect()
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{
-    Access, CalleeKind, FuncRef, Function, FunctionKind, Inst, InstData, IntCond, Layouts, MemType, Op,
-    SourceLoc, Space, SpecialReg, Type, Value,
+    Access, CalleeKind, FuncRef, Function, FunctionKind, Inst, InstData, IntCond, Layout, Layouts, MemType,
+    Op, SourceLoc, Space, SpecialReg, Type, Value,
 };
 
 use super::{Home, homes, platform};
@@ -44,24 +44,13 @@ impl Plan {
     /// The plan of the platform's convention, and the layouts of what is left in registers. `None` if the
     /// values do not fit the layouts.
     fn platform(layouts: &Layouts, params: &[Type], results: &[Type]) -> Option<(Plan, Layouts)> {
-        let mut kept = layouts.clone();
         let mut bytes = 0;
         let in_memory = !platform::fit(&layouts.results);
-        if in_memory {
-            kept.params.insert(0, platform::ADDRESS);
-        }
-        let mut starts = platform::homes(&kept.params, &mut bytes);
-        let all = std::mem::take(&mut kept.params);
-        kept.params = all
-            .iter()
-            .zip(&starts)
-            .filter(|(_, home)| **home == Home::Register)
-            .map(|(one, _)| *one)
-            .collect();
-        if in_memory {
-            starts.remove(0);
-        }
-        let params = platform::pieces(&layouts.params, &starts, params)?;
+        let address = in_memory.then_some(platform::ADDRESS);
+        let all: Vec<Layout> = address.into_iter().chain(layouts.params.iter().copied()).collect();
+        let starts = platform::homes(&all, &mut bytes);
+        let mut left = Layouts { params: kept(&all, &starts).collect(), results: layouts.results.clone() };
+        let params = platform::pieces(&layouts.params, &starts[usize::from(in_memory)..], params)?;
         let (mut returned_at, mut homes) = (None, vec![Home::Register; layouts.results.len()]);
         if in_memory {
             let align = layouts.results.iter().map(|one| one.align).max().unwrap_or(0).max(8);
@@ -69,10 +58,10 @@ impl Plan {
             let mut end = 0;
             homes = platform::in_memory(&layouts.results, &mut end);
             (returned_at, bytes) = (Some(start), start + end);
-            kept.results.clear();
+            left.results.clear();
         }
         let results = platform::pieces(&layouts.results, &homes, results)?;
-        Some((Plan { params, results, returned_at, bytes }, kept))
+        Some((Plan { params, results, returned_at, bytes }, left))
     }
 
     /// Whether everything is in registers.
@@ -82,8 +71,8 @@ impl Plan {
 }
 
 /// Puts the values that have no register on the stack: in calls, at the function's entry, and where it
-/// returns. Returns whether there are any.
-pub fn put_on_stack(func: &mut Function) -> bool {
+/// returns.
+pub fn put_on_stack(func: &mut Function) {
     let mut plans: SecondaryMap<FuncRef, Option<Plan>> = SecondaryMap::new();
     let mut any = false;
     for callee in func.callees.keys().collect::<Vec<_>>() {
@@ -92,7 +81,7 @@ pub fn put_on_stack(func: &mut Function) -> bool {
     }
     let own = plan_of_function(func);
     if !any && own.is_none() {
-        return false;
+        return;
     }
     let mut change = Change { func, names: SecondaryMap::new(), list: Vec::new(), loc: SourceLoc::NONE };
     let returned = own.as_ref().and_then(|plan| change.enter(plan));
@@ -113,7 +102,6 @@ pub fn put_on_stack(func: &mut Function) -> bool {
         change.func.blocks[block].insts = std::mem::take(&mut change.list);
     }
     change.rename();
-    true
 }
 
 /// The plan of a callee, whose description loses what goes to the stack. `None` if nothing does.
@@ -206,6 +194,15 @@ impl Change<'_> {
         self.emit(Op::Store(access(ty, offset)), ty, &[base, value]);
     }
 
+    /// Stores the values whose homes are on the stack.
+    fn store_all(&mut self, base: Value, values: &[Value], homes: &[Home]) {
+        for (&value, home) in values.iter().zip(homes) {
+            if let Home::Stack(offset) = *home {
+                self.store(base, offset, value);
+            }
+        }
+    }
+
     /// Loads a value of a type.
     fn load(&mut self, base: Value, offset: u32, ty: Type) -> Value {
         if ty != Type::Pred {
@@ -231,11 +228,7 @@ impl Change<'_> {
             Some(pointer) => pointer,
             None => self.value(Op::SpecialReg(SpecialReg::Outgoing), Type::B32, &[]),
         };
-        for (&value, home) in values.iter().zip(&plan.params) {
-            if let Home::Stack(offset) = *home {
-                self.store(base, offset, value);
-            }
-        }
+        self.store_all(base, values, &plan.params);
         let returned = plan.returned_at.map(|start| {
             let start = self.constant(start.into());
             self.value(Op::Iadd, Type::B32, &[base, start])
@@ -284,11 +277,7 @@ impl Change<'_> {
                 Some(address) => address,
                 None => self.value(Op::SpecialReg(SpecialReg::CallerStack), Type::B32, &[]),
             };
-            for (&value, home) in values.iter().zip(&plan.results) {
-                if let Home::Stack(offset) = *home {
-                    self.store(base, offset, value);
-                }
-            }
+            self.store_all(base, &values, &plan.results);
         }
         self.func.insts[inst].args = kept(&values, &plan.results).collect();
         self.list.push(inst);

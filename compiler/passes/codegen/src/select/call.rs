@@ -263,6 +263,7 @@ impl Lower<'_> {
             };
             return self.emit(Inst::new(Op::MOV).ops([to, Operand::reg(from)]));
         }
+        self.mir.header.open_stack |= reg == IrReg::LocalBottom;
         // The stack pointer is no virtual register, but the result of a pseudo-instruction may be in it.
         let pointer = self.mir.new_vreg(RegFile::Gpr, 1);
         let value = Tuple { reg: pointer, width: 1 };

@@ -58,8 +58,8 @@ mod wide;
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{
-    Block, Callee, CalleeKind, Function, FunctionKind, Inst as IrInst, Op, Order, SourceLoc, Space,
-    SpecialReg, Type, Value,
+    Block, Callee, CalleeKind, Function, FunctionKind, Inst as IrInst, Op, Order, SourceLoc, Space, Type,
+    Value,
 };
 use ptxc_machine::{Arch, Feature};
 use ptxc_sass::RegFile;
@@ -147,8 +147,6 @@ fn skeleton(
     mir.header.params = func.params.clone();
     mir.header.local_bytes = func.local_bytes();
     mir.header.outgoing_bytes = func.outgoing_bytes();
-    mir.header.open_stack =
-        func.insts.values().any(|inst| inst.op == ptxc_ir::Op::SpecialReg(SpecialReg::LocalBottom));
     mir.header.bounds = func.bounds.clone();
     mir.header.platform = func.platform.is_some();
     let is_linked = |callee: &Callee| matches!(&callee.kind, CalleeKind::External(external) if external.address.is_none());

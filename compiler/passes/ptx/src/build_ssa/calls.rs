@@ -163,12 +163,7 @@ pub type Types = (Vec<Type>, Vec<Type>);
 /// The signatures of the prototypes and lists of targets in a function.
 pub fn prototype_signatures(function: &ast::Function, env: &ModuleEnv) -> Vec<Signature> {
     let signature = |statement: &ast::Statement| match &statement.kind {
-        StatementKind::CallPrototype(prototype) => Some(Signature {
-            name: prototype.name.name.clone(),
-            is_entry: false,
-            returns: prototype.returns.iter().map(Formal::of).collect(),
-            parameters: prototype.parameters.iter().map(Formal::of).collect(),
-        }),
+        StatementKind::CallPrototype(prototype) => Some(Signature::of_prototype(prototype)),
         StatementKind::CallTargets(list) => env.signatures.get(&list.targets.first()?.name).cloned(),
         _ => None,
     };

@@ -19,16 +19,14 @@ use super::form::{Form, Translated, Unsupported};
 use super::memory::constant;
 use super::translator::Translator;
 use crate::check::resolved::Resolved;
-use crate::check::scope::Register;
 use crate::check::table::Mnemonic;
 
 /// The alignment of the stack, in bytes.
 const ALIGN: u64 = 16;
 
 /// Whether a function moves its stack pointer.
-pub(super) fn is_dynamic(instructions: usize, resolved: &Resolved) -> bool {
-    let opcodes = (0..instructions).filter_map(|index| resolved.opcode(index));
-    opcodes.into_iter().any(|opcode| {
+fn is_dynamic(resolved: &Resolved) -> bool {
+    resolved.opcodes().any(|opcode| {
         matches!(opcode.instruction, Mnemonic::Alloca | Mnemonic::Stackrestore | Mnemonic::Stacksave)
     })
 }
@@ -66,7 +64,11 @@ pub(super) fn restore(t: &mut Translator, form: &mut Form) -> Translated {
 impl Translator<'_> {
     /// Starts the stack pointer of a function that moves it.
     pub fn start_stack(&mut self) {
-        let Some(variable) = self.stack_pointer else { return };
+        if !is_dynamic(self.resolved) {
+            return;
+        }
+        let variable = self.new_variables(1);
+        self.stack_pointer = Some(variable);
         let bottom = self.emit(Op::SpecialReg(SpecialReg::LocalBottom), Type::B32, &[]);
         self.write_variable(variable, bottom);
     }
@@ -80,11 +82,4 @@ impl Translator<'_> {
         let room = self.constant(Type::B32, ALIGN);
         args.push(self.emit(Op::Isub, Type::B32, &[pointer, room]));
     }
-}
-
-/// The stack pointer as a variable, if the function moves it.
-pub(super) fn variable(is_dynamic: bool, variables: &mut u32) -> Option<Register> {
-    let own = Register(*variables);
-    *variables += u32::from(is_dynamic);
-    is_dynamic.then_some(own)
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use ptxc_ir::symbol::{self, Initial};
 use ptxc_syntax::Name;
-use ptxc_syntax::ast::{Declaration, Declarator, Function, Linkage, Parameter, Space, Type};
+use ptxc_syntax::ast::{Declaration, Declarator, Function, Linkage, Parameter, Prototype, Space, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::initial::{self, Misfit};
@@ -88,6 +88,18 @@ pub struct Signature {
     pub returns: Vec<Formal>,
     /// The parameters.
     pub parameters: Vec<Formal>,
+}
+
+impl Signature {
+    /// The form that a `.callprototype` gives to calls.
+    pub fn of_prototype(prototype: &Prototype) -> Signature {
+        Signature {
+            name: prototype.name.name.clone(),
+            is_entry: false,
+            returns: prototype.returns.iter().map(Formal::of).collect(),
+            parameters: prototype.parameters.iter().map(Formal::of).collect(),
+        }
+    }
 }
 
 /// The module as one function sees it.

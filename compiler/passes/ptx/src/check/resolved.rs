@@ -78,6 +78,11 @@ impl Resolved {
         self.opcodes.get(number as usize)?.as_ref()
     }
 
+    /// The opcodes of the body, each once.
+    pub fn opcodes(&self) -> impl Iterator<Item = &Decoded> {
+        self.opcodes.iter().flatten()
+    }
+
     /// One more than the greatest register number.
     pub fn register_count(&self) -> u32 {
         self.register_count

@@ -21,7 +21,6 @@ use super::form::{Form, Translated, Unsupported};
 use super::instructions::{Guarded, Lowering, Translate, lowering};
 use super::params::Image;
 use super::ssa::{Above, Ssa};
-use super::stack;
 use super::symbols::{self, Symbols};
 use crate::check::decoded::Decoded;
 use crate::check::env::{Formal, ModuleEnv, Signature};
@@ -40,7 +39,7 @@ pub(super) struct Translator<'a> {
     ast: &'a ast::Function,
     pub env: &'a ModuleEnv,
     /// The registers that operands name, as far as the check found them.
-    resolved: &'a Resolved,
+    pub resolved: &'a Resolved,
     dialect: Dialect,
     /// The number of variables of the construction: registers, and variables without a register's
     /// name.
@@ -92,8 +91,6 @@ impl<'a> Translator<'a> {
         function.reserve(statements + statements / 4);
         let mut ssa = Ssa::new();
         ssa.enter(block, Above::Nothing);
-        let mut variables = resolved.register_count();
-        let mut instructions = 0;
         let mut labels = FxHashMap::default();
         let mut lists = FxHashMap::default();
         for (index, statement) in ast.body.iter().flatten().enumerate() {
@@ -102,7 +99,6 @@ impl<'a> Translator<'a> {
                 StatementKind::Label(_) => {
                     labels.insert(index, function.add_block());
                 }
-                StatementKind::Instruction(_) => instructions += 1,
                 StatementKind::BranchTargets(_)
                 | StatementKind::CallTargets(_)
                 | StatementKind::CallPrototype(_) => {
@@ -111,7 +107,6 @@ impl<'a> Translator<'a> {
                 _ => {}
             }
         }
-        let stack_pointer = stack::variable(stack::is_dynamic(instructions, resolved), &mut variables);
         Translator {
             function,
             scopes: Scopes::new(ast),
@@ -120,8 +115,8 @@ impl<'a> Translator<'a> {
             env,
             resolved,
             dialect: Dialect::of(env),
-            variables,
-            stack_pointer,
+            variables: resolved.register_count(),
+            stack_pointer: None,
             ssa,
             symbols: Symbols::default(),
             labels,
@@ -345,12 +340,7 @@ impl<'a> Translator<'a> {
     /// The signature in a `.callprototype` or of the functions in a `.calltargets` list.
     pub fn prototype(&self, name: &str) -> Translated<Signature> {
         match self.list(name) {
-            Some(StatementKind::CallPrototype(prototype)) => Ok(Signature {
-                name: prototype.name.name.clone(),
-                is_entry: false,
-                returns: prototype.returns.iter().map(Formal::of).collect(),
-                parameters: prototype.parameters.iter().map(Formal::of).collect(),
-            }),
+            Some(StatementKind::CallPrototype(prototype)) => Ok(Signature::of_prototype(prototype)),
             Some(StatementKind::CallTargets(list)) => {
                 let first = list.targets.first().ok_or(Unsupported)?;
                 self.function_named(&first.name).ok_or(Unsupported)
