@@ -45,6 +45,10 @@ pub(crate) fn declared(db: &dyn Db, file: SourceFile) -> Vec<Image> {
 /// The attributes with the contents of samplers.
 pub(crate) fn samplers(db: &dyn Db, file: SourceFile) -> Vec<Attribute> {
     let mut list = Vec::new();
+    // Only a module with samplers is worth parsing again.
+    if !module_variables(db, file).values().any(|variable| variable.ty == Type::Samplerref) {
+        return list;
+    }
     for item in items(db, file).others.iter().filter(|item| item.kind == ItemKind::Variable) {
         let Some(Item::Declaration(declaration)) = parse_item(&item.text, item.kind).value else { continue };
         list.extend(contents(&declaration));
