@@ -47,7 +47,8 @@ fn a_bad_case_is_an_error_that_says_why() {
     assert!(ending(r#""fault": {"thread": [0, 0, 0]}"#).contains("missing field `text`"));
     assert!(ending(r#""fault": {"text": "trap", "thread": [0, 0]}"#).contains("length 2"));
     assert!(ending(r#""fault": {"text": "trap", "warp": 1}"#).contains("unknown field `warp`"));
-    assert!(with(r#"{"kind": "scalar", "elem": "u8", "value": 1, "name": "n"}"#).contains("unknown field"));
+    let scalar = r#""kind": "scalar", "elem": "u8", "value": 1, "name": "n""#;
+    assert!(with(&format!("{{{scalar}, \"init\": 1}}")).contains("unknown field `init`"));
     assert!(with(r#"{"kind": "image", "colour": 1}"#).contains("unknown field `colour`"));
     let content =
         r#"{"kind": "buffer", "name": "x", "elem": "u32", "tolerance": "exact", "init": {"zeros": 4}"#;
