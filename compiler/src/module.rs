@@ -141,12 +141,13 @@ fn declared_variables(db: &dyn Db, file: SourceFile) -> (IndexMap<Name, Variable
 /// in constant bank 4, after those of global variables, in bytes.
 #[salsa::tracked(returns(ref))]
 fn external_functions(db: &dyn Db, file: SourceFile) -> IndexMap<Name, u32> {
+    let names = function_names(db, file);
     let mut found = IndexMap::new();
     let globals = module_variables(db, file).values().filter(|variable| variable.space == Space::Global);
     let mut next = globals.filter_map(|variable| Some(variable.place? + 8)).max().unwrap_or(0);
     for &func in &items(db, file).functions {
         let name = func.name(db);
-        let is_here = definition_index(db, file).contains_key(name) || aliases(db, file).contains_key(name);
+        let is_here = names.defined.contains_key(name) || names.aliases.contains_key(name);
         if func.kind(db) == ItemKind::Func && !is_here && !found.contains_key(name) {
             found.insert(name.clone(), next);
             next += 8;
@@ -178,7 +179,7 @@ fn declared_after<'db>(db: &'db dyn Db, file: SourceFile, name: ModuleName<'db>)
     let (variables, first) = declared_variables(db, file);
     let item = variables.get_index_of(name).and_then(|index| first.get(index).copied());
     let variable = item.and_then(|item| functions_before(db, file).get(item as usize).copied());
-    let function = function_index(db, file).get(name).map(|&index| index as u32);
+    let function = function_names(db, file).first.get(name).map(|&index| index as u32);
     variable.into_iter().chain(function).min()
 }
 
@@ -211,54 +212,48 @@ pub fn symbol<'db>(db: &'db dyn Db, file: SourceFile, name: ModuleName<'db>) -> 
     module_variables(db, file).get(name.name(db)).cloned()
 }
 
-/// The first function of each name, as an index into the functions of the items.
-#[salsa::tracked(returns(ref))]
-fn function_index(db: &dyn Db, file: SourceFile) -> IndexMap<Name, usize> {
-    let mut index = IndexMap::new();
-    for (position, func) in items(db, file).functions.iter().enumerate() {
-        index.entry(func.name(db).clone()).or_insert(position);
-    }
-    index
+/// The functions of a file by their names, as indices into the functions of the items.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct FunctionNames {
+    /// The first function of each name.
+    first: IndexMap<Name, usize>,
+    /// The first definition of each name.
+    defined: IndexMap<Name, usize>,
+    /// The functions that `.alias` directives define other names for.
+    aliases: IndexMap<Name, Name>,
 }
 
-/// The functions that `.alias` directives define other names for.
 #[salsa::tracked(returns(ref))]
-fn aliases(db: &dyn Db, file: SourceFile) -> IndexMap<Name, Name> {
-    let mut found = IndexMap::new();
-    for item in items(db, file).others.iter().filter(|item| item.kind == ItemKind::Alias) {
-        if let Some(Item::Alias(alias)) = parse_item(&item.text, item.kind).value {
-            found.insert(alias.name.name, alias.aliasee.name);
+fn function_names(db: &dyn Db, file: SourceFile) -> FunctionNames {
+    let mut names = FunctionNames::default();
+    for (position, func) in items(db, file).functions.iter().enumerate() {
+        names.first.entry(func.name(db).clone()).or_insert(position);
+        if func.has_body(db) {
+            names.defined.entry(func.name(db).clone()).or_insert(position);
         }
     }
-    found
+    for item in items(db, file).others.iter().filter(|item| item.kind == ItemKind::Alias) {
+        if let Some(Item::Alias(alias)) = parse_item(&item.text, item.kind).value {
+            names.aliases.insert(alias.name.name, alias.aliasee.name);
+        }
+    }
+    names
 }
 
 /// The signature of the function of that name, if the file has one.
 #[salsa::tracked(returns(clone))]
 pub fn signature<'db>(db: &'db dyn Db, file: SourceFile, name: ModuleName<'db>) -> Option<Signature> {
     let name = name.name(db);
-    let name = aliases(db, file).get(name).unwrap_or(name);
-    let position = *function_index(db, file).get(name)?;
+    let name = function_names(db, file).aliases.get(name).unwrap_or(name);
+    let position = *function_names(db, file).first.get(name)?;
     let func = items(db, file).functions.get(position)?;
     Some(env::signature(&parse_signature(func.code(db)).value))
-}
-
-/// The first definition of each function name, as an index into the functions of the items.
-#[salsa::tracked(returns(ref))]
-fn definition_index(db: &dyn Db, file: SourceFile) -> IndexMap<Name, usize> {
-    let mut index = IndexMap::new();
-    for (position, func) in items(db, file).functions.iter().enumerate() {
-        if func.has_body(db) {
-            index.entry(func.name(db).clone()).or_insert(position);
-        }
-    }
-    index
 }
 
 /// The function of that name, if the file defines one.
 #[salsa::tracked(returns(copy))]
 pub fn definition<'db>(db: &'db dyn Db, file: SourceFile, name: ModuleName<'db>) -> Option<Func> {
-    let position = *definition_index(db, file).get(name.name(db))?;
+    let position = *function_names(db, file).defined.get(name.name(db))?;
     items(db, file).functions.get(position).copied()
 }
 

@@ -16,146 +16,20 @@ use ptxc_passes::{CodeSettings, Context, Form, Silent, Span, name_unsupported, r
 use ptxc_ptx::diagnostic::Diagnostic;
 use ptxc_sass::Op;
 use ptxc_sass::variable::Variable;
-use ptxc_ssa::converge::has_waits;
 use ptxc_ssa::runtime;
-use ptxc_syntax::items::ItemKind;
-use ptxc_syntax::{Name, NodeId};
+use ptxc_syntax::NodeId;
 
 use crate::db::Db;
-use crate::input::items::{Func, items};
+use crate::input::items::Func;
 use crate::input::{Options, SourceFile};
-use crate::module::{ModuleName, ast, definition, module_variables};
+use crate::module::ast;
 use crate::stages::meetings::elsewhere;
-use crate::stages::{Stage, arch, built, mir, settings, ssa};
+pub use crate::stages::outline::device_callees;
+use crate::stages::outline::{MOST_CALLEES, Reach, named_callee, pointed_to, pointers_reach, reach};
+use crate::stages::{Stage, arch, mir, settings, ssa};
 
 /// The functions that a driver provides and that a module declares without a body.
 pub const SYSTEM_FUNCTIONS: &[&str] = &["vprintf", "__assertfail", "malloc", "free"];
-
-/// The most device functions that one function may call, directly or not. The compiler holds the
-/// code of each until the code of its callers is ready, and that code becomes part of every kernel
-/// that calls it.
-const MOST_CALLEES: usize = 1000;
-
-/// The device functions of the module that a function calls or whose addresses it may obtain,
-/// directly or not, each once, in the order in which they are found. A function that calls itself
-/// is among them.
-#[salsa::tracked(returns(ref))]
-pub fn device_callees(db: &dyn Db, func: Func) -> Vec<Func> {
-    let mut found: IndexSet<Func> = IndexSet::new();
-    found.extend(direct_callees(db, func));
-    let mut next = 0;
-    // Above the limit nothing is compiled, so the search stops there.
-    while let Some(&callee) = found.get_index(next).filter(|_| found.len() <= MOST_CALLEES) {
-        found.extend(direct_callees(db, callee));
-        next += 1;
-    }
-    found.into_iter().collect()
-}
-
-/// The device functions that a function names.
-#[salsa::tracked(returns(clone))]
-fn direct_callees(db: &dyn Db, func: Func) -> Vec<Func> {
-    let Some(built) = &built(db, func).value else { return Vec::new() };
-    let names = built.callees.values().filter(|callee| callee.kind == CalleeKind::Device);
-    names.filter_map(|callee| named_callee(db, func.file(db), &callee.name)).collect()
-}
-
-/// The device function of that name.
-pub(crate) fn named_callee(db: &dyn Db, file: SourceFile, name: &str) -> Option<Func> {
-    let func = definition(db, file, ModuleName::new(db, Name::from(name)))?;
-    (func.kind(db) == ItemKind::Func).then_some(func)
-}
-
-/// Whether a lane in a function itself (not in its callees) may wait for lanes that did not call
-/// the function together with that lane.
-#[salsa::tracked(returns(copy))]
-fn waits_itself(db: &dyn Db, func: Func) -> bool {
-    built(db, func).value.as_ref().is_none_or(has_waits)
-}
-
-/// Whether a function makes an indirect call.
-#[salsa::tracked(returns(copy))]
-pub(crate) fn calls_by_address(db: &dyn Db, func: Func) -> bool {
-    let is_indirect = |inst: &ir::InstData| matches!(inst.op, ir::Op::CallIndirect(_));
-    built(db, func).value.as_ref().is_none_or(|built| built.insts.values().any(is_indirect))
-}
-
-/// Whether no lane in a function or in its callees may wait for lanes that did not call the
-/// function together with that lane.
-#[salsa::tracked(returns(copy))]
-fn is_independent(db: &dyn Db, func: Func) -> bool {
-    let inner = device_callees(db, func);
-    let mut all = inner.iter().chain([&func]);
-    inner.len() <= MOST_CALLEES
-        && all.clone().all(|&callee| !waits_itself(db, callee))
-        && (!all.any(|&callee| calls_by_address(db, callee)) || pointers_are_independent(db, func.file(db)))
-}
-
-/// Whether neither a function nor one of its callees calls a function outside of the module.
-#[salsa::tracked(returns(copy))]
-fn stays_inside(db: &dyn Db, func: Func) -> bool {
-    let inner = device_callees(db, func);
-    let mut all = inner.iter().chain([&func]);
-    inner.len() <= MOST_CALLEES
-        && all.clone().all(|&callee| !calls_outside(db, callee))
-        && (!all.any(|&callee| calls_by_address(db, callee)) || pointers_stay_inside(db, func.file(db)))
-}
-
-/// Whether a function itself calls a function outside of the module.
-#[salsa::tracked(returns(copy))]
-fn calls_outside(db: &dyn Db, func: Func) -> bool {
-    let is_external = |callee: &ir::Callee| matches!(callee.kind, CalleeKind::External(_));
-    built(db, func).value.as_ref().is_none_or(|built| built.callees.values().any(is_external))
-}
-
-/// Whether no function whose address the module takes calls a function outside of the module.
-#[salsa::tracked(returns(copy))]
-fn pointers_stay_inside(db: &dyn Db, file: SourceFile) -> bool {
-    pointed_to(db, file).iter().all(|&func| {
-        let inner = device_callees(db, func);
-        inner.len() <= MOST_CALLEES && inner.iter().chain([&func]).all(|&callee| !calls_outside(db, callee))
-    })
-}
-
-/// Every device function whose address the module takes, in code or in a variable.
-#[salsa::tracked(returns(ref))]
-pub(crate) fn pointed_to(db: &dyn Db, file: SourceFile) -> IndexSet<Func> {
-    let mut found: IndexSet<Func> =
-        items(db, file).functions.iter().flat_map(|&func| addresses_taken(db, func)).copied().collect();
-    found.extend(held_by_variables(db, file));
-    found
-}
-
-/// The device functions whose addresses variables of the module hold.
-#[salsa::tracked(returns(ref))]
-fn held_by_variables(db: &dyn Db, file: SourceFile) -> Vec<Func> {
-    let contents = module_variables(db, file).values().filter_map(|variable| variable.content.as_ref().ok());
-    let addresses = contents.flatten().flat_map(|content| &content.addresses);
-    addresses.filter_map(|address| named_callee(db, file, &address.symbol)).collect()
-}
-
-/// Whether every function whose address the module takes is independent in this sense.
-#[salsa::tracked(returns(copy))]
-fn pointers_are_independent(db: &dyn Db, file: SourceFile) -> bool {
-    pointed_to(db, file).iter().all(|&func| {
-        let inner = device_callees(db, func);
-        inner.len() <= MOST_CALLEES && inner.iter().chain([&func]).all(|&callee| !waits_itself(db, callee))
-    })
-}
-
-/// The device functions whose addresses a function takes, or whose addresses its own variables
-/// hold.
-#[salsa::tracked(returns(ref))]
-fn addresses_taken(db: &dyn Db, func: Func) -> Vec<Func> {
-    let Some(built) = &built(db, func).value else { return Vec::new() };
-    let taken = built.insts.values().filter_map(|inst| match inst.op {
-        ir::Op::FuncAddr(callee) => Some(&built.callees[callee].name),
-        _ => None,
-    });
-    let initials = built.symbols.values().filter_map(|symbol| symbol.initial.as_ref());
-    let held = initials.flat_map(|initial| &initial.addresses).map(|address| &address.symbol);
-    taken.chain(held).filter_map(|name| named_callee(db, func.file(db), name)).collect()
-}
 
 /// Whether lanes that call a function together return together. Callers know this before the
 /// function has code.
@@ -176,11 +50,10 @@ pub fn fill_lanes(db: &dyn Db, owner: Func, function: &mut ir::Function, options
     for callee in function.callees.values_mut() {
         callee.lanes = match callee.kind {
             CalleeKind::Routine => continue,
-            CalleeKind::Prototype => ir::CalleeLanes {
-                together: false,
-                independent: pointers_are_independent(db, file),
-                inside: pointers_stay_inside(db, file),
-            },
+            CalleeKind::Prototype => {
+                let Reach { independent, inside } = pointers_reach(db, file);
+                ir::CalleeLanes { together: false, independent, inside }
+            }
             CalleeKind::External(_) => {
                 // A service of the driver waits for no other lanes; an unknown function may.
                 let independent = SYSTEM_FUNCTIONS.contains(&callee.name.as_str());
@@ -189,12 +62,9 @@ pub fn fill_lanes(db: &dyn Db, owner: Func, function: &mut ir::Function, options
             CalleeKind::Device => match named_callee(db, file, &callee.name) {
                 Some(func) => {
                     let calls_back = func == owner || device_callees(db, func).contains(&owner);
-                    let independent = is_independent(db, func);
-                    ir::CalleeLanes {
-                        together: !calls_back && returns_together(db, func, options),
-                        independent,
-                        inside: stays_inside(db, func),
-                    }
+                    let Reach { independent, inside } = reach(db, func);
+                    let together = !calls_back && returns_together(db, func, options);
+                    ir::CalleeLanes { together, independent, inside }
                 }
                 None => ir::CalleeLanes::default(),
             },

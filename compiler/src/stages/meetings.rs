@@ -14,28 +14,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::{IndexMap, IndexSet};
-use ptxc_ssa::gather;
 use ptxc_syntax::items::ItemKind;
 
 use crate::db::Db;
 use crate::input::SourceFile;
 use crate::input::items::{Func, items};
-use crate::stages::built;
-use crate::stages::callees::{calls_by_address, device_callees, pointed_to};
-
-/// The kinds of a function's own operations at which lanes may have to meet, with the number of
-/// each.
-#[salsa::tracked(returns(ref))]
-fn own_kinds(db: &dyn Db, func: Func) -> BTreeMap<String, usize> {
-    built(db, func).value.as_ref().map(gather::kinds).unwrap_or_default()
-}
+use crate::stages::outline::{device_callees, outline, pointed_to};
 
 /// The functions that a kernel may execute besides itself, directly or not.
 #[salsa::tracked(returns(ref))]
 fn executed(db: &dyn Db, kernel: Func) -> IndexSet<Func> {
     let called = device_callees(db, kernel);
     let mut found: IndexSet<Func> = called.iter().copied().collect();
-    if called.iter().chain([&kernel]).any(|&func| calls_by_address(db, func)) {
+    if called.iter().chain([&kernel]).any(|&func| outline(db, func).calls_by_address) {
         for &func in pointed_to(db, kernel.file(db)) {
             found.insert(func);
             found.extend(device_callees(db, func));
@@ -56,11 +47,11 @@ fn common_kinds(db: &dyn Db, file: SourceFile) -> IndexMap<Func, BTreeSet<String
         }
         let all = || executed.iter().copied().chain([kernel]);
         let mut functions: BTreeMap<&str, usize> = BTreeMap::new();
-        for kind in all().flat_map(|func| own_kinds(db, func).keys()) {
+        for kind in all().flat_map(|func| outline(db, func).kinds.keys()) {
             *functions.entry(kind).or_default() += 1;
         }
         for func in all() {
-            for (kind, &places) in own_kinds(db, func) {
+            for (kind, &places) in &outline(db, func).kinds {
                 if functions[kind.as_str()] > 1 || (places > 1 && device_callees(db, func).contains(&func)) {
                     common.entry(func).or_default().insert(kind.clone());
                 }
@@ -77,7 +68,7 @@ pub(crate) fn elsewhere(db: &dyn Db, func: Func) -> Vec<String> {
     // Most functions wait for no other lanes and most kernels call nothing, so these need not look
     // at other functions.
     let is_alone = func.kind(db) == ItemKind::Entry && executed(db, func).is_empty();
-    if is_alone || own_kinds(db, func).is_empty() {
+    if is_alone || outline(db, func).kinds.is_empty() {
         return Vec::new();
     }
     common_kinds(db, func.file(db)).get(&func).into_iter().flatten().cloned().collect()

@@ -5,6 +5,7 @@
 
 pub mod callees;
 mod meetings;
+pub(crate) mod outline;
 mod relocatable;
 
 use std::sync::Arc;
@@ -28,7 +29,8 @@ use ptxc_syntax::ast::Space;
 use ptxc_syntax::items::ItemKind;
 use rustc_hash::FxHashSet;
 
-use callees::{SYSTEM_FUNCTIONS, add_barriers_by_address, callees, fill_lanes, named_callee};
+use callees::{SYSTEM_FUNCTIONS, add_barriers_by_address, callees, fill_lanes};
+use outline::named_callee;
 use relocatable::make_relocatable;
 
 use crate::db::Db;
