@@ -28,27 +28,25 @@ use crate::output::{kernels, locate};
 use crate::prototypes::prototypes;
 use crate::render::Located;
 use crate::stages::arch;
-use crate::stages::callees::{device_callees, named_callee};
-use crate::variables::{bindings, outside_shared, unnamed};
+use crate::stages::outline::{device_callees, named_callee};
+use crate::variables::{bindings, outside_variables, unnamed};
 
 /// The bytes of a file's cubin, with all its kernels. Kernels with errors are missing from it, so
 /// check
 /// [`diagnostics`](crate::diagnostics) first.
 #[salsa::tracked(returns(ref))]
 pub fn cubin(db: &dyn Db, file: SourceFile, options: Options) -> Arc<Result<Vec<u8>, CubinError>> {
-    let kernels: Vec<_> =
-        kernels(db, file, options).into_iter().filter_map(|(func, code)| Some((func, code?))).collect();
-    Arc::new(cubin_of(db, file, options, &kernels))
+    Arc::new(cubin_of(db, file, options, &coded_kernels(db, file, options)))
+}
+
+fn coded_kernels(db: &dyn Db, file: SourceFile, options: Options) -> Vec<(Func, &FuncCode)> {
+    kernels(db, file, options).into_iter().filter_map(|(func, code)| Some((func, code?))).collect()
 }
 
 /// The contents of a file's cubin, for a linker.
-///
-/// # Errors
-/// Anything that a cubin can't hold.
-pub fn object(db: &dyn Db, file: SourceFile, options: Options) -> Result<Cubin, CubinError> {
-    let kernels: Vec<_> =
-        kernels(db, file, options).into_iter().filter_map(|(func, code)| Some((func, code?))).collect();
-    contents(db, file, options, &kernels)
+#[salsa::tracked(returns(ref))]
+pub fn object(db: &dyn Db, file: SourceFile, options: Options) -> Arc<Result<Cubin, CubinError>> {
+    Arc::new(contents(db, file, options, &coded_kernels(db, file, options)))
 }
 
 /// The bytes of a cubin with some of a file's kernels.
@@ -86,7 +84,7 @@ fn contents(
         bindings: bindings(db, file),
         relocatable: options.relocatable(db),
         outside: declared(db, file),
-        outside_shared: outside_shared(db, file),
+        outside_variables: outside_variables(db, file),
         prototypes: if options.relocatable(db) { prototypes(db, file) } else { BTreeMap::new() },
         has_samplers: header(db, file).has_samplers,
         images: images::declared(db, file),

@@ -145,6 +145,7 @@ pub mod settings;
 mod shared;
 pub mod stages;
 mod variables;
+pub mod whole;
 
 pub use ptxc_codegen as codegen;
 pub use ptxc_interrupt::Interrupted;

@@ -342,8 +342,12 @@ pub fn compile_in_parallel(db: &Database, file: SourceFile, options: Options) {
 pub fn compile_function(db: &dyn Db, file: SourceFile, options: Options, index: usize) {
     if let Some(&func) = items(db, file).functions.get(index) {
         match func.kind(db) {
-            ItemKind::Func => drop(device_code(db, func, options, options.max_regs(db))),
-            _ => drop(code(db, func, options)),
+            ItemKind::Func if !options.relocatable(db) => {
+                let _ = device_code(db, func, options, options.max_regs(db));
+            }
+            _ => {
+                let _ = code(db, func, options);
+            }
         }
     }
 }

@@ -5,10 +5,10 @@
 
 use std::path::Path;
 
-use ptxc_compiler::cubin::object;
 use ptxc_compiler::input::items::items;
-use ptxc_compiler::{Database, Settings, SourceFile, diagnostics};
-use ptxc_object::cubin::{LinkError, link, write};
+use ptxc_compiler::whole::{Whole, WholeError, whole};
+use ptxc_compiler::{Database, Settings, SourceFile, compile_in_parallel, diagnostics};
+use ptxc_object::cubin::LinkError;
 
 use super::{Emit, settings};
 
@@ -26,22 +26,21 @@ pub(super) fn is_wanted(args: &LowerArgs, emits: &[Emit]) -> bool {
     args.files.len() > 1 && emits == [Emit::Cubin] && output != Path::new("-") && !is_folder
 }
 
-/// A file with its text.
+/// A file that has been read.
 struct File<'a> {
     input: &'a Input,
-    db: Database,
     source: SourceFile,
 }
 
 impl File<'_> {
     /// `a.ptx:3:1`, the place of a function's definition; only the path if there is none.
-    fn place(&self, name: &str) -> String {
+    fn place(&self, db: &Database, name: &str) -> String {
         let path = self.input.shown();
-        let mut functions = items(&self.db, self.source).functions.iter();
-        let Some(func) = functions.find(|func| func.has_body(&self.db) && func.name(&self.db) == name) else {
+        let mut functions = items(db, self.source).functions.iter();
+        let Some(func) = functions.find(|func| func.has_body(db) && func.name(db) == name) else {
             return path.to_string();
         };
-        let before = &self.source.text(&self.db)[..func.offset(&self.db) as usize];
+        let before = &self.source.text(db)[..func.offset(db) as usize];
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
         format!("{path}:{line}:{column}")
@@ -60,7 +59,14 @@ pub(super) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
         Ok(settings) => Settings { relocatable: true, ..settings },
         Err(message) => return streams.usage(message),
     };
-    let (mut files, mut objects) = (Vec::new(), Vec::new());
+    let pool = match rayon::ThreadPoolBuilder::new().num_threads(args.jobs.jobs.unwrap_or(0) as usize).build()
+    {
+        Ok(pool) => pool,
+        Err(error) => return streams.failed(error),
+    };
+    let db = Database::default();
+    let options = settings.options(&db);
+    let mut files = Vec::new();
     let mut outcome = Outcome::Done;
     for input in &args.files {
         let text = match read_ptx(input, "lower", streams) {
@@ -70,45 +76,43 @@ pub(super) fn run(args: &LowerArgs, streams: &mut Streams<'_>) -> Outcome {
                 continue;
             }
         };
-        let db = Database::default();
         let source = SourceFile::new(&db, input.to_string(), text);
-        let options = settings.clone().options(&db);
+        let shared = db.clone();
+        pool.install(move || compile_in_parallel(&shared, source, options));
         let found = diagnostics(&db, source, options);
         if report(input.shown(), source.text(&db), &found, args.message_format, streams) != Outcome::Done {
             outcome = Outcome::Failed;
-            continue;
         }
-        match object(&db, source, options) {
-            Ok(cubin) => objects.push(cubin),
-            Err(error) => outcome = streams.failed(format!("{}: {error}", input.shown())),
-        }
-        files.push(File { input, db, source });
+        files.push(File { input, source });
     }
     if outcome != Outcome::Done {
         return outcome;
     }
-    let linked = link(objects).map(|cubin| write(&cubin));
-    match linked {
-        Ok(Ok(bytes)) => {
-            let result = write_with(&args.output, streams.out, |out| out.write_all(&bytes));
+    let program = Whole::new(&db, files.iter().map(|file| file.source).collect());
+    match whole(&db, program, options).as_ref() {
+        Ok(bytes) => {
+            let result = write_with(&args.output, streams.out, |out| out.write_all(bytes));
             streams.written(&args.output, result)
         }
-        Ok(Err(error)) => streams.failed(format!("{}: {error}", args.output.display())),
-        Err(errors) => errors
-            .iter()
-            .map(|error| streams.failed(message(error, &files)))
-            .last()
-            .unwrap_or(Outcome::Failed),
+        Err(errors) => {
+            let messages = errors.iter().map(|error| message(&db, error, &files, &args.output));
+            messages.map(|message| streams.failed(message)).last().unwrap_or(Outcome::Failed)
+        }
     }
 }
 
-fn message(error: &LinkError, files: &[File<'_>]) -> String {
-    match error {
+fn message(db: &Database, error: &WholeError, files: &[File<'_>], output: &Path) -> String {
+    let link = match error {
+        WholeError::Link(link) => link,
+        WholeError::Object { file, error } => return format!("{}: {error}", files[*file].input.shown()),
+        WholeError::Cubin(error) => return format!("{}: {error}", output.display()),
+    };
+    match link {
         LinkError::Twice { name, objects: [first, second] } => {
-            let [first, second] = [first, second].map(|&index| files[index].place(name));
+            let [first, second] = [first, second].map(|&index| files[index].place(db, name));
             format!("{second}: `{name}` is defined twice; the other definition is at {first}")
         }
-        LinkError::Undefined { user, object, .. } => format!("{}: {error}", files[*object].place(user)),
+        LinkError::Undefined { user, object, .. } => format!("{}: {link}", files[*object].place(db, user)),
         LinkError::Architectures { objects: [first, second] } => {
             let [first, second] = [first, second].map(|&index| files[index].input.shown());
             format!("{first} and {second} are for different architectures; --arch chooses one for both")
