@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use ptxc_codegen::func_code::FuncCode;
 use ptxc_codegen::variables::placed;
-use ptxc_object::cubin::{Binding, OutsideShared};
+use ptxc_object::cubin::{Binding, OutsideVariable};
 use ptxc_ptx::check::env;
 use ptxc_ptx::diagnostic::Diagnostic;
 use ptxc_sass::variable::{Section, Variable};
@@ -75,15 +75,19 @@ pub(crate) fn unnamed(
     rest.filter_map(|(name, variable)| declared(name, variable)).collect()
 }
 
-/// The shared variables of other files, and those of open size.
-pub(crate) fn outside_shared(db: &dyn Db, file: SourceFile) -> BTreeMap<String, OutsideShared> {
+/// The shared and constant variables of other files, and shared ones of open size.
+pub(crate) fn outside_variables(db: &dyn Db, file: SourceFile) -> BTreeMap<String, OutsideVariable> {
+    let outside = |variable: &env::Variable| {
+        let is_extern = variable.linkage == Some(Linkage::Extern);
+        let section = match variable.space {
+            Space::Shared if is_extern || variable.size == 0 => Section::Shared,
+            Space::Const if is_extern => Section::Constant,
+            _ => return None,
+        };
+        Some(OutsideVariable { section, align: variable.align, size: variable.size })
+    };
     let all = module_variables(db, file).iter();
-    let shared = all.filter(|(_, variable)| {
-        variable.space == Space::Shared && (variable.linkage == Some(Linkage::Extern) || variable.size == 0)
-    });
-    let outside =
-        |variable: &env::Variable| OutsideShared { align: variable.align, is_open: variable.size == 0 };
-    shared.map(|(name, variable)| (name.to_string(), outside(variable))).collect()
+    all.filter_map(|(name, variable)| Some((name.to_string(), outside(variable)?))).collect()
 }
 
 /// A variable as its declaration describes it. A variable in global memory needs no address, since

@@ -45,7 +45,7 @@ pub(crate) fn disassemble_words(
     let cubin = Cubin {
         outside: Default::default(),
         prototypes: Default::default(),
-        outside_shared: Default::default(),
+        outside_variables: Default::default(),
         arch,
         accelerated: false,
         abi: Abi::default(),

@@ -80,7 +80,7 @@ fn sample(arch: Arch, abi: Abi) -> Cubin {
     Cubin {
         outside: std::collections::BTreeSet::new(),
         prototypes: Default::default(),
-        outside_shared: Default::default(),
+        outside_variables: Default::default(),
         arch,
         accelerated: arch == Arch::Sm90,
         abi,

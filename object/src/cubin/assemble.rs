@@ -31,8 +31,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::attribute as eiattr;
 use super::contents::{
-    Abi, Bank, Binding, Cubin, Function, GlobalVariable, Image, IndirectBranch, Launch, Line, OutsideShared,
-    Part, Prototype,
+    Abi, Bank, Binding, Cubin, Function, GlobalVariable, Image, IndirectBranch, Launch, Line,
+    OutsideVariable, Part, Prototype,
 };
 use super::error::CubinError;
 use super::read::LINE_TABLE;
@@ -84,8 +84,9 @@ pub struct Module {
     pub outside: BTreeSet<String>,
     /// The prototypes of an object's device functions, and of those that it declares.
     pub prototypes: BTreeMap<String, Prototype>,
-    /// The shared variables of other files, and those of open size, that an object may name.
-    pub outside_shared: BTreeMap<String, OutsideShared>,
+    /// The shared and constant variables of other files, and shared ones of open size, that an
+    /// object may name.
+    pub outside_variables: BTreeMap<String, OutsideVariable>,
     /// Whether samplers have handles of their own (`texmode_independent`).
     pub has_samplers: bool,
     /// Its textures, samplers and surfaces, whether kernels name them or not.
@@ -109,7 +110,7 @@ impl Module {
             relocatable: false,
             outside: BTreeSet::new(),
             prototypes: BTreeMap::new(),
-            outside_shared: BTreeMap::new(),
+            outside_variables: BTreeMap::new(),
             has_samplers: false,
             images: Vec::new(),
             attributes: Vec::new(),
@@ -243,7 +244,7 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
         relocatable: module.relocatable,
         outside: module.outside,
         prototypes: module.prototypes,
-        outside_shared: module.outside_shared,
+        outside_variables: module.outside_variables,
         attributes: kept.attributes.clone(),
         compatibility: kept.compatibility.clone(),
         symbols: kept.symbols.clone(),

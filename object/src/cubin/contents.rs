@@ -35,13 +35,23 @@ pub struct Prototype {
     pub indirect: Vec<String>,
 }
 
-/// A shared variable that an object does not define.
+/// A shared or constant variable that an object does not define.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutsideShared {
+pub struct OutsideVariable {
+    /// The memory that it is in.
+    pub section: Section,
     /// Its alignment in bytes.
     pub align: u32,
-    /// Whether its size is open: it is the dynamic shared memory of a launch.
-    pub is_open: bool,
+    /// Its size in bytes. That of a shared variable is open if it is 0: it is the dynamic shared
+    /// memory of a launch.
+    pub size: u64,
+}
+
+impl OutsideVariable {
+    /// Whether it is the dynamic shared memory of a launch.
+    pub fn is_dynamic(&self) -> bool {
+        self.section == Section::Shared && self.size == 0
+    }
 }
 
 /// A module: its kernels, and the variables that they share.
@@ -74,8 +84,9 @@ pub struct Cubin {
     pub outside: BTreeSet<String>,
     /// The prototypes of an object's device functions, and of those that it declares.
     pub prototypes: BTreeMap<String, Prototype>,
-    /// The shared variables of other files, and those of open size, that an object may name.
-    pub outside_shared: BTreeMap<String, OutsideShared>,
+    /// The shared and constant variables of other files, and shared ones of open size, that an
+    /// object may name.
+    pub outside_variables: BTreeMap<String, OutsideVariable>,
     /// Attributes of the whole file that are kept as they are.
     pub attributes: Vec<Attribute>,
     /// Symbols of variables in shared memory, which only debug information names.

@@ -25,7 +25,7 @@ use ptxc_sass::variable::Section;
 use rustc_hash::FxHashMap;
 
 use super::attribute as eiattr;
-use super::contents::{Binding, Cubin, Function, GlobalVariable, OutsideShared};
+use super::contents::{Binding, Cubin, Function, GlobalVariable, OutsideVariable};
 use super::relocation::Relocation;
 use super::shared;
 
@@ -86,7 +86,7 @@ pub fn link(objects: Vec<Cubin>) -> Result<Cubin, Vec<LinkError>> {
         accelerated: objects.iter().any(|object| object.accelerated),
         outside: BTreeSet::new(),
         prototypes: BTreeMap::new(),
-        outside_shared: BTreeMap::new(),
+        outside_variables: BTreeMap::new(),
         ..first.clone()
     };
     let mut errors = Vec::new();
@@ -95,8 +95,9 @@ pub fn link(objects: Vec<Cubin>) -> Result<Cubin, Vec<LinkError>> {
     let mut users = Vec::new();
     let mut open_shared = BTreeMap::new();
     for (index, mut cubin) in objects.into_iter().enumerate() {
-        for (name, OutsideShared { align, .. }) in
-            std::mem::take(&mut cubin.outside_shared).into_iter().filter(|(_, shared)| shared.is_open)
+        for (name, OutsideVariable { align, .. }) in std::mem::take(&mut cubin.outside_variables)
+            .into_iter()
+            .filter(|(_, variable)| variable.is_dynamic())
         {
             let known = open_shared.entry(name).or_insert(align);
             *known = align.max(*known);

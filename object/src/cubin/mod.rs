@@ -25,8 +25,8 @@ mod write;
 
 pub use assemble::{Module, Source, assemble, encode, sampler_attributes};
 pub use contents::{
-    Abi, Bank, Binding, Cubin, Function, GlobalVariable, Image, IndirectBranch, Launch, Line, OutsideShared,
-    Param, Part, Prototype,
+    Abi, Bank, Binding, Cubin, Function, GlobalVariable, Image, IndirectBranch, Launch, Line,
+    OutsideVariable, Param, Part, Prototype,
 };
 pub use error::CubinError;
 pub use link::{LinkError, link};

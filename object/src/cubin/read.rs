@@ -66,7 +66,7 @@ pub fn read(data: &[u8]) -> Result<Cubin> {
         addresses: Vec::new(),
         outside: BTreeSet::new(),
         prototypes: BTreeMap::new(),
-        outside_shared: BTreeMap::new(),
+        outside_variables: BTreeMap::new(),
         files: Vec::new(),
         debug: Arc::default(),
         relocatable: header.e_type(LE) == object::elf::ET_REL,

@@ -167,7 +167,7 @@ fn there_is_no_cubin_for_it() {
             images: Vec::new(),
             outside: Default::default(),
             prototypes: Default::default(),
-            outside_shared: Default::default(),
+            outside_variables: Default::default(),
             arch: Arch::Invented,
             accelerated: false,
             abi,

@@ -3,23 +3,23 @@
 //!
 //! Random signatures cover the calling convention: scalars of every size, structures of several
 //! alignments, parameters and results in registers and on the stack, calls under divergence, through a table of
-//! addresses, and from one module into the other and back, and shared variables of each. Values are computed here
-//! from the definition of the program, not by any of the compilers. The same program is also linked by ptxc, and
-//! compiled as one module, whose SSA runs as well.
+//! addresses, and from one module into the other and back, shared variables of each, and constants of
+//! one. Values are computed here from the definition of the program, not by any of the compilers. The
+//! same program is also linked by ptxc, and compiled as one module, whose SSA runs as well.
 //! Without NVIDIA's programs only ptxc's own object is made and read again.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ptxc_compiler::cubin::object;
 use ptxc_compiler::input::items::items;
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::ssa;
+use ptxc_compiler::whole::{Whole, whole};
 use ptxc_compiler::{Database, Settings, SourceFile, compile, diagnostics};
 use ptxc_families::oracle;
 use ptxc_fuzz::random::Random;
-use ptxc_object::cubin::{self, read};
+use ptxc_object::cubin::read;
 use ptxc_sass::joined::joined;
 use ptxc_sim::{Case, Options, run_sass, run_ssa};
 
@@ -123,10 +123,15 @@ fn mask(bytes: u32) -> u32 {
     if bytes == 4 { u32::MAX } else { (1 << (8 * bytes)) - 1 }
 }
 
+/// The word of a function in the constant table, with which its sum begins.
+fn constant(function: usize) -> u32 {
+    1000 - 7 * function as u32
+}
+
 /// The words that a function returns if it is called with arguments of that seed.
 fn value(all: &[Signature], function: usize, seed: u32) -> Vec<u32> {
     let one = &all[function];
-    let mut sum = function as u32;
+    let mut sum = constant(function);
     for (param, shape) in one.params.iter().enumerate() {
         for (unit, bytes) in shape.units().into_iter().enumerate() {
             let word = argument(function, param, unit, seed) & mask(bytes);
@@ -207,7 +212,11 @@ fn head(all: &[Signature], function: usize) -> String {
 fn define(out: &mut String, all: &[Signature], function: usize) {
     let one = &all[function];
     let _ = writeln!(out, ".visible {}\n{{ .reg .b32 s, x, y; .reg .b64 q;", head(all, function));
-    let _ = writeln!(out, "mov.u32 s, {function};");
+    let at = 4 * function;
+    let _ = match function % 3 {
+        0 => writeln!(out, "mov.u64 q, constants; ld.const.u32 s, [q+{at}];"),
+        _ => writeln!(out, "ld.const.u32 s, [constants+{at}];"),
+    };
     for (param, shape) in one.params.iter().enumerate() {
         if matches!(shape, Shape::Scalar(8)) {
             let _ = writeln!(out, "ld.param.b64 q, [p{param}]; mov.b64 {{x, y}}, q;");
@@ -271,6 +280,13 @@ fn module(all: &[Signature], part: Part) -> String {
     let _ = match part {
         Part::Even => writeln!(text, ".extern .global .u64 table[{FUNCTIONS}];"),
         _ => writeln!(text, ".visible .global .u64 table[{FUNCTIONS}] = {{{}}};", names.join(", ")),
+    };
+    let list: Vec<String> = (0..FUNCTIONS).map(|function| constant(function).to_string()).collect();
+    let _ = match part {
+        Part::Odd => {
+            writeln!(text, ".extern .const .u32 constants[{FUNCTIONS}];\n.const .u32 odd[3] = {{1, 2, 3}};")
+        }
+        _ => writeln!(text, ".visible .const .u32 constants[{FUNCTIONS}] = {{{}}};", list.join(", ")),
     };
     (0..all.len()).filter(is_here).for_each(|function| define(&mut text, all, function));
     if part != Part::Even {
@@ -352,16 +368,16 @@ fn alone(text: &str, case: &Case, seed: u64) {
 
 /// The modules, linked by ptxc itself.
 fn linked_here(texts: &[String; 2]) -> Vec<u8> {
-    let objects = texts.each_ref().map(|text| {
-        let db = Database::default();
+    let db = Database::default();
+    let options = Settings { relocatable: true, ..Settings::default() }.options(&db);
+    let files = texts.each_ref().map(|text| {
         let file = SourceFile::new(&db, "k.ptx".into(), text.clone());
-        let options = Settings { relocatable: true, ..Settings::default() }.options(&db);
         let found = diagnostics(&db, file, options);
         assert!(found.is_empty(), "{}\n{text}", found[0].message);
-        object(&db, file, options).expect("an object")
+        file
     });
-    let whole = cubin::link(objects.into()).unwrap_or_else(|found| panic!("{}", found[0]));
-    cubin::write(&whole).expect("the cubin can be written")
+    let bytes = whole(&db, Whole::new(&db, files.into()), options);
+    bytes.as_ref().clone().unwrap_or_else(|found| panic!("{}", found[0]))
 }
 
 fn ours(text: &str, opt: u8) -> Vec<u8> {

@@ -8,7 +8,7 @@ use ptxc_sass::symbol::FUNCTION_TABLE;
 use ptxc_sass::variable::Section as Space;
 
 use super::{NOTE, PROGBITS, SHARED_SECTION, Writer, cuda, place};
-use crate::cubin::contents::Binding;
+use crate::cubin::contents::{Binding, OutsideVariable};
 use crate::cubin::elf::{SectionId, Segment, Symbol, SymbolId};
 
 const LOCAL_SECTION: u8 = object::elf::STT_SECTION;
@@ -159,13 +159,18 @@ impl Writer<'_> {
         }
         // A program leaves only functions of the system open, such as `vprintf`, and numbers of the
         // driver; an object also variables.
-        let shared = self.cubin.outside_shared.get(name);
+        let variable = self.cubin.outside_variables.get(name);
+        let shared = variable.filter(|variable| variable.section == Space::Shared);
+        let of_variable = |variable: &OutsideVariable| match variable.section {
+            Space::Shared => (linked_kind(Binding::Global), IN_SHARED, 0),
+            Space::Constant => (linked_kind(Binding::Global), IN_CONSTANT, variable.size),
+            Space::Global | Space::External => (linked_kind(Binding::Global), IN_GLOBAL, variable.size),
+        };
         let (kind, other, size) = match self.is_called(name) {
             _ if name == FUNCTION_TABLE => (WEAK_OBJECT, 0, 8),
             _ if name.starts_with(".nv.") => (WEAK_OBJECT, 0, NUMBER_BYTES),
-            _ if shared.is_some() => (linked_kind(Binding::Global), IN_SHARED, 0),
-            true => (GLOBAL_FUNCTION, 0, 0),
-            false => (linked_kind(Binding::Global), IN_GLOBAL, 0),
+            true if variable.is_none() => (GLOBAL_FUNCTION, 0, 0),
+            _ => variable.map_or((linked_kind(Binding::Global), IN_GLOBAL, 0), of_variable),
         };
         let value = shared.map_or(0, |shared| shared.align).into();
         let name_of = name.to_string();

@@ -113,16 +113,13 @@ impl Symbols {
         {
             return Err(None);
         }
-        // A variable beyond its constant bank, or one that only a linker can place, can't be named.
+        // A variable beyond its constant bank can't be named.
         let end = |bytes: u64| variable.place.map(|place| u64::from(place) + bytes);
         let end = match variable.space {
             ast::Space::Const => end(variable.size),
             ast::Space::Global => end(8),
             _ => Some(0),
         };
-        if variable.linkage == Some(ast::Linkage::Extern) && end.is_none() {
-            return Err(None);
-        }
         if end.is_none_or(|end| end > BANK_BYTES.into()) {
             return Err(Some(NoRoom { name: name.clone(), space: variable.space }));
         }

@@ -169,8 +169,9 @@ pub const MOST_ADDRESSES: usize = 8192;
 
 /// Gives the constant and global variables of a module their places, in order. Constants lie one
 /// after the other in constant bank 3, as ptxas lays them out; the address of each global variable
-/// takes 8 bytes of constant bank 4. An extern constant has no place, because only a linker knows
-/// it. The place is also `None` if the bank would be larger than 2^31 bytes.
+/// takes 8 bytes of constant bank 4. Constants of other modules come last: an object leaves their
+/// place to the linker, and a program has zeros there. The place is `None` if the bank would be
+/// larger than 2^31 bytes.
 ///
 /// If there are more global variables than the bank has room for, only those that `is_used` get a
 /// place there.
@@ -179,16 +180,19 @@ pub fn place<'a>(
     is_used: &dyn Fn(&Name) -> bool,
 ) {
     let (mut constants, mut addresses) = (0u32, 0u32);
+    let mut add_constant = |variable: &mut Variable| {
+        let start = constants.checked_next_multiple_of(variable.align);
+        let end = variable.end_from(start.unwrap_or(u32::MAX));
+        variable.place = start.filter(|_| end <= 1 << 31);
+        constants = end;
+    };
+    let mut outside = Vec::new();
     for (name, variable) in variables {
         match variable.space {
             // Textures, samplers and surfaces are not in memory.
             _ if variable.is_image() => {}
-            Space::Const if variable.linkage != Some(Linkage::Extern) => {
-                let start = constants.checked_next_multiple_of(variable.align);
-                let end = variable.end_from(start.unwrap_or(u32::MAX));
-                variable.place = start.filter(|_| end <= 1 << 31);
-                constants = end;
-            }
+            Space::Const if variable.linkage == Some(Linkage::Extern) => outside.push(variable),
+            Space::Const => add_constant(variable),
             Space::Global if is_used(name) => {
                 variable.place = Some(addresses);
                 addresses += 8;
@@ -196,6 +200,7 @@ pub fn place<'a>(
             _ => {}
         }
     }
+    outside.into_iter().for_each(add_constant);
 }
 
 /// Size of an object in bytes: elements times dimensions. `None` if the size exceeds `most` bytes.
