@@ -31,6 +31,7 @@ impl Input {
     }
 
     /// Whether its name has this extension.
+    #[cfg(feature = "simulator")]
     pub fn has_extension(&self, extension: &str) -> bool {
         self.path.extension().is_some_and(|own| own == extension)
     }

@@ -5,6 +5,7 @@ mod batch;
 mod binary;
 mod check;
 mod cli;
+#[cfg(feature = "manual")]
 mod completions;
 mod decode;
 mod destination;
@@ -14,6 +15,7 @@ mod hazard;
 mod input;
 mod kind;
 mod lower;
+#[cfg(feature = "manual")]
 mod man;
 mod messages;
 mod opt;
@@ -21,6 +23,7 @@ mod output;
 mod passes;
 mod progress;
 mod ptx_text;
+#[cfg(feature = "simulator")]
 mod run;
 mod sass_text;
 mod scratch;
@@ -77,12 +80,21 @@ pub fn run_in<S: AsRef<OsStr>>(
         Command::Explain(args) => explain::run(args, &mut streams),
         Command::Opt(args) => opt::run(args, &mut streams),
         Command::Verify(args) => verify::run(args, &mut streams),
+        #[cfg(feature = "simulator")]
         Command::Run(args) => run::run(args, &mut streams),
         Command::Decode(args) => decode::run(args, &mut streams),
         Command::Asm(args) => asm::run(args, &mut streams),
         Command::Disasm(args) => disasm::run(args, &mut streams),
+        #[cfg(feature = "manual")]
         Command::Completions(args) => completions::run(args, &mut streams),
+        #[cfg(feature = "manual")]
         Command::Man(args) => man::run(args, &mut streams),
+        #[cfg(not(feature = "simulator"))]
+        Command::Run(_) => streams.usage(lacks("run", "simulator")),
+        #[cfg(not(feature = "manual"))]
+        Command::Completions(_) => streams.usage(lacks("completions", "manual")),
+        #[cfg(not(feature = "manual"))]
+        Command::Man(_) => streams.usage(lacks("man", "manual")),
     };
     let outcome = match out.end() {
         Ok(()) => outcome,
@@ -93,6 +105,15 @@ pub fn run_in<S: AsRef<OsStr>>(
         }
     };
     outcome as i32
+}
+
+/// The message for a command that this program was built without.
+#[cfg(not(all(feature = "manual", feature = "simulator")))]
+fn lacks(command: &str, feature: &str) -> String {
+    format!(
+        "this program was built without `ptxc {command}`, the feature `{feature}`; \
+         `cargo install --path driver` builds all commands"
+    )
 }
 
 /// Prints the help that a command line asks for, or the reason why it is not valid.

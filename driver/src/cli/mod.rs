@@ -1,6 +1,7 @@
 //! The command line.
 
 mod common;
+#[cfg(feature = "simulator")]
 mod run;
 
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 
 use crate::input::{self, Input};
 
+#[cfg(feature = "simulator")]
 pub use run::{Engine, Latencies, PRINTED, RunArgs, StatsFormat};
 
 /// The optimization level, unless a command line names one.
@@ -77,7 +79,11 @@ pub enum Command {
     /// Check the control codes of SASS text for hazards.
     Verify(VerifyArgs),
     /// Run a kernel or an execution case on the simulator.
+    #[cfg(feature = "simulator")]
     Run(RunArgs),
+    #[cfg(not(feature = "simulator"))]
+    #[command(hide = true)]
+    Run(AnyArgs),
     /// Show the machine code in a file: instructions and their control fields.
     Decode(DecodeArgs),
     /// Assemble SASS text to a cubin.
@@ -85,9 +91,17 @@ pub enum Command {
     /// Disassemble a cubin, or bare instructions, to SASS text.
     Disasm(DisasmArgs),
     /// Print a script for a shell to complete command lines.
+    #[cfg(feature = "manual")]
     Completions(CompletionsArgs),
     /// Print the manual, with a page for the program and one for each command.
+    #[cfg(feature = "manual")]
     Man(ManArgs),
+    #[cfg(not(feature = "manual"))]
+    #[command(hide = true)]
+    Completions(AnyArgs),
+    #[cfg(not(feature = "manual"))]
+    #[command(hide = true)]
+    Man(AnyArgs),
 }
 
 impl Command {
@@ -502,7 +516,16 @@ pub struct DisasmArgs {
     pub control: Control,
 }
 
+/// The arguments of a command that the program was built without.
+#[cfg(not(all(feature = "manual", feature = "simulator")))]
+#[derive(Debug, Args)]
+pub struct AnyArgs {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    _args: Vec<OsString>,
+}
+
 /// `ptxc completions`.
+#[cfg(feature = "manual")]
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
     /// The shell.
@@ -511,6 +534,7 @@ pub struct CompletionsArgs {
 }
 
 /// `ptxc man`.
+#[cfg(feature = "manual")]
 #[derive(Debug, Args)]
 pub struct ManArgs {
     /// Write one file per page into this folder (default: all pages to standard output).

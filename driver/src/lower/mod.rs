@@ -38,6 +38,7 @@ use crate::streams::{Outcome, Streams};
 
 /// Makes the compiler's options from those of the command line. The error says what is wrong with
 /// them.
+#[cfg(feature = "simulator")]
 pub(crate) fn options(db: &Database, args: &CodeArgs) -> Result<Options, String> {
     settings(args, false, Abi::default()).map(|settings| settings.options(db))
 }
