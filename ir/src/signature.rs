@@ -189,7 +189,8 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
         Op::Atomic { op: AtomicOp::Cas | AtomicOp::Cast, .. } | Op::TryAtomic { op: AtomicOp::Cas, .. } => {
             args.push(Arg::T)
         }
-        Op::TryAtomic { .. } => {}
+        Op::TryAtomic { .. } | Op::RemoteRed { .. } => {}
+        Op::RemoteStore => args.extend(std::iter::repeat_n(Arg::T, count.saturating_sub(args.len()))),
         Op::Atomic { access, .. } | Op::Red { access, .. } => {
             args.extend(std::iter::repeat_n(Arg::T, (access.lanes as usize).saturating_sub(1)));
         }
@@ -286,7 +287,7 @@ macro_rules! access {
             Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => None,
             Op::AsyncArrive { .. } | Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll => None,
             Op::BulkLoad | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch | Op::BulkCommit => None,
-            Op::BulkWait { .. } => None,
+            Op::BulkWait { .. } | Op::RemoteStore | Op::RemoteRed { .. } => None,
             Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {
                 None
             }

@@ -13,8 +13,13 @@
 
 use std::collections::BTreeSet;
 
+use ptxc_ir::AtomicOp;
+
+use crate::checks::End;
+pub(crate) use crate::copies::Stored;
 use crate::copies::{Copies, Effect, Kind, Request};
 use crate::error::Fault;
+use crate::integer_update::integer_update;
 use crate::mbarrier::Mbarrier;
 use crate::memory::{AccessKind, Memory, Space, read_le, write_le};
 use crate::random::Random;
@@ -54,7 +59,7 @@ impl Copies {
         let is_kept = |request: &Request| {
             let telling = telling.as_ref();
             telling
-                .is_some_and(|telling| request.kind != Kind::BulkLoad && !telling.contains(&request.thread))
+                .is_some_and(|telling| request.kind != Kind::Signalled && !telling.contains(&request.thread))
         };
         self.finish(memory, lane, |request| random.below(4) == 0 && !is_kept(request))
     }
@@ -95,14 +100,36 @@ fn perform(memory: &mut Memory<'_>, by: (u32, u32), effect: Effect) -> Result<()
         Effect::Copy { from, to, bytes, zeros, tell } => {
             for n in 0..u64::from(bytes + zeros) {
                 let byte = match n < u64::from(bytes) {
-                    true => *memory.copied_byte(by, (from.0, from.1 + n), false)?,
+                    true => *memory.copied_byte(by, (from.0, from.1 + n), End::Source)?,
                     false => 0,
                 };
-                *memory.copied_byte(by, (to.0, to.1 + n), true)? = byte;
+                *memory.copied_byte(by, (to.0, to.1 + n), End::Target)? = byte;
             }
             let Some(barrier) = tell else { return Ok(()) };
             memory.copy_arrives(by, barrier);
             change(memory, lane, barrier, |barrier| barrier.complete(bytes)).map(|_| ())
+        }
+        Effect::Write { to, stored, tell } => {
+            for (&byte, at) in stored.as_slice().iter().zip(to..) {
+                *memory.copied_byte(by, (Space::Cluster, at), End::Target)? = byte;
+            }
+            memory.copy_arrives(by, tell);
+            change(memory, lane, tell, |barrier| barrier.complete(stored.as_slice().len() as u32)).map(|_| ())
+        }
+        Effect::Update { to, op, bytes, operand, tell } => {
+            let mut old = 0;
+            for n in 0..bytes {
+                let byte = *memory.copied_byte(by, (Space::Cluster, to + u64::from(n)), End::Updated)?;
+                old |= u64::from(byte) << (8 * n);
+            }
+            let new = integer_update(op, bytes, old, operand)
+                .ok_or_else(|| Fault::new(lane, format!("the update {op} of {bytes} bytes")))?;
+            for n in 0..bytes {
+                let byte = memory.copied_byte(by, (Space::Cluster, to + u64::from(n)), End::Updated)?;
+                *byte = (new >> (8 * n)) as u8;
+            }
+            memory.copy_arrives(by, tell);
+            change(memory, lane, tell, |barrier| barrier.complete(bytes)).map(|_| ())
         }
         Effect::Arrive(barrier) => {
             memory.copy_arrives(by, barrier);
@@ -137,9 +164,9 @@ pub(crate) fn copy_element(
     if bytes > size {
         return Err(Fault::new(lane, format!("copies {bytes} bytes to an element of {size}")));
     }
-    memory.request_copy(lane, (Space::Shared, to), size, true)?;
+    memory.request_copy(lane, (Space::Shared, to), size, End::Target)?;
     if bytes != 0 {
-        memory.request_copy(lane, (Space::Global, from), size, false)?;
+        memory.request_copy(lane, (Space::Global, from), size, End::Source)?;
     }
     let (from, to) = ((Space::Global, from), (Space::Shared, to));
     let effect = Effect::Copy { from, to, bytes, zeros: size - bytes, tell: None };
@@ -178,10 +205,45 @@ pub(crate) fn copy_in_bulk(
         return Err(Fault::new(lane, what));
     }
     for n in (0..u64::from(bytes)).step_by(BULK as usize) {
-        memory.request_copy(lane, (from.0, from.1 + n), BULK as u32, false)?;
-        memory.request_copy(lane, (to.0, to.1 + n), BULK as u32, true)?;
+        memory.request_copy(lane, (from.0, from.1 + n), BULK as u32, End::Source)?;
+        memory.request_copy(lane, (to.0, to.1 + n), BULK as u32, End::Target)?;
     }
     memory.cta().copies.ask(thread, kind, Effect::Copy { from, to, bytes, zeros: 0, tell });
+    Ok(())
+}
+
+/// Requests an asynchronous store to shared memory of the cluster. The places are that of the values
+/// and that of the mbarrier.
+///
+/// # Errors
+/// A bad address, which is a fault of the lane.
+pub(crate) fn store_asynchronously(
+    memory: &mut Memory<'_>,
+    lane: u32,
+    (to, tell): (u64, u64),
+    stored: Stored,
+) -> Result<(), Fault> {
+    memory.request_copy(lane, (Space::Cluster, to), stored.as_slice().len() as u32, End::Target)?;
+    let thread = memory.first_thread + lane;
+    memory.cta().copies.ask(thread, Kind::Signalled, Effect::Write { to, stored, tell });
+    Ok(())
+}
+
+/// Requests an asynchronous update of an integer in shared memory of the cluster. The places are
+/// that of the integer and that of the mbarrier.
+///
+/// # Errors
+/// A bad address, which is a fault of the lane.
+pub(crate) fn update_asynchronously(
+    memory: &mut Memory<'_>,
+    lane: u32,
+    (to, tell): (u64, u64),
+    (op, bytes): (AtomicOp, u32),
+    operand: u64,
+) -> Result<(), Fault> {
+    memory.request_copy(lane, (Space::Cluster, to), bytes, End::Updated)?;
+    let thread = memory.first_thread + lane;
+    memory.cta().copies.ask(thread, Kind::Signalled, Effect::Update { to, op, bytes, operand, tell });
     Ok(())
 }
 

@@ -2,7 +2,31 @@
 //!
 //! [`asynchronous`](crate::asynchronous) decides when each is done.
 
+use ptxc_ir::AtomicOp;
+
 use crate::space::Space;
+
+/// Up to 16 bytes that a thread stores.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stored {
+    bytes: [u8; 16],
+    count: usize,
+}
+
+impl Stored {
+    /// Appends the low bytes of a value.
+    pub fn push(&mut self, value: u64, bytes: u32) {
+        for byte in value.to_le_bytes().into_iter().take(bytes as usize) {
+            self.bytes[self.count] = byte;
+            self.count += 1;
+        }
+    }
+
+    /// The bytes, in the order of memory.
+    pub fn as_slice(&self) -> &[u8] {
+        &self.bytes[..self.count]
+    }
+}
 
 /// The kinds of copies; each kind is committed and awaited separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,8 +35,9 @@ pub(crate) enum Kind {
     Element,
     /// A bulk copy from shared memory.
     BulkStore,
-    /// A bulk copy to shared memory of the cluster; an mbarrier signals its end.
-    BulkLoad,
+    /// A bulk copy, a store or an update to shared memory of the cluster; an mbarrier signals its
+    /// end.
+    Signalled,
 }
 
 /// The effect of a request.
@@ -30,6 +55,28 @@ pub(crate) enum Effect {
         zeros: u32,
         /// The mbarrier, in shared memory, that counts the bytes.
         tell: Option<u64>,
+    },
+    /// Writes values of a thread to shared memory of the cluster.
+    Write {
+        /// The address.
+        to: u64,
+        /// The values.
+        stored: Stored,
+        /// The mbarrier that counts the bytes.
+        tell: u64,
+    },
+    /// Updates an integer in shared memory of the cluster.
+    Update {
+        /// The address.
+        to: u64,
+        /// The update.
+        op: AtomicOp,
+        /// The size in bytes.
+        bytes: u32,
+        /// The operand of the update.
+        operand: u64,
+        /// The mbarrier that counts the bytes.
+        tell: u64,
     },
     /// Arrives at an mbarrier in shared memory, after the element copies that the thread requested
     /// earlier.

@@ -45,6 +45,7 @@ mod grid;
 pub mod hazard;
 mod heap;
 pub mod images;
+mod integer_update;
 mod interleave;
 mod launch;
 mod mbarrier;

@@ -44,6 +44,15 @@ macro_rules! copies_operations {
         /// shared memory at `b` to shared memory of the cluster at `a`, and tells the mbarrier at
         /// `c`.
         BulkShare = "bulk_share" [] [] NONE (B32, B32, B32, B32) -> () { reads, writes, ordered };
+        /// `(a: b32, c: b32, v: T …)`: stores one, two or four values asynchronously to shared
+        /// memory of the cluster at `a`, and tells the mbarrier at `c`.
+        RemoteStore = "remote_store" [T] [] WORDS (B32, B32, T) -> () { reads, writes, ordered };
+        /// `(a: b32, c: b32, v: T)`: updates shared memory of the cluster at `a` asynchronously, and
+        /// tells the mbarrier at `c`. The update is atomic.
+        RemoteRed {
+            /// The update.
+            op: AtomicOp,
+        } = "remote_red" [op T] [] WORDS (B32, B32, T) -> () { reads, writes, ordered };
         /// `(a: b64, n: b32)`: brings `n` bytes of global memory at `a` into the second-level
         /// cache: a hint.
         BulkPrefetch = "bulk_prefetch" [] [] NONE (B64, B32) -> () { reads, writes, ordered };

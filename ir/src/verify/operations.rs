@@ -217,6 +217,19 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => {}
         Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => {}
         Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => {}
+        Op::RemoteStore => {
+            let bytes = (data.args.len() as u32 - 2) * data.ty.bits() / 8;
+            if !bytes.is_power_of_two() || bytes > 16 {
+                say(Rule::Access, format!("a store of {bytes} bytes"));
+            }
+        }
+        Op::RemoteRed { op } => {
+            use AtomicOp::{Add, And, Dec, Inc, Or, Smax, Smin, Umax, Umin, Xor};
+            let of_words = matches!(op, Add | Inc | Dec | Smin | Smax | Umin | Umax | And | Or | Xor);
+            if !(if data.ty == Type::B64 { op == Add } else { of_words }) {
+                say(Rule::Access, format!("no such update of {}", data.ty));
+            }
+        }
         Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {}
         Op::Jump | Op::Branch { .. } | Op::BranchTogether | Op::Switch | Op::Return | Op::Exit => {}
         Op::Trap => {}

@@ -30,4 +30,4 @@ pub(crate) use clocks::Key;
 pub(crate) use finding::show_findings;
 pub use finding::{Finding, FindingKind, Role, Side};
 pub(crate) use found::{Found, Place, Touch};
-pub(crate) use shadow::{Actor, BYTES_PER_BYTE, Nature, Race, Range};
+pub(crate) use shadow::{Actor, BYTES_PER_BYTE, End, Nature, Race, Range};

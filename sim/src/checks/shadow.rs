@@ -113,6 +113,17 @@ pub(crate) struct Race {
     ids: Vec<[u32; 3]>,
 }
 
+/// What an asynchronous copy, store or update does to a range of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It reads it.
+    Source,
+    /// It writes it.
+    Target,
+    /// It updates it atomically.
+    Updated,
+}
+
 /// A range of shared memory of a CTA of the cluster.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Range {
@@ -203,7 +214,7 @@ impl Race {
             // A load of what a release stored waits for the value, although it looks plain.
             let waits = !nature.writes && (write.has(RELEASE) || self.guesses && write.has(ATOMIC));
             learns |= waits;
-            let both_atomic = |other: Record| nature.atomic && other.has(ATOMIC) && !other.has(PENDING);
+            let both_atomic = |other: Record| nature.atomic && other.has(ATOMIC);
             let races = |other: Record| !both_atomic(other) && !self.is_before(other, own);
             if !waits && races(write) {
                 let role = if write.has(PENDING) { Role::Copy } else { role_of(write, true) };
@@ -268,28 +279,30 @@ impl Race {
         found.race(sides, range.place(id));
     }
 
-    /// Records that a thread requests a copy from or to a range.
-    pub fn request(&mut self, found: &mut Found, actor: Actor, range: Range, writes: bool) {
-        let nature = Nature { reads: !writes, writes, atomic: false, releases: false, mbarrier: false };
+    /// Records that a thread requests a copy from or to a range, or an update of it.
+    pub fn request(&mut self, found: &mut Found, actor: Actor, range: Range, end: End) {
+        let (reads, writes) = (end != End::Target, end != End::Source);
+        let nature = Nature { reads, writes, atomic: end == End::Updated, releases: false, mbarrier: false };
         self.access(found, actor, range, nature, u64::MAX);
         let number = self.number(actor);
-        let record = Record::new(number, actor.pc, self.order.clock(self.lane_of(number).0), PENDING);
+        let clock = self.order.clock(self.lane_of(number).0);
+        let record = Record::new(number, actor.pc, clock, PENDING | atomic_flag(end));
         for cell in self.range(range) {
-            match writes {
-                true => cell.write = record,
-                false => cell.reads[0] = record,
+            match end {
+                End::Source => cell.reads[0] = record,
+                End::Target | End::Updated => cell.write = record,
             }
         }
     }
 
-    /// Records that a copy that a thread requested has been made.
-    pub fn complete(&mut self, rank: usize, thread: u32, range: Range, writes: bool) {
+    /// Records that a copy or an update that a thread requested has been made.
+    pub fn complete(&mut self, rank: usize, thread: u32, range: Range, end: End) {
         let number = rank as u32 * self.threads + thread;
         let clock = self.order.clock(self.lane_of(number).0);
         for cell in self.range(range) {
-            let record = if writes { &mut cell.write } else { &mut cell.reads[0] };
+            let record = if end == End::Source { &mut cell.reads[0] } else { &mut cell.write };
             if record.has(PENDING) && record.thread() == number {
-                *record = Record::new(number, record.pc(), clock, 0);
+                *record = Record::new(number, record.pc(), clock, atomic_flag(end));
             }
         }
     }
@@ -298,6 +311,10 @@ impl Race {
         let cells = self.cells.get_mut(range.rank).map_or(&mut [][..], |cells| cells);
         cells.iter_mut().skip(range.start).take(range.bytes)
     }
+}
+
+const fn atomic_flag(end: End) -> u8 {
+    if matches!(end, End::Updated) { ATOMIC } else { 0 }
 }
 
 /// The role of a recorded access.

@@ -11,11 +11,12 @@ use ptxc_sass::program::ImageKind;
 use ptxc_semantics::image::{
     Image, Kind, Place, Request, Sampler, TexelFormat, face_of, gather, gradient_level, sample,
 };
-use ptxc_semantics::{F16, F32, Mode, S32, S64, U32, U64, convert, image, int};
+use ptxc_semantics::{F16, F32, Mode, convert, image};
 
 use super::{AccessKind, GridMemory, Memory, Space, read_le, write_le};
 use crate::error::{Fault, SimError};
 use crate::images::{SAMPLER_SHIFT, Texels, sampler_of};
+use crate::integer_update::integer_update;
 
 /// Whether an image has the shape that an instruction names.
 fn check_shape(image: &Image, shape: Shape, is_surface: bool) -> Result<(), String> {
@@ -341,21 +342,12 @@ impl Memory<'_> {
                 other => other,
             };
         }
-        let (unsigned, signed) = if bytes == 8 { (U64, S64) } else { (U32, S32) };
         let mut old = 0;
         for number in 0..bytes {
             old |= u64::from(*self.byte(lane, address, number, AccessKind::Read)?) << (8 * number);
         }
-        let new = match op {
-            AtomicOp::Add => int::add(unsigned, old, value),
-            AtomicOp::Umin => int::min(unsigned, old, value),
-            AtomicOp::Umax => int::max(unsigned, old, value),
-            AtomicOp::Smin => int::min(signed, old, value),
-            AtomicOp::Smax => int::max(signed, old, value),
-            AtomicOp::And => old & value,
-            AtomicOp::Or => old | value,
-            other => return Err(Fault::new(lane, format!("the update {other} of a surface"))),
-        };
+        let new = integer_update(op, bytes, old, value)
+            .ok_or_else(|| Fault::new(lane, format!("the update {op} of a surface")))?;
         for number in 0..bytes {
             *self.byte(lane, address, number, AccessKind::Write)? = (new >> (8 * number)) as u8;
         }

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{AccessKind, Memory, Reach, Update};
-use crate::checks::{Actor, Key, Nature, Race, Range};
+use crate::checks::{Actor, End, Key, Nature, Race, Range};
 use crate::error::Fault;
 use crate::space::Space;
 use crate::warp::{LANES, lanes_of};
@@ -224,11 +224,10 @@ impl Memory<'_> {
         lane: u32,
         (space, address): (Space, u64),
         bytes: u32,
-        writes: bool,
+        end: End,
     ) -> Result<(), Fault> {
-        let kind = if writes { AccessKind::Write } else { AccessKind::Read };
-        let reach = self.reach(space, lane, address, bytes, kind)?;
-        if !writes {
+        let reach = self.reach(space, lane, address, bytes, kind_of(end))?;
+        if end == End::Source {
             self.note_copied(lane, reach)?;
         }
         let actor = self.actor(self.rank, self.first_thread + lane);
@@ -236,7 +235,7 @@ impl Memory<'_> {
             && let Some(race) = self.cluster[0].race.as_deref_mut()
         {
             let range = Range { rank: reach.owner, start: reach.start, bytes: reach.bytes };
-            race.request(&mut self.grid.found, actor, range, writes);
+            race.request(&mut self.grid.found, actor, range, end);
         }
         Ok(())
     }
@@ -250,11 +249,11 @@ impl Memory<'_> {
         &mut self,
         (thread, lane): (u32, u32),
         (space, address): (Space, u64),
-        writes: bool,
+        end: End,
     ) -> Result<&mut u8, Fault> {
-        let kind = if writes { AccessKind::Write } else { AccessKind::Read };
+        let kind = kind_of(end);
         let reach = self.reach(space, lane, address, 1, kind)?;
-        if writes {
+        if end != End::Source {
             self.note_written(lane, reach, kind)?;
         }
         let rank = self.rank;
@@ -262,7 +261,7 @@ impl Memory<'_> {
             && let Some(race) = self.race()
         {
             let range = Range { rank: reach.owner, start: reach.start, bytes: reach.bytes };
-            race.complete(rank, thread, range, writes);
+            race.complete(rank, thread, range, end);
         }
         let byte = self.bytes(reach).first_mut();
         byte.ok_or_else(|| Fault::new(lane, "a copy without a byte"))
@@ -278,5 +277,13 @@ impl Memory<'_> {
         let Some(race) = self.race() else { return };
         let warp = race.order.warp_of(rank, thread as usize / LANES);
         race.order.publish_copy(warp, key);
+    }
+}
+
+const fn kind_of(end: End) -> AccessKind {
+    match end {
+        End::Source => AccessKind::Read,
+        End::Target => AccessKind::Write,
+        End::Updated => AccessKind::Atomic,
     }
 }

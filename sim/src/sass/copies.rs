@@ -5,12 +5,17 @@
 //! warp, so it waits for more, never for less: a program that is right here is right on the
 //! hardware.
 
+use ptxc_ir::AtomicOp;
 use ptxc_machine::Arch;
 use ptxc_sass::{ModKind, value};
+use smallvec::SmallVec;
 
 use super::fields::{Decoded, Fields};
 use super::memory::Place;
-use crate::asynchronous::{Bulk, copy_element, copy_in_bulk, filled};
+use super::registers::Source;
+use crate::asynchronous::{
+    Bulk, Stored, copy_element, copy_in_bulk, filled, store_asynchronously, update_asynchronously,
+};
 use crate::copies::Kind;
 use crate::engine::Step;
 use crate::error::Fault;
@@ -72,6 +77,68 @@ fn cluster_address(arch: Arch, word: u32) -> u64 {
     u64::from(word.wrapping_sub(arch.facts().limits.reserved_shared))
 }
 
+/// The address of remote data and that of its mbarrier.
+fn remote_places(i: &Fields<'_>) -> Result<[Source; 2], String> {
+    let address = i.address("addr")?;
+    let barrier = address.base_high.ok_or("the address of the mbarrier is missing")?;
+    Ok([address.base, barrier])
+}
+
+/// `STAS`.
+pub(super) fn stas(i: &Fields<'_>) -> Decoded {
+    let (places, arch) = (remote_places(i)?, i.arch);
+    let data = match i.modifier(ModKind::Size) {
+        "" => vec![i.word("data")?],
+        ".64" => i.words::<2>("data")?.to_vec(),
+        ".128" => i.words::<4>("data")?.to_vec(),
+        _ => return i.unknown(ModKind::Size),
+    };
+    Ok(Box::new(move |registers, step| {
+        let places = places.map(|source| registers.int(source));
+        let data: SmallVec<[_; 4]> = data.iter().map(|&source| registers.int(source)).collect();
+        for lane in lanes_of(step.lanes) {
+            let [to, tell] = places.map(|words| cluster_address(arch, words[lane as usize]));
+            let mut stored = Stored::default();
+            data.iter().for_each(|words| stored.push(words[lane as usize].into(), 4));
+            store_asynchronously(&mut step.memory, lane, (to, tell), stored)?;
+        }
+        Ok(Flow::Next)
+    }))
+}
+
+/// `REDAS`.
+pub(super) fn redas(i: &Fields<'_>) -> Decoded {
+    let (places, arch) = (remote_places(i)?, i.arch);
+    let is_wide = i.is(value!(Size = ".64"));
+    let is_signed = i.is(value!(Size = ".S32"));
+    let op = match (i.modifier(ModKind::Atomic), is_signed) {
+        (".ADD", _) => AtomicOp::Add,
+        (".MIN", true) => AtomicOp::Smin,
+        (".MIN", false) => AtomicOp::Umin,
+        (".MAX", true) => AtomicOp::Smax,
+        (".MAX", false) => AtomicOp::Umax,
+        (".INC", _) => AtomicOp::Inc,
+        (".DEC", _) => AtomicOp::Dec,
+        (".AND", _) => AtomicOp::And,
+        (".OR", _) => AtomicOp::Or,
+        (".XOR", _) => AtomicOp::Xor,
+        _ => return i.unknown(ModKind::Atomic),
+    };
+    let data = if is_wide { i.words::<2>("data")?.to_vec() } else { vec![i.word("data")?] };
+    let bytes = 4 * data.len() as u32;
+    Ok(Box::new(move |registers, step| {
+        let places = places.map(|source| registers.int(source));
+        let data: SmallVec<[_; 2]> = data.iter().map(|&source| registers.int(source)).collect();
+        for lane in lanes_of(step.lanes) {
+            let [to, tell] = places.map(|words| cluster_address(arch, words[lane as usize]));
+            let words = data.iter().rev();
+            let operand = words.fold(0, |all, words| all << 32 | u64::from(words[lane as usize]));
+            update_asynchronously(&mut step.memory, lane, (to, tell), (op, bytes), operand)?;
+        }
+        Ok(Flow::Next)
+    }))
+}
+
 /// `UBLKCP.S.G`: one copy for the warp.
 pub(super) fn ublkcp_s_g(i: &Fields<'_>) -> Decoded {
     let (to, from, size) = (i.words::<2>("to")?, i.words::<2>("addr")?, i.word("bytes")?);
@@ -103,7 +170,7 @@ pub(super) fn ublkcp_s_s(i: &Fields<'_>) -> Decoded {
 fn once(step: &mut Step<'_>, bulk: Bulk) -> Result<Flow, Fault> {
     let lane = step.lanes.trailing_zeros();
     let thread = step.memory.first_thread + lane;
-    copy_in_bulk(&mut step.memory, (thread, lane), Kind::BulkLoad, bulk)?;
+    copy_in_bulk(&mut step.memory, (thread, lane), Kind::Signalled, bulk)?;
     Ok(Flow::Next)
 }
 

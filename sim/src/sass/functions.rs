@@ -61,8 +61,6 @@ pub const UNSUPPORTED: &[Op] = &[
     Op::USETSHMSZ,
     Op::UBLKRED_G_S,
     Op::UBLKRED_S_S,
-    Op::STAS,
-    Op::REDAS,
     Op::UTMALDG,
     Op::UTMASTG,
     Op::UTMAREDG,
@@ -210,6 +208,8 @@ pub(super) fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::QSPC => atomic::qspc,
 
         Op::LDGSTS => copies::ldgsts,
+        Op::STAS => copies::stas,
+        Op::REDAS => copies::redas,
         Op::LDGDEPBAR => copies::ldgdepbar,
         Op::DEPBAR_LE => copies::depbar_le,
         Op::UBLKCP_S_G => copies::ublkcp_s_g,

@@ -1,12 +1,14 @@
 //! Operations on mbarriers and asynchronous copies in one lane; waits for phases are in
 //! [`phase`](crate::phase).
 
-use ptxc_ir::Op;
 use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate};
+use ptxc_ir::{AtomicOp, Op};
 
 use super::Values;
 use super::code::SlotIndex;
-use crate::asynchronous::{Bulk, change, copy_element, copy_in_bulk, filled};
+use crate::asynchronous::{
+    Bulk, Stored, change, copy_element, copy_in_bulk, filled, store_asynchronously, update_asynchronously,
+};
 use crate::copies::{Effect, Kind};
 use crate::engine::Step;
 use crate::error::Fault;
@@ -76,11 +78,11 @@ pub(super) fn run(
         }
         Op::BulkLoad | Op::BulkShare | Op::BulkStore => {
             let (kind, from, to) = match *op {
-                Op::BulkLoad => (Kind::BulkLoad, Space::Global, Space::Cluster),
-                Op::BulkShare => (Kind::BulkLoad, Space::Shared, Space::Cluster),
+                Op::BulkLoad => (Kind::Signalled, Space::Global, Space::Cluster),
+                Op::BulkShare => (Kind::Signalled, Space::Shared, Space::Cluster),
                 _ => (Kind::BulkStore, Space::Shared, Space::Global),
             };
-            let tell = (kind == Kind::BulkLoad).then(|| arg(3));
+            let tell = (kind == Kind::Signalled).then(|| arg(3));
             let bulk = Bulk { from: (from, arg(1)), to: (to, arg(0)), bytes: arg(2) as u32, tell };
             copy_in_bulk(memory, (thread, lane), kind, bulk)?;
         }
@@ -94,6 +96,36 @@ pub(super) fn run(
         _ => {}
     }
     Ok(())
+}
+
+/// Requests an asynchronous store for a lane. `args` are the address, the mbarrier, and values of
+/// `bytes` bytes each.
+pub(super) fn store_remotely(
+    values: &Values,
+    step: &mut Step<'_>,
+    args: &[SlotIndex],
+    bytes: u32,
+    lane: u32,
+) -> Result<(), Fault> {
+    let mut stored = Stored::default();
+    for &value in &args[2..] {
+        stored.push(values.get(value, lane), bytes);
+    }
+    let place = (values.get(args[0], lane), values.get(args[1], lane));
+    store_asynchronously(&mut step.memory, lane, place, stored)
+}
+
+/// Requests an asynchronous update of an integer of `bytes` bytes for a lane. `args` are the
+/// address, the mbarrier, and the operand.
+pub(super) fn update_remotely(
+    values: &Values,
+    step: &mut Step<'_>,
+    (op, bytes): (AtomicOp, u32),
+    args: &[SlotIndex],
+    lane: u32,
+) -> Result<(), Fault> {
+    let place = (values.get(args[0], lane), values.get(args[1], lane));
+    update_asynchronously(&mut step.memory, lane, place, (op, bytes), values.get(args[2], lane))
 }
 
 /// Checks that an address for an mbarrier of the CTA does not reach another CTA.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ptxc_ir::op::{BarrierKind, MbarrierWait, ReduxOp, ShflMode, SpecialReg, VoteMode};
-use ptxc_ir::{Inst, MemType, Op};
+use ptxc_ir::{AtomicOp, Inst, MemType, Op};
 
 use super::arith::Lane;
 use crate::engine::Step;
@@ -122,6 +122,10 @@ pub(super) enum Action {
     AskPhase { d: SlotIndex, address: SlotIndex, of: SlotIndex, wait: MbarrierWait, state: bool },
     /// An operation on an mbarrier or an asynchronous copy, with its slots.
     Asynchronous { op: Op, d: SlotIndex, args: Vec<SlotIndex> },
+    /// An asynchronous store of values of this many bytes to shared memory of the cluster.
+    RemoteStore { args: Vec<SlotIndex>, bytes: u32 },
+    /// An asynchronous update there.
+    RemoteRed { op: AtomicOp, args: Vec<SlotIndex>, bytes: u32 },
     /// A fence, which counts only for race detection.
     Fence,
     /// No effect here: convergence barriers.

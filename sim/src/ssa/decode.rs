@@ -329,6 +329,8 @@ impl Decoder<'_> {
             | Op::BulkPrefetch
             | Op::BulkCommit
             | Op::BulkWait { .. } => Action::Asynchronous { op: data.op, d, args },
+            Op::RemoteStore => Action::RemoteStore { args, bytes: data.ty.bits() / 8 },
+            Op::RemoteRed { op } => Action::RemoteRed { op, args, bytes: data.ty.bits() / 8 },
             Op::ClusterArrive { .. } => Action::ClusterArrive,
             Op::ClusterWait { .. } => Action::ClusterWait,
             // Memory accesses have one order.

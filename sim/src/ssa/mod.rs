@@ -406,6 +406,16 @@ impl Ssa<'_> {
                     asynchronous::run(values, step, op, *d, args, lane)?;
                 }
             }
+            Action::RemoteStore { args, bytes } => {
+                for lane in lanes_of(lanes) {
+                    asynchronous::store_remotely(values, step, args, *bytes, lane)?;
+                }
+            }
+            Action::RemoteRed { op, args, bytes } => {
+                for lane in lanes_of(lanes) {
+                    asynchronous::update_remotely(values, step, (*op, *bytes), args, lane)?;
+                }
+            }
             Action::Nothing => {}
             Action::ClusterArrive => return cluster::arrive(step),
             Action::ClusterWait => return cluster::wait(step),

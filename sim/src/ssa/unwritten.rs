@@ -184,6 +184,7 @@ fn slots(action: &Action) -> (Slots, Slots) {
         },
         Action::AskPhase { d, address, of: asked, .. } => of(&[*address, *asked], &[*d]),
         Action::Asynchronous { d, args, .. } => of(args, &[*d]),
+        Action::RemoteStore { args, .. } | Action::RemoteRed { args, .. } => of(args, &[]),
         Action::CallIndirect { target, .. } => of(&[*target], &[]),
         Action::Serve { words, d, .. } => {
             let defs: Slots = d.iter().copied().collect();

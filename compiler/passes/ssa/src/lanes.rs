@@ -57,6 +57,7 @@ pub(crate) fn lanes_of(op: &Op) -> Lanes {
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } => Lanes::Here,
         Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore => Lanes::Here,
         Op::BulkShare | Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => Lanes::Here,
+        Op::RemoteStore | Op::RemoteRed { .. } => Lanes::Here,
         Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {
             Lanes::Here
         }
@@ -129,6 +130,7 @@ pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(Value)
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => None,
         Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => None,
         Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => None,
+        Op::RemoteStore | Op::RemoteRed { .. } => None,
         Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => None,
         Op::FuncAddr(_) => None,
         Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => None,

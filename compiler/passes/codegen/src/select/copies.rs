@@ -18,9 +18,11 @@
 //! After a wait for the data of bulk copies, the first-level cache is emptied.
 
 use ptxc_ir::op::Prefetch;
-use ptxc_ir::{Access, CacheOp, FunctionKind, Inst as IrInst, MemType, Op as IrOp, Space, Value};
+use ptxc_ir::{
+    Access, AtomicOp, CacheOp, FunctionKind, Inst as IrInst, MemType, Op as IrOp, Space, Type, Value,
+};
 use ptxc_machine::Feature;
-use ptxc_sass::{Inst, Op, Operand, RegFile, choice, slot};
+use ptxc_sass::{Address, Inst, Op, Operand, RegFile, choice, slot};
 
 use super::lower::Lower;
 use super::pool::Pooled;
@@ -61,6 +63,17 @@ impl Lower<'_> {
                 }
                 None => self.unsupported(&data.op, "a number of groups that is not known"),
             },
+            IrOp::RemoteStore => {
+                let (to, content) = (self.remote_place(inst), self.stored_values(data.ty, &data.args[2..]));
+                let bytes = (data.args.len() as u32 - 2) * data.ty.bits() / 8;
+                let size = match bytes {
+                    4 => choice!(STAS, Size = ""),
+                    8 => choice!(STAS, ".64"),
+                    _ => choice!(STAS, ".128"),
+                };
+                self.emit(Inst::new(Op::STAS).with(size).ops([to, content]));
+            }
+            IrOp::RemoteRed { op } => self.update_remotely(inst, op),
             _ => self.copy_in_bulk(inst),
         }
     }
@@ -72,6 +85,35 @@ impl Lower<'_> {
     fn wait_for_groups(&mut self, most: u64) {
         let most = Operand::imm(most.min(MOST_GROUPS) as u32);
         self.emit(Inst::new(Op::DEPBAR_LE).ops([Operand::imm(COPY_GROUPS.into()), most]));
+    }
+
+    /// The address of remote data and that of its mbarrier, in neighbouring registers.
+    fn remote_place(&mut self, inst: IrInst) -> Operand<VReg> {
+        let args = &self.func.insts[inst].args;
+        let pair = self.stored_values(Type::B32, &args[..2]).as_reg();
+        Operand::mem(Address { wide: true, ..Address::narrow(pair, 0) })
+    }
+
+    fn update_remotely(&mut self, inst: IrInst, op: AtomicOp) {
+        let data = &self.func.insts[inst];
+        let update = match op {
+            AtomicOp::Add => choice!(REDAS, ".ADD"),
+            AtomicOp::Inc => choice!(REDAS, ".INC"),
+            AtomicOp::Dec => choice!(REDAS, ".DEC"),
+            AtomicOp::Smin | AtomicOp::Umin => choice!(REDAS, ".MIN"),
+            AtomicOp::Smax | AtomicOp::Umax => choice!(REDAS, ".MAX"),
+            AtomicOp::And => choice!(REDAS, ".AND"),
+            AtomicOp::Or => choice!(REDAS, ".OR"),
+            AtomicOp::Xor => choice!(REDAS, ".XOR"),
+            other => return self.unsupported(&data.op, format!("no remote update {other}")),
+        };
+        let size = match (op, data.ty) {
+            (_, Type::B64) => choice!(REDAS, ".64"),
+            (AtomicOp::Smin | AtomicOp::Smax, _) => choice!(REDAS, ".S32"),
+            _ => choice!(REDAS, Size = ""),
+        };
+        let (to, operand) = (self.remote_place(inst), self.stored_values(data.ty, &data.args[2..]));
+        self.emit(Inst::new(Op::REDAS).with(update).with(size).ops([to, operand]));
     }
 
     fn copy_in_bulk(&mut self, inst: IrInst) {

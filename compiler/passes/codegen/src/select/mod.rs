@@ -427,6 +427,7 @@ impl Lower<'_> {
             }
             Op::BulkLoad | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch => self.lower_copy(inst),
             Op::BulkCommit | Op::BulkWait { .. } => self.lower_copy(inst),
+            Op::RemoteStore | Op::RemoteRed { .. } => self.lower_copy(inst),
 
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::WarpSync | Op::WarpFence => {
                 self.lower_warp(inst)

@@ -8,8 +8,9 @@
 //! dropped.
 
 use ptxc_ir::op::Prefetch;
-use ptxc_ir::{Access, MemType, Op, Space, Type};
+use ptxc_ir::{Access, MemType, Op, Space, Type, Value};
 use ptxc_syntax::ast::OperandKind;
+use smallvec::SmallVec;
 
 use super::cache_policy::hinted;
 use super::form::{Form, Translated, Unsupported};
@@ -147,5 +148,57 @@ pub(super) fn bulk(t: &mut Translator, form: &mut Form) -> Translated {
     let bytes = t.read(form.operand(2)?, Scalar::U32)?;
     let barrier = place(t, form.operand(3)?, Space::Shared)?;
     t.inst(op, Type::B32, &[to, from, bytes, barrier]);
+    Ok(())
+}
+
+/// The address of remote data and that of its mbarrier, both in shared memory of the cluster.
+fn remote_places(t: &mut Translator, form: &mut Form) -> Translated<[Value; 2]> {
+    if !form.take(Modifier::MbarrierCompleteTxBytes) {
+        return Err(Unsupported);
+    }
+    let is_generic = !form.take(Modifier::SharedCluster);
+    let mut remote = |index: usize| {
+        if !is_generic {
+            return place(t, form.operand(index)?, Space::SharedCluster);
+        }
+        let address = place(t, form.operand(index)?, Space::Generic)?;
+        Ok(t.emit(Op::FromGeneric(Space::SharedCluster), Type::B32, &[address]))
+    };
+    Ok([remote(0)?, remote(2)?])
+}
+
+/// Stored words: those of floats are integers of their size.
+fn words(t: &mut Translator, form: &Form, scalar: Scalar, count: u8) -> Translated<SmallVec<[Value; 4]>> {
+    let read = |source| {
+        let value = t.read(source, scalar)?;
+        t.convert(value, t.ty(value).as_int())
+    };
+    memory::lanes(form.operand(1)?, count)?.iter().map(read).collect()
+}
+
+/// `st.async` to shared memory of the cluster.
+pub(super) fn store(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(3)?;
+    form.take(Modifier::Weak);
+    let scalar = form.ty()?;
+    let count = form.choose::<modifiers::Vector>().map_or(1, u8::from);
+    let mut args: SmallVec<[Value; 6]> = SmallVec::from_slice(&remote_places(t, form)?);
+    let values = words(t, form, scalar, count)?;
+    let ty = t.ty(values[0]);
+    args.extend(values);
+    t.inst(Op::RemoteStore, ty, &args);
+    Ok(())
+}
+
+/// `red.async` in shared memory of the cluster.
+pub(super) fn update(t: &mut Translator, form: &mut Form) -> Translated {
+    form.expect_operands(3)?;
+    let scalar = form.ty()?;
+    form.choose::<modifiers::Order>();
+    form.choose::<modifiers::Scope>();
+    let op = memory::atomic_op(form.choose::<modifiers::Atomic>().ok_or(Unsupported)?, scalar)?;
+    let [to, barrier] = remote_places(t, form)?;
+    let values = words(t, form, scalar, 1)?;
+    t.inst(Op::RemoteRed { op }, t.ty(values[0]), &[to, barrier, values[0]]);
     Ok(())
 }

@@ -248,6 +248,8 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         M::CpAsyncMbarrierArrive => effect(asynchronous::arrive),
         M::CpAsyncBulk => effect(asynchronous::bulk),
         M::CpAsyncBulkPrefetch => effect(asynchronous::prefetch),
+        M::StAsync => effect(asynchronous::store),
+        M::RedAsync => effect(asynchronous::update),
         M::CpAsyncBulkCommitGroup => effect(|t, form| asynchronous::plain(t, form, Op::BulkCommit)),
         M::CpAsyncBulkWaitGroup => effect(asynchronous::wait_bulk_group),
 
@@ -284,8 +286,6 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         | M::MultimemRedAsync
         | M::MultimemSt
         | M::MultimemStAsync
-        | M::RedAsync
-        | M::StAsync
         | M::StBulk
         | M::Stmatrix
         | M::Tcgen05

@@ -114,7 +114,7 @@ pub(super) fn constant(operand: &Operand) -> Translated<u64> {
 }
 
 /// The operands of a vector, or the single one.
-fn lanes(operand: &Operand, count: u8) -> Translated<&[Operand]> {
+pub(super) fn lanes(operand: &Operand, count: u8) -> Translated<&[Operand]> {
     let operands = match &operand.kind {
         OperandKind::Vector(elements) => &elements[..],
         _ => std::slice::from_ref(operand),
@@ -395,7 +395,7 @@ fn store_parameter(
 }
 
 /// The atomic operation on memory of a type.
-fn atomic_op(operation: Atomic, scalar: Scalar) -> Translated<AtomicOp> {
+pub(super) fn atomic_op(operation: Atomic, scalar: Scalar) -> Translated<AtomicOp> {
     let pick = |float, signed, unsigned| match scalar {
         _ if scalar.is_float() => Ok(float),
         _ if scalar.is_signed() => Ok(signed),

@@ -168,6 +168,7 @@ impl Kinds {
             | Op::MbarrierParity { .. }
             | Op::MbarrierPending => Kinds::MBARRIER,
             Op::BulkLoad | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch => Kinds::ONCE_A_WARP,
+            Op::RemoteStore | Op::RemoteRed { .. } => Kinds::NONE,
             Op::TensormapAcquire(_) | Op::TensormapPrefetch => Kinds::ONCE_A_WARP,
             Op::Texture(_) => Kinds::ONCE_A_WARP | Kinds::IMAGE,
             Op::ImageSize(_) => Kinds::ONCE_A_WARP,

@@ -90,6 +90,7 @@ fn ordered_access(op: &Op) -> Option<Access> {
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => None,
         Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => None,
         Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => None,
+        Op::RemoteStore | Op::RemoteRed { .. } => None,
         Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => None,
         Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => None,
         Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => None,
@@ -137,6 +138,7 @@ fn of_barrier(op: Op, arch: Arch) -> Option<(Option<Op>, Op, Option<Op>)> {
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } => return None,
         Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore => return None,
         Op::BulkShare | Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => return None,
+        Op::RemoteStore | Op::RemoteRed { .. } => return None,
         Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {
             return None;
         }

@@ -184,6 +184,7 @@ fn may_wait(func: &Function, inst: Inst) -> bool {
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => false,
         Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => false,
         Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => false,
+        Op::RemoteStore | Op::RemoteRed { .. } => false,
         Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {
             false
         }

@@ -242,6 +242,7 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
                 Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => {}
                 Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => {}
                 Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => {}
+                Op::RemoteStore | Op::RemoteRed { .. } => {}
                 Op::ProxyFence(_)
                 | Op::TensormapAcquire(_)
                 | Op::TensormapPrefetch

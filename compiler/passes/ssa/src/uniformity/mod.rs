@@ -298,6 +298,7 @@ impl Solver<'_> {
             Op::AsyncArrive { .. } | Op::AsyncCommit | Op::AsyncWait => self.diverge_results(inst),
             Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => self.diverge_results(inst),
             Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => self.diverge_results(inst),
+            Op::RemoteStore | Op::RemoteRed { .. } => self.diverge_results(inst),
             Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch => self.diverge_results(inst),
             Op::TensormapRelease(_) => self.diverge_results(inst),
             Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => self.diverge_results(inst),
@@ -458,6 +459,7 @@ fn is_source(op: &Op) -> bool {
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => false,
         Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => false,
         Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => false,
+        Op::RemoteStore | Op::RemoteRed { .. } => false,
         Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {
             false
         }
@@ -507,6 +509,7 @@ fn needs_whole_warp(op: &Op) -> bool {
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => false,
         Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => false,
         Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => false,
+        Op::RemoteStore | Op::RemoteRed { .. } => false,
         Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {
             false
         }

@@ -292,6 +292,7 @@ impl Folder<'_> {
             Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } => None,
             Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore => None,
             Op::BulkShare | Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => None,
+            Op::RemoteStore | Op::RemoteRed { .. } => None,
             Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {
                 None
             }
