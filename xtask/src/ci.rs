@@ -52,7 +52,7 @@ impl Nightly {
         let with = |rest: &[&'static str]| optimized.iter().copied().chain(rest.iter().copied()).collect();
         let mut fuzz: Vec<&str> = with(&["fuzz", "--jobs", "2", "--orders", "3"]);
         fuzz.extend(["--programs", &programs, "--seed", &seed]);
-        let families: Vec<&str> = with(&["families"]);
+        let forms: Vec<&str> = with(&["forms"]);
         let shapes: Vec<&str> = with(&["shapes"]);
         let bits: Vec<&str> = with(&["bits", "--random", "10000000"]);
         let mutate: Vec<&str> = with(&["mutate", "--count", "20000"]);
@@ -79,7 +79,7 @@ impl Nightly {
                 ]
                 .concat(),
             ),
-            ("every form of barriers, atomics and warp operations", &families),
+            ("every form of every instruction", &forms),
             ("every shape of instruction", &shapes),
             ("random machine words", &bits),
             ("mutated kernels", &mutate),

@@ -36,11 +36,23 @@ fn place(path: &str) -> PathBuf {
 }
 
 /// Writes a file of this workspace.
-fn save(path: &str, text: &str) -> Result<(), String> {
+pub(crate) fn save(path: &str, text: &str) -> Result<(), String> {
     std::fs::write(place(path), text).map_err(|error| format!("{path}: {error}"))
 }
 
 impl Families {
+    /// All forms on all architectures.
+    pub(crate) fn all() -> Families {
+        Families {
+            arch: Vec::new(),
+            only: String::new(),
+            stride: 1,
+            raw: false,
+            observe: false,
+            write: false,
+        }
+    }
+
     /// Compares; unexplained differences are an error.
     pub(crate) fn run(&self) -> Result<(), String> {
         if self.write {

@@ -1,5 +1,5 @@
 //! Development tasks: `cargo xtask bench`, `beside`, `bits`, `clients`, `corpus`, `compare`,
-//! `exec`, `families`, `fuzz`, `licences`, `mine`, `mutate`, `profile`, `shapes`, `verify`.
+//! `exec`, `families`, `forms`, `fuzz`, `licences`, `mine`, `mutate`, `profile`, `shapes`, `verify`.
 
 mod bench;
 mod beside;
@@ -14,6 +14,7 @@ mod cycles;
 mod dist;
 mod exec;
 mod families;
+mod forms;
 mod fuzz;
 mod gpu;
 mod licences;
@@ -45,6 +46,7 @@ use crate::cycles::Cycles;
 use crate::dist::Dist;
 use crate::exec::Product;
 use crate::families::Families;
+use crate::forms::FormsArgs;
 use crate::fuzz::Fuzz;
 use crate::mine::Mine;
 use crate::mutate::Mutate;
@@ -106,6 +108,8 @@ enum Command {
     Fuzz(Fuzz),
     /// Compare every form of barriers, atomics and warp operations with ptxas.
     Families(Families),
+    /// Try every form of every instruction, compare with ptxas, and count.
+    Forms(FormsArgs),
     /// Run the checks that must pass before a change lands, or with `--fast` only the quick ones.
     Ci(Ci),
     /// Run the checks that take too long for every change.
@@ -234,6 +238,7 @@ fn main() -> ExitCode {
         Command::Measure(measure) => measure.run(),
         Command::Dist(dist) => dist.run().map(drop),
         Command::Families(families) => families.run(),
+        Command::Forms(forms) => forms.run(),
         Command::Gpu(cases) => cases.run(),
         Command::Fuzz(fuzz) => fuzz.run(),
         Command::Ci(ci) => ci.run(),

@@ -6,7 +6,7 @@
 use ptxc_sass::{HalfSelect, ModKind, value};
 use ptxc_semantics::float::NanRule;
 use ptxc_semantics::packed::{self, Truth};
-use ptxc_semantics::{F16, F32, Format, Mode, convert, float, mufu};
+use ptxc_semantics::{F16, F32, Format, Mode, Rounding, convert, float, mufu};
 
 use super::alu::{combine, set_where};
 use super::fields::{Decoded, Fields};
@@ -93,14 +93,14 @@ pub(super) fn hadd2_f32_halves(i: &Fields<'_>) -> Decoded {
     map2(i, move |a, b| float::add(F32, wide(a), wide(b), mode) as u32)
 }
 
-/// `HADD2` of a binary32 and zero, which narrows it, for both halves. The bits of other sums are
-/// not known.
+/// `HADD2` of a binary32 and zero, which narrows it towards zero, for both halves: ptxas compiles
+/// `cvt.rz.f16.f32` to it on sm_75, and `cvt.rn` to `F2F`. The bits of other sums are not known.
 pub(super) fn hadd2_narrow(single: &str, other: &str, i: &Fields<'_>) -> Decoded {
     let (d, single, other) = (i.dest("d")?, i.word(single)?, i.word(other)?);
     if !(matches!(other.origin, Origin::Value(0)) && other.neg) {
         return Err("a sum".to_string());
     }
-    let mode = mode(i);
+    let mode = Mode { rounding: Rounding::Zero, ..mode(i) };
     Ok(Box::new(move |registers, step| {
         let single = registers.float(single);
         registers.write(d, step.lanes, |n| {

@@ -19,6 +19,7 @@
 
 pub mod edits;
 pub mod filecheck;
+pub mod forms;
 pub mod instructions;
 pub mod oracle;
 pub mod paths;

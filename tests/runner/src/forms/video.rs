@@ -13,7 +13,7 @@ use ptxc_semantics::video::{
 };
 use ptxc_sim::{Options, run_sass};
 
-use crate::kernel::Kernel;
+use super::kernel::Kernel;
 
 /// The selectors of scalar instructions.
 const PARTS: [(&str, Part); 7] = [
@@ -304,7 +304,7 @@ pub fn compare_with_ptxas(ptxas: &Path, samples: &[Sample], kernels: &[Kernel], 
         let takes = |index: &usize| (index + index / archs.len()) % archs.len() == first;
         let own: Vec<usize> = (0..kernels.len()).filter(takes).collect();
         let text = super::joined(own.iter().map(|&index| (index, &kernels[index])), arch);
-        let bytes = super::assembled(ptxas, arch, &format!("video-{arch}"), &text);
+        let bytes = super::assembled(ptxas, arch, &[], &text);
         let bytes = bytes.unwrap_or_else(|messages| panic!("{messages}"));
         let cubin = read(&bytes).expect("a cubin");
         let case = super::case(input);

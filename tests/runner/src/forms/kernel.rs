@@ -13,7 +13,7 @@ use ptxc_families::sample::{Operand, Sample, TARGET, VERSION};
 use ptxc_fuzz::random::Random;
 use ptxc_ptx::check::types::{Class, Scalar};
 
-use crate::video;
+use super::video;
 
 /// Threads of the launch.
 pub const THREADS: u32 = 64;
@@ -45,6 +45,7 @@ pub struct Instance {
 }
 
 /// A kernel.
+#[derive(Clone, Debug)]
 pub struct Kernel {
     /// The text.
     pub text: String,

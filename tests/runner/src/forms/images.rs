@@ -490,7 +490,7 @@ fn compare_with_ptxas(ptxas: &Path, arch: &str, apart: bool, lowered: &[(&Form, 
     for (index, (form, _)) in lowered.iter().enumerate() {
         text += &form.text.replacen("forms(", &format!("forms{index}("), 1);
     }
-    let cubin = match super::assembled(ptxas, arch, &format!("images-{arch}-{apart}"), &text) {
+    let cubin = match super::assembled(ptxas, arch, &[], &text) {
         Ok(bytes) => read(&bytes).expect("a cubin"),
         Err(messages) => return vec![messages],
     };
