@@ -163,6 +163,12 @@ impl Sampling {
         }
     }
 
+    /// Whether a read may have derivatives. Their level must be computed for three coordinates, and for
+    /// a comparison.
+    pub const fn may_have_derivatives(&self) -> bool {
+        self.shape.coordinates() < 3 && !self.compare
+    }
+
     /// The number of arguments after the handles, all of 32 bits.
     pub(crate) fn words_after_handles(&self) -> usize {
         let flags =
@@ -181,6 +187,9 @@ impl Sampling {
             || fetch.gathered().is_some() && shape == Shape::Volume
         {
             return Some(format!("no {fetch} of a texture that is {shape}"));
+        }
+        if fetch == Fetch::Gradient && !self.may_have_derivatives() {
+            return Some(format!("no {fetch} of {shape} or with a comparison"));
         }
         let is_wrong =
             self.compare && (fetch.is_texel() || shape == Shape::Volume) || self.offset && shape.is_cube();

@@ -74,9 +74,9 @@ def hex_of(format, numbers):
     return {"hex": struct.pack("<%d%s" % (len(numbers), format), *numbers).hex()}
 
 
-def write(name, ptx, entry, args, block=32):
-    case = {"ptx": "lit/image/" + ptx, "entry": entry, "grid": [1, 1, 1], "block": [block, 1, 1], "dynamic_smem": 0,
-            "args": args}
+def write(name, ptx, entry, args, block=32, **rest):
+    case = {"ptx": os.path.normpath("lit/image/" + ptx), "entry": entry, "grid": [1, 1, 1], "block": [block, 1, 1], "dynamic_smem": 0,
+            "args": args, **rest}
     with open(os.path.join(HERE, name + ".json"), "w") as file:
         json.dump(case, file, indent=1)
         file.write("\n")
@@ -211,7 +211,119 @@ def handles():
           args + [buffer("out", "u32", {"zeros": 256}, hex_of("I", read + loaded))])
 
 
+def levels_of(chance, shape, count):
+    """The texels of each level of a texture, whose sizes halve, and all of them in one list."""
+    levels = []
+    for number in range(count):
+        size = [max(width >> number, 1) for width in shape]
+        levels.append((size, [(chance.randrange(-64, 64) / 8,) for _ in range(math.prod(size))]))
+    return levels
+
+
+def level_of(changes):
+    """The level for changes of the place in texels, or None close to the border of two levels."""
+    longest = max(math.hypot(*change) for change in changes)
+    level = math.log2(longest) if longest else -32.0
+    return None if abs(level % 1 - 0.5) < 0.02 else level
+
+
+def cube_level(face, sizes, direction, gradients):
+    """The level of the cube: derivatives of the quotients of the guide's table."""
+    def parts(x, y, z):
+        return ((x, -z, -y), (-x, z, -y), (y, x, z), (-y, x, -z), (z, x, -y), (-z, -x, -y))[face]
+    m, s, t = parts(*direction)
+    changes = []
+    for gradient in gradients:
+        dm, ds, dt = parts(*gradient)
+        changes.append([size / 2 * (d * m - c * dm) / m ** 2 for size, c, d in zip(sizes, (s, t), (ds, dt))])
+    return level_of(changes)
+
+
+def gradients():
+    chance = random.Random(5)
+    volume = levels_of(chance, (8, 4, 8), 4)
+    faces = [[levels_of(chance, (8, 8), 4) for _ in range(6)] for _ in range(3)]
+    row = [chance.randrange(-64, 64) / 8 for _ in range(24)]
+    inputs, out = [], []
+    while len(out) < 32 * 4:
+        thread = len(out) // 4
+        place = [chance.randrange(-256, 256) / 128 for _ in range(3)]
+        longest = chance.choice([1.0, -1.0, 2.0, -2.0])
+        direction = [chance.randrange(-255, 256) / 256 * abs(longest) for _ in range(3)]
+        direction[thread % 3] = longest
+        scale = 2.0 ** chance.randrange(-6, 2)
+        changes = [[f32(chance.uniform(-scale, scale)) for _ in range(3)] for _ in range(2)]
+        level = level_of([[d * size for d, size in zip(change, (8, 4, 8))] for change in changes])
+        face, m, s, t = face_of(*direction)
+        in_face = cube_level(face, (8, 8), direction, changes)
+        if level is None or in_face is None:
+            continue
+        nearest = lambda level: math.floor(min(max(level, 0.0), 3.0) + 0.5)
+        size, texels = volume[nearest(level)]
+        out.append(Texture(size, texels, True, ("wrap", "mirror", "clamp"), True).sample(place)[0])
+        at = ((s / m + 1) / 2, (t / m + 1) / 2)
+        # The last two cubes are the layers of an array.
+        for cube in (faces[0], faces[1 + (thread & 1)]):
+            size, texels = cube[face][nearest(in_face)]
+            out.append(Texture(size, texels, True, (), True).sample(at)[0])
+        out.append(row[thread] if thread < 24 else 0.0)
+        for part in [place, direction] + changes:
+            inputs += list(part) + [0.0]
+    flat = lambda levels: [texel[0] for _, texels in levels for texel in texels]
+    by_level = lambda cubes: [texel[0] for number in range(4) for cube in cubes for face in cube
+                              for texel in face[number][1]]
+    sampler = {"filter": "linear", "mip_filter": "nearest", "normalized": True}
+    write("texture_gradients", "texture_gradients.ptx", "gradients", [
+        image("volume", "3d", [8, 4, 8], "f32", 1, hex_of("f", flat(volume)), levels=4,
+              sampler={**sampler, "address": ["wrap", "mirror", "clamp"]}),
+        image("cube", "cube", [8, 8], "f32", 1, hex_of("f", by_level(faces[:1])), levels=4, sampler=sampler),
+        image("cubes", "acube", [8, 8], "f32", 1, hex_of("f", by_level(faces[1:])), levels=4, layers=2,
+              sampler=sampler),
+        image("row", "1d", [24], "f32", 1, hex_of("f", row), sampler={"address": ["border"]}),
+        buffer("in", "f32", hex_of("f", inputs)),
+        buffer("out", "f32", {"zeros": 512}, hex_of("f", [f32(x) for x in out]))])
+
+
+def functions():
+    chance = random.Random(6)
+    images = [[chance.randrange(1 << 32) for _ in range(width)] for width in (40, 36, 48)]
+    after, out = [list(texels) for texels in images], []
+    for thread in range(32):
+        which = (0, 2, 1)[thread % 3]
+        read = images[which][thread]
+        # Lanes of one arm read twice, the others store first.
+        if thread & 1:
+            out.append((read + images[which][(thread + 1) % 32]) % (1 << 32))
+        else:
+            after[which][thread] = (read + 100) % (1 << 32)
+            out.append(after[which][thread])
+        out.append(len(images[which]))
+    args = [image(name, "1d", [len(texels)], "u32", 1, hex_of("I", texels), hex_of("I", new), sampler={})
+            for name, texels, new in zip("abc", images, after)]
+    # Lanes that store write only texels that no other lane reads.
+    write("image_functions", "functions.ptx", "functions",
+          args + [buffer("out", "u32", {"zeros": 256}, hex_of("I", out))])
+
+
+def linked():
+    chance = random.Random(7)
+    texels, bytes_of = [[chance.randrange(1 << 32) for _ in range(32)] for _ in range(2)]
+    out = []
+    for thread in range(32):
+        # The kernel reads the texture by name and by an address, the function by name.
+        read = texels[thread] + texels[31 - thread] + texels[thread ^ 1]
+        out += [read % (1 << 32), bytes_of[thread]]
+    after = [(word + thread) % (1 << 32) for thread, word in enumerate(bytes_of)]
+    write("../linked/images", "../linking/images.ptx", "kernel", [
+        buffer("out", "u32", {"zeros": 256}, hex_of("I", out))], images=[
+        image("t", "1d", [32], "u32", 1, hex_of("I", texels), sampler={}),
+        image("s", "1d", [32], "u32", 1, hex_of("I", bytes_of), hex_of("I", after))])
+
+
 linear()
 shapes()
 surfaces()
 handles()
+gradients()
+functions()
+linked()

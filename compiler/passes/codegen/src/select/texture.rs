@@ -56,10 +56,6 @@ impl Lower<'_> {
         let is_surface = !matches!(op, IrOp::Texture(_) | IrOp::ImageSize(_));
         let words = [self.half(handle, 0), sampler.map_or(Src::Imm(0), |sampler| self.half(sampler, 0))];
         if self.arch.has(Feature::UniformHandles) {
-            if !self.may_do_once_a_warp() {
-                self.unsupported(op, "a handle in a function that is called");
-                return None;
-            }
             if ![Some(handle), sampler].into_iter().flatten().all(|value| self.lanes_agree(value)) {
                 self.unsupported(op, "a handle for which lanes have no turns");
                 return None;
@@ -130,9 +126,6 @@ impl Lower<'_> {
             return self.unsupported(&data.op, "its operands");
         };
         let is_gradient = sampling.fetch == Fetch::Gradient;
-        if is_gradient && (sampling.shape.coordinates() == 3 || sampling.compare) {
-            return self.unsupported(&data.op, "derivatives of three coordinates, or with a comparison");
-        }
         let Some(handle) = self.handle(&data.op, parts.handle, parts.sampler) else { return };
         // A filtered read of a row is one of a plane.
         let is_row = sampling.shape == Shape::Line && !sampling.fetch.is_texel();

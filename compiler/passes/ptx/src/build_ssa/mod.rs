@@ -41,6 +41,7 @@ mod dialect;
 mod fence;
 mod float;
 mod form;
+mod gradient;
 mod image_query;
 mod instructions;
 mod logic;

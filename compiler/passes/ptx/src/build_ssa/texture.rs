@@ -13,6 +13,7 @@ use ptxc_ir::{Approx, Fetch, FloatMode, IntCond, Op, Rounding, Sampling, Shape, 
 use ptxc_syntax::ast::{Address, Operand, OperandKind};
 
 use super::form::{Form, Translated, Unsupported};
+use super::gradient;
 use super::translator::Translator;
 use crate::check::scalar::Scalar;
 use crate::check::table::{Modifier, modifiers};
@@ -33,14 +34,13 @@ pub(super) fn read(t: &mut Translator, form: &mut Form) -> Translated {
     let fetch = match (form.take(Modifier::Level), form.take(Modifier::Grad), is_texel) {
         (true, _, true) => Fetch::TexelOfLevel,
         (true, _, false) => Fetch::Level,
-        (_, true, false) => Fetch::Gradient,
-        (_, true, true) => return Err(Unsupported),
+        (_, true, _) => Fetch::Gradient,
         (_, _, true) => Fetch::Texel,
         (_, _, false) => Fetch::Least,
     };
     let shape = form.choose::<modifiers::Geometry>().ok_or(Unsupported)?.into();
     let sampling = Sampling { fetch, shape, half, sampler: false, offset: false, compare: false };
-    sample(t, form, sampling, kind)
+    sample(t, form, sampling, kind, is_texel)
 }
 
 /// `tld4`.
@@ -52,7 +52,7 @@ pub(super) fn gather(t: &mut Translator, form: &mut Form) -> Translated {
     let fetch = form.choose::<modifiers::Component>().ok_or(Unsupported)?.into();
     let shape = form.choose::<modifiers::Geometry>().ok_or(Unsupported)?.into();
     let sampling = Sampling { fetch, shape, half: false, sampler: false, offset: false, compare: false };
-    sample(t, form, sampling, kind)
+    sample(t, form, sampling, kind, false)
 }
 
 /// The texture and the operands beside it.
@@ -74,28 +74,44 @@ pub(super) fn handle(t: &mut Translator, operand: &Operand) -> Translated<Value>
     t.convert(handle, Type::B64)
 }
 
-/// Reads a texture, with operands after the coordinates as they are written.
-fn sample(t: &mut Translator, form: &mut Form, mut sampling: Sampling, kind: Scalar) -> Translated {
+/// Reads a texture at floats or at whole coordinates, with operands after the coordinates as they are
+/// written.
+fn sample(
+    t: &mut Translator,
+    form: &mut Form,
+    mut sampling: Sampling,
+    kind: Scalar,
+    is_whole: bool,
+) -> Translated {
     let place = form.operand(1)?;
     let handle = handle(t, place)?;
     let rest = &address(place)?.rest[..];
     let (sampler, coordinates) = match rest {
         [coordinates] => (None, coordinates),
-        // Without `texmode_independent`, ptxas reads other operands.
         [sampler, coordinates] if t.env.has_samplers => {
             let sampler = t.any(sampler)?;
             (Some(t.convert(sampler, Type::B64)?), coordinates)
         }
+        // The code of ptxas reads a register that nothing writes, and the coordinates as an offset.
+        [_, _] => {
+            t.explanation = Some([
+                "without `texmode_independent`, the handle of a texture names its sampler",
+                "write `[texture, {…}]`, or add `texmode_independent` to `.target`",
+            ]);
+            return Err(Unsupported);
+        }
         _ => return Err(Unsupported),
     };
     sampling.sampler = sampler.is_some();
-    // As in ptxas's code, a sampler treats whole coordinates, except of a row and at a level.
+    // As in ptxas's code, a sampler treats whole coordinates, except of a row and at a level. Reads with
+    // derivatives always have a sampler. ptxas leaves their coordinates whole, which gives other texels.
     let shape = sampling.shape;
-    let is_converted =
+    let is_sampled =
         sampler.is_some() && sampling.fetch == Fetch::Texel && !shape.has_samples() && shape != Shape::Line;
-    if is_converted {
+    if is_sampled {
         sampling.fetch = Fetch::Least;
     }
+    let is_converted = is_sampled || is_whole && sampling.fetch == Fetch::Gradient;
     let mut later = form.operands.get(2..).unwrap_or_default().iter();
     let mut coordinates = t.read_all(coordinates, Scalar::B32)?.into_iter();
     let mut next = || coordinates.next().ok_or(Unsupported);
@@ -114,8 +130,10 @@ fn sample(t: &mut Translator, form: &mut Form, mut sampling: Sampling, kind: Sca
         texel.push(if is_converted { whole(t, coordinate)? } else { coordinate });
     }
     let scale = if shape.is_cube() { Some(scale_of_direction(t, &texel)?) } else { None };
-    args.extend(texel.into_iter().map(|one| scaled(t, one, scale)).collect::<Translated<Vec<_>>>()?);
+    let texel = texel.into_iter().map(|one| scaled(t, one, scale)).collect::<Translated<Vec<_>>>()?;
+    args.extend(&texel);
     args.extend(sample);
+    let mut derivatives = None;
     match sampling.fetch {
         Fetch::Level | Fetch::TexelOfLevel => {
             args.push(t.read(later.next().ok_or(Unsupported)?, Scalar::B32)?)
@@ -126,26 +144,37 @@ fn sample(t: &mut Translator, form: &mut Form, mut sampling: Sampling, kind: Sca
             if by_x.len() < shape.coordinates() || by_y.len() < shape.coordinates() {
                 return Err(Unsupported);
             }
-            let both = by_x.into_iter().zip(by_y).take(shape.coordinates());
-            args.extend(both.flat_map(|(by_x, by_y)| [by_x, by_y]));
+            derivatives = Some((by_x, by_y));
         }
         _ => {}
     }
+    let mut last = Vec::new();
     for operand in later {
         // As in ptxas, an offset is always in braces.
         let is_offset = matches!(operand.kind, OperandKind::Vector(_));
         match is_offset {
             true if !sampling.offset && !sampling.compare => {
                 sampling.offset = true;
-                args.push(packed_offset(t, operand, sampling)?);
+                last.push(packed_offset(t, operand, sampling)?);
             }
             false if !sampling.compare => {
                 sampling.compare = true;
-                args.push(t.read(operand, Scalar::B32)?);
+                last.push(t.read(operand, Scalar::B32)?);
             }
             _ => return Err(Unsupported),
         }
     }
+    if let Some((by_x, by_y)) = derivatives {
+        if sampling.may_have_derivatives() {
+            let both = by_x.into_iter().zip(by_y).take(shape.coordinates());
+            args.extend(both.flat_map(|(by_x, by_y)| [by_x, by_y]));
+        } else {
+            let read = gradient::Read { handle, shape, place: &texel, scale };
+            args.push(gradient::level(t, &read, &by_x, &by_y)?);
+            sampling.fetch = Fetch::Level;
+        }
+    }
+    args.extend(last);
     if sampling.problem().is_some() {
         return Err(Unsupported);
     }

@@ -76,6 +76,8 @@ pub(super) struct Translator<'a> {
     mistyped: bool,
     /// The variable that can't be named, if the instruction is unsupported because of it.
     no_room: Option<symbols::NoRoom>,
+    /// A note and a help for the finding about an instruction that can't be lowered.
+    pub explanation: Option<[&'static str; 2]>,
 }
 
 impl<'a> Translator<'a> {
@@ -133,6 +135,7 @@ impl<'a> Translator<'a> {
             return_block: None,
             mistyped: false,
             no_room: None,
+            explanation: None,
         }
     }
 
@@ -165,10 +168,16 @@ impl<'a> Translator<'a> {
         }
         let result = self.guarded(instruction, opcode);
         self.guard = None;
-        let no_room = self.no_room.take();
+        let (no_room, explanation) = (self.no_room.take(), self.explanation.take());
         if result.is_err() {
             let node = instruction.opcode.id;
-            let form = || Diagnostic::unsupported(node, format!("`{}` in this form", instruction.opcode));
+            let form = || {
+                let form = Diagnostic::unsupported(node, format!("`{}` in this form", instruction.opcode));
+                match explanation {
+                    Some([note, help]) => form.note(note).help(help),
+                    None => form,
+                }
+            };
             self.diagnostics.push(no_room.map_or_else(form, |no_room| no_room.finding(node)));
         }
     }
