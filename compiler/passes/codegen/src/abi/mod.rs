@@ -51,6 +51,12 @@ pub fn once_a_warp() -> [PReg; 3] {
     [57, 58, 59].map(PReg::ur)
 }
 
+/// The pair of uniform registers with the handles of a texture and of its sampler, or of a surface, in
+/// a device function. The routines above have them too: a block writes and reads them.
+pub fn handles() -> [PReg; 2] {
+    [58, 59].map(PReg::ur)
+}
+
 /// The uniform registers for the cache policies of device functions, in pairs. Only policies are
 /// ever written to them in a program with calls, so an access always finds a policy there,
 /// whichever part of a warp wrote last. Functions of other modules leave them alone.
@@ -64,7 +70,7 @@ pub fn uniform_of_callees() -> impl Iterator<Item = PReg> {
 }
 
 /// The uniform registers that the values of a function must not use. A device function may use only
-/// those of the descriptor and of policies. A routine in which lanes meet may use only the one for
+/// those of the descriptor, of policies and of handles. A routine in which lanes meet may use only the one for
 /// answers, and a routine that does something once for a warp only its own. A kernel that calls
 /// device functions must avoid the registers of its callees, any other kernel the one for answers.
 /// If a function outside of the module may run while the kernel does, the kernel must also avoid
@@ -85,7 +91,8 @@ pub fn kept_uniform_registers(header: &Header, calls_device_functions: bool) -> 
             all().filter(|reg| !once_a_warp().contains(reg)).collect()
         }
         FunctionKind::Device => {
-            all().filter(|reg| !descriptor().contains(reg) && !policies().contains(reg)).collect()
+            let own = [descriptor(), handles()];
+            all().filter(|reg| !own.as_flattened().contains(reg) && !policies().contains(reg)).collect()
         }
         FunctionKind::Entry if calls_device_functions => {
             uniform_of_callees().chain(all().filter(of_others)).collect()

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{FunctionKind, SourceLoc};
+use ptxc_sass::table::Pipe;
 use ptxc_sass::{Inst, Op, PReg, RegFile, Register};
 use ptxc_ssa::runtime;
 use smallvec::SmallVec;
@@ -86,7 +87,7 @@ impl<'a> Work<'a> {
         let insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
         let calls_with_stack = insts.filter_map(|inst| inst.call.as_ref()).any(|call| call.uses_stack);
         let kept_uniform = abi::kept_uniform_registers(&mir.header, calls_device_functions(mir));
-        let fixed = descriptor_of_device_function(mir);
+        let fixed = fixed_of_device_function(mir);
         Work {
             mir: Cow::Borrowed(mir),
             kept_uniform,
@@ -172,8 +173,8 @@ fn calls_device_functions(mir: &Mir<VReg>) -> bool {
 }
 
 /// A device function has the descriptor of global memory in the same place as all others of its
-/// convention.
-fn descriptor_of_device_function(mir: &Mir<VReg>) -> SecondaryMap<VRegId, Option<PReg>> {
+/// convention. In ptxc's own convention this holds for handles of textures and surfaces too.
+fn fixed_of_device_function(mir: &Mir<VReg>) -> SecondaryMap<VRegId, Option<PReg>> {
     let mut fixed = SecondaryMap::new();
     if mir.header.kind != FunctionKind::Device {
         return fixed;
@@ -182,6 +183,14 @@ fn descriptor_of_device_function(mir: &Mir<VReg>) -> SecondaryMap<VRegId, Option
     let insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
     for loaded in insts.filter(|minst| minst.inst.op == Op::ULDC) {
         loaded.inst.defs().for_each(|def| fixed[def.reg.id()] = Some(low));
+    }
+    if !mir.header.platform {
+        let [handle, _] = abi::handles();
+        let insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
+        let accesses = insts.filter(|minst| minst.inst.row().pipe == Pipe::Tex);
+        let uniform =
+            accesses.flat_map(|minst| minst.inst.uses()).filter(|used| used.reg.file().is_uniform());
+        uniform.for_each(|used| fixed[used.reg.id()] = Some(handle));
     }
     fixed
 }

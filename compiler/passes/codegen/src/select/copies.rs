@@ -159,13 +159,16 @@ impl Lower<'_> {
 
     /// Sources that are the same in all lanes, in neighbouring uniform registers.
     pub(super) fn uniform_sources(&mut self, sources: &[Src]) -> Operand<VReg> {
-        if let [only] = *sources
-            && let Some(word) = self.pooled_word(only)
-        {
-            return word;
-        }
-        if let [Src::Bank(at), Src::Imm(0)] = *sources {
-            return Operand::reg(self.pooled(Pooled::UniformHandle(at)));
+        // A device function has no values in uniform registers for longer than a block.
+        if self.func.kind != FunctionKind::Device {
+            if let [only] = *sources
+                && let Some(word) = self.pooled_word(only)
+            {
+                return word;
+            }
+            if let [Src::Bank(at), Src::Imm(0)] = *sources {
+                return Operand::reg(self.pooled(Pooled::UniformHandle(at)));
+            }
         }
         let tuple = self.mir.new_vreg(RegFile::Ugpr, sources.len() as u8);
         for (n, &source) in (0..).zip(sources) {
@@ -176,7 +179,7 @@ impl Lower<'_> {
 
     fn uniform_word(&mut self, to: VReg, from: Src) {
         let to = Operand::reg(to);
-        if self.mir.blocks[self.block].divergent {
+        if self.mir.blocks[self.block].divergent || self.func.kind == FunctionKind::Device {
             // The result of `R2UR` need not be protected from other arms of the branch, so many
             // copies take few registers.
             let from = match from {

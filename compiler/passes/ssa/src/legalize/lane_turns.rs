@@ -15,7 +15,8 @@
 //! ```
 //!
 //! In a device function a routine does it (`call @mbarrier.init, v1, v2`): only the routine may
-//! write certain uniform registers, and its lanes take turns in it.
+//! write certain uniform registers, and its lanes take turns in it. Only accesses to textures and
+//! surfaces are in the device function itself, each in a block of its own.
 //!
 //! `SYNCS.EXCH.64`, `UTMACCTL.IV` and bulk copies only read uniform registers, which are the same
 //! for all lanes. That is enough for operands that are constants, parameters, or the same in all
@@ -85,18 +86,20 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
         if !needs_turns(&data.op) {
             return false;
         }
-        if is_called {
+        let count = handles_of(&data.op);
+        if is_called && count == 0 {
             return call_routine(emitter, &data);
         }
+        // Parts of a warp may be in a device function at the same time, and share its uniform registers.
+        // Each access there has a block of its own, which writes and reads them.
         let is_together = uniformity.is_convergent_block(block);
         let is_agreed =
             |&arg: &Value| is_known(emitter.func, arg) || is_together && uniformity.is_uniform(arg);
-        let count = handles_of(&data.op);
         if count > 0 {
-            if data.args[..count].iter().all(is_agreed) {
+            if !is_called && data.args[..count].iter().all(is_agreed) {
                 return false;
             }
-            let after = by_handle(emitter, inst, count);
+            let after = by_handle(emitter, inst, count, is_called);
             start = Some((block, after));
             return true;
         }
@@ -143,8 +146,8 @@ pub(super) fn handles_of(op: &Op) -> usize {
 
 /// Lets the lanes with one handle after another execute an operation. Every lane that still waits
 /// reads with the handle of the turn, and the last read is the one with its own handle. Returns the
-/// last block.
-fn by_handle(emitter: &mut Emitter, inst: Inst, count: usize) -> Block {
+/// last block. In a function that is called, the loop also keeps known handles in a block of their own.
+fn by_handle(emitter: &mut Emitter, inst: Inst, count: usize, is_called: bool) -> Block {
     let [turn, after] = [emitter.block(), emitter.block()];
     emitter.end(Op::Jump, &[], &[BlockCall::new(turn, &[])]);
     emitter.go_on(turn);
@@ -152,7 +155,7 @@ fn by_handle(emitter: &mut Emitter, inst: Inst, count: usize) -> Block {
     let mut is_mine = None;
     for index in 0..count {
         let handle = emitter.func.insts[inst].args[index];
-        if is_known(emitter.func, handle) {
+        if !is_called && is_known(emitter.func, handle) {
             continue;
         }
         let (value, same) = give(emitter, handle, lane);
@@ -211,13 +214,18 @@ fn is_for_each_lane(op: &Op) -> bool {
 }
 
 /// Whether a value is known before the kernel runs, so that any block can have it in a uniform
-/// register: a constant, a parameter, the address of a variable, or one of these plus a constant.
+/// register: a constant, a parameter, the address of a variable, one of these plus a constant, or two of
+/// these as the halves of a handle.
 pub fn is_known(func: &Function, mut value: Value) -> bool {
     loop {
         let ValueDef::Result(inst, _) = func.def(value) else { return false };
         let data = &func.insts[inst];
         match data.op {
             Op::Const(_) | Op::SymbolAddr(_) | Op::Param { .. } => return true,
+            Op::Pack => {
+                let is_simple = |&half: &Value| matches!(func.def_inst(half), Some(half) if matches!(half.op, Op::Const(_) | Op::SymbolAddr(_)));
+                return data.args.iter().all(is_simple);
+            }
             Op::Iadd if func.constant(data.args[1]).is_some() => value = data.args[0],
             Op::Iadd if func.constant(data.args[0]).is_some() => value = data.args[1],
             _ => return false,
