@@ -112,6 +112,8 @@ fn pointing_elsewhere(all: &indexmap::IndexMap<Name, env::Variable>) -> FxHashSe
         let Ok(Some(content)) = &variable.content else { continue };
         for address in &content.addresses {
             match all.get_key_value(address.symbol.as_str()) {
+                // The driver has all textures, samplers and surfaces.
+                Some((_, found)) if found.is_image() => {}
                 Some((target, found)) if found.linkage != Some(Linkage::Extern) => {
                     holders.entry(target.as_str()).or_default().push(name.as_str());
                 }

@@ -10,7 +10,8 @@ pub struct SymbolData {
     pub name: String,
     /// Its space.
     pub space: Space,
-    /// Size in bytes; 0 for an extern array whose size the launch gives.
+    /// Size in bytes; 0 for an extern array whose size the launch gives. A texture, sampler or surface has 8,
+    /// or 4 if a [linker](Self::is_linked_word) places its word.
     pub size: u64,
     /// Alignment in bytes.
     pub align: u32,
@@ -18,13 +19,23 @@ pub struct SymbolData {
     /// part of its window, a constant one in constant bank 3. The offset of a global variable is
     /// that of its address in the module's table of addresses, constant bank 4; the loader places
     /// the variable itself. The offset of a texture, sampler or surface is that of its
-    /// [word](ImageWord). `None` if a linker decides, or legalization.
+    /// [word](ImageWord), or if a linker places the word, the number of the name. `None` if a linker
+    /// decides, or legalization.
     pub offset: Option<u32>,
     /// The initial content; `None` for zeros and for variables that cannot have content.
     pub initial: Option<Initial>,
 }
 
 impl SymbolData {
+    /// The size of a texture, sampler or surface whose word a linker places.
+    pub const LINKED_WORD: u64 = 4;
+
+    /// Whether it is a texture, sampler or surface whose word a linker places. Its address of type `b32`
+    /// stands for the content of the word.
+    pub fn is_linked_word(&self) -> bool {
+        self.space.is_image() && self.size == Self::LINKED_WORD
+    }
+
     /// The place after the last byte of a variable in a window that begins at `start`, in bytes; at
     /// most 2^32 - 1. Only a variable in global memory may be larger than a window.
     pub fn end_from(&self, start: u32) -> u32 {

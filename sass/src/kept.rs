@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::program::ImageKind;
+
 /// The kept parts of a file; all programs of the file share them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
@@ -23,6 +25,8 @@ pub struct Kept {
     pub compatibility: Vec<Attribute>,
     /// Symbols of variables in shared memory, which only debug information names.
     pub symbols: Vec<KeptSymbol>,
+    /// Textures, samplers and surfaces that no kernel names, or whose addresses variables hold.
+    pub images: Vec<(ImageKind, String)>,
     /// Attributes of kernels and functions, by name.
     pub kernels: BTreeMap<String, Notes>,
 }
@@ -54,6 +58,12 @@ pub struct KeptRelocation {
 }
 
 impl KeptRelocation {
+    /// The kind of a relocation that writes the place of a word of constant bank 0 into an access to a
+    /// texture or surface. The linker makes the word and lets the driver write the number of the texture,
+    /// sampler or surface there.
+    pub const IMAGE_WORD: u32 = 65;
+    /// The same in another instruction that reads a word of the bank.
+    pub const LOADED_IMAGE_WORD: u32 = 66;
     /// The kind of a relocation that writes the 64 bits of an address.
     pub const ADDRESS: u32 = 2;
 

@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use ptxc_ir::SpecialReg;
+use ptxc_ir::{Space, SpecialReg};
 use ptxc_sass::program::ImageKind;
 use ptxc_semantics::image::{Address, Channel, Image, Sampler, TexelFormat};
 
@@ -107,6 +107,19 @@ impl Images {
             (None, true) => Err(format!("the case has no sampler `{name}`")),
             (None, false) => Err(format!("the case has no image `{name}`")),
         }
+    }
+
+    /// The address of a texture, sampler or surface in the content of a variable. The case does not tell
+    /// textures and surfaces apart; one with a sampler of its own is a texture.
+    pub fn address(&self, name: &str) -> Option<u64> {
+        let (number, space) = match *self.named.get(name)? {
+            Named::Sampler(number) => (number, Space::Sampler),
+            Named::Image(number) => match self.image(number) {
+                Ok((Texels { sampler: Some(_), .. }, _)) => (number, Space::Texture),
+                _ => (number, Space::Surface),
+            },
+        };
+        Some(u64::from(space.image_bit()) << 32 | u64::from(number))
     }
 
     /// The image of a handle, and the address of its texels.

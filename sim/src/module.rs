@@ -119,11 +119,14 @@ pub(crate) fn load(
             let (window, address) = match (places.get(target), code.get(target)) {
                 (Some(&(Section::Constant, address)), _) if pointer.generic => (CONSTANT_WINDOW, address),
                 (Some(&(_, address)), _) | (None, Some(&address)) => (0, address),
-                (None, None) => {
-                    let what =
-                        format!("points to `{target}`, whose code or content is not part of the program");
-                    return Err(wrong(variable, &what));
-                }
+                (None, None) => match memory.images.address(target) {
+                    Some(address) => (0, address),
+                    None => {
+                        let what =
+                            format!("points to `{target}`, whose code or content is not part of the program");
+                        return Err(wrong(variable, &what));
+                    }
+                },
             };
             let value = (address + window).wrapping_add_signed(pointer.addend) >> pointer.shift;
             let bytes = match variable.section {

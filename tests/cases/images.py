@@ -305,7 +305,7 @@ def functions():
           args + [buffer("out", "u32", {"zeros": 256}, hex_of("I", out))])
 
 
-def linked():
+def names():
     chance = random.Random(7)
     texels, bytes_of = [[chance.randrange(1 << 32) for _ in range(32)] for _ in range(2)]
     out = []
@@ -314,10 +314,11 @@ def linked():
         read = texels[thread] + texels[31 - thread] + texels[thread ^ 1]
         out += [read % (1 << 32), bytes_of[thread]]
     after = [(word + thread) % (1 << 32) for thread, word in enumerate(bytes_of)]
-    write("../linked/images", "../linking/images.ptx", "kernel", [
-        buffer("out", "u32", {"zeros": 256}, hex_of("I", out))], images=[
-        image("t", "1d", [32], "u32", 1, hex_of("I", texels), sampler={}),
-        image("s", "1d", [32], "u32", 1, hex_of("I", bytes_of), hex_of("I", after))])
+    # As one file, and as two that are linked.
+    for name, ptx in (("image_names", "named_functions.ptx"), ("../linked/images", "../linking/images.ptx")):
+        write(name, ptx, "kernel", [buffer("out", "u32", {"zeros": 256}, hex_of("I", out))], images=[
+            image("t", "1d", [32], "u32", 1, hex_of("I", texels), sampler={}),
+            image("s", "1d", [32], "u32", 1, hex_of("I", bytes_of), hex_of("I", after))])
 
 
 linear()
@@ -326,4 +327,4 @@ surfaces()
 handles()
 gradients()
 functions()
-linked()
+names()

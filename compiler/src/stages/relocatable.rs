@@ -8,9 +8,10 @@
 //! func @f device -> (b32)             func @f device platform [4:4] -> [4:4] -> (b32)
 //!     callee @g device (b32)     =>       callee @g external [4:4] (b32)
 //!     symbol @v global … +8               symbol @v global …
+//!     symbol @t texture size 8 …          symbol @t texture size 4 …
 //! ```
 
-use ptxc_ir::{self as ir, CalleeKind, External, FunctionKind, Layouts, Op, Space};
+use ptxc_ir::{self as ir, CalleeKind, External, FunctionKind, Layouts, Op, Space, SymbolData};
 use ptxc_ptx::build_ssa::{Types, layouts, prototypes};
 use ptxc_ptx::check::env::ModuleEnv;
 use ptxc_ptx::diagnostic::{Diagnostic, source_node};
@@ -57,6 +58,10 @@ pub fn make_relocatable(db: &dyn Db, func: Func, function: &mut ir::Function) ->
             if !env.variables.contains_key(symbol.name.as_str()) {
                 symbol.name = format!("${owner}${}", symbol.name);
             }
+        }
+        if symbol.space.is_image() {
+            symbol.size = SymbolData::LINKED_WORD;
+            symbol.offset = None;
         }
         if matches!(symbol.space, Space::Global | Space::Const) {
             symbol.offset = None;

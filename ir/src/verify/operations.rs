@@ -132,7 +132,9 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
         }
         Op::SymbolAddr(symbol) => {
             let space = func.symbols[symbol].space;
-            if data.ty != space.address_type() {
+            // The word of a texture, sampler or surface that a linker places.
+            let is_word = func.symbols[symbol].is_linked_word() && data.ty == Type::B32;
+            if data.ty != space.address_type() && !is_word {
                 say(Rule::Symbol, format!("an address in {space} is {}", space.address_type()));
             }
         }

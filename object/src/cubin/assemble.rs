@@ -150,6 +150,7 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
         .collect();
     let places: FxHashMap<&str, &Variable> =
         all.iter().map(|&(variable, _)| (&*variable.name, variable)).collect();
+    let image_names: FxHashSet<&str> = module.images.iter().map(|image| image.name.as_str()).collect();
     let mut variables = Vec::new();
     let mut addresses = Vec::new();
     let mut layout = Layout::new(all.iter().map(|(variable, _)| *variable), kept);
@@ -197,6 +198,10 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
         let mut relocations = Vec::new();
         for pointer in &variable.pointers {
             let form = (home.is_some(), module.relocatable);
+            if image_names.contains(pointer.target.as_str()) {
+                relocations.push(images::address(pointer)?);
+                continue;
+            }
             match address(variable, pointer, &places, sources, form, &module.prototypes)? {
                 Address::Known(value) => put(&mut bytes, pointer, value),
                 Address::OfLoader(relocation) => relocations.push(relocation),
@@ -236,7 +241,7 @@ pub fn assemble(sources: &[Source<'_>], module: Module) -> Result<Cubin, CubinEr
         abi: module.abi,
         functions,
         variables,
-        images: images::named(sources, module.images),
+        images: images::named(sources, module.images, kept),
         address_bytes,
         addresses,
         files: module.files,

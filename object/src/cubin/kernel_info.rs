@@ -6,6 +6,7 @@
 
 use ptxc_machine::Feature;
 use ptxc_sass::program::ImageKind;
+use rustc_hash::FxHashSet;
 
 use super::attribute::{self as eiattr, Attributes, compat};
 use super::contents::{Abi, Cubin, Function, Param};
@@ -118,7 +119,12 @@ pub(super) fn kernel_attributes(
         list.words(eiattr::SW_WAR, &[word]);
     }
     let words = function.bank(0).map_or(&[][..], |bank| &bank.relocations);
-    let kinds = || words.iter().filter_map(|one| one.kind.image());
+    // In an object, instructions name them. On sm_90 such instructions only load, so nothing says which.
+    let names_words = !cubin.arch.has(Feature::UniformHandles);
+    let in_code = function.relocations.iter().filter(|one| names_words && one.kind.names_image_word());
+    let in_code = in_code.filter_map(|one| image_named(cubin, function, &one.target));
+    let all: FxHashSet<ImageKind> = words.iter().filter_map(|one| one.kind.image()).chain(in_code).collect();
+    let kinds = || all.iter().copied();
     let has_both = cubin.arch.has(Feature::UniformHandles) && kinds().next().is_some();
     if has_both || kinds().any(|kind| kind != ImageKind::Surface) {
         list.byte(eiattr::BINDLESS_TEXTURE_BANK, 0);
@@ -127,6 +133,14 @@ pub(super) fn kernel_attributes(
         list.byte(eiattr::BINDLESS_SURFACE_BANK, 0);
     }
     list
+}
+
+/// The kind of a texture, sampler or surface that a function names.
+fn image_named(cubin: &Cubin, function: &Function, name: &str) -> Option<ImageKind> {
+    let own = function.params.iter().filter_map(|param| param.image.as_ref());
+    let own = own.filter(|(_, known)| known == name).map(|(kind, _)| *kind);
+    let of_file = cubin.images.iter().filter(|image| image.name == name).map(|image| image.kind);
+    own.chain(of_file).next()
 }
 
 /// The facts about a parameter that is a texture, sampler or surface.

@@ -14,6 +14,8 @@
 //! are not visible outside of their object get a number if another object uses them, too. Linear in the
 //! objects, plus the calls that each kernel may reach.
 
+mod images;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -87,6 +89,8 @@ pub fn link(objects: Vec<Cubin>) -> Result<Cubin, Vec<LinkError>> {
         outside: BTreeSet::new(),
         prototypes: BTreeMap::new(),
         outside_variables: BTreeMap::new(),
+        images: Vec::new(),
+        attributes: Vec::new(),
         ..first.clone()
     };
     let mut errors = Vec::new();
@@ -94,6 +98,7 @@ pub fn link(objects: Vec<Cubin>) -> Result<Cubin, Vec<LinkError>> {
     let mut taken: BTreeSet<String> = visible.keys().cloned().collect();
     let mut users = Vec::new();
     let mut open_shared = BTreeMap::new();
+    let mut known_images = BTreeSet::new();
     for (index, mut cubin) in objects.into_iter().enumerate() {
         for (name, OutsideVariable { align, .. }) in std::mem::take(&mut cubin.outside_variables)
             .into_iter()
@@ -106,10 +111,24 @@ pub fn link(objects: Vec<Cubin>) -> Result<Cubin, Vec<LinkError>> {
         let is_here = |name: &str, binding| binding == Binding::Local || visible.get(name) == Some(&index);
         cubin.functions.retain(|function| is_here(&function.name, function.binding));
         cubin.variables.retain(|variable| is_here(&variable.name, variable.binding));
+        for image in std::mem::take(&mut cubin.images) {
+            if known_images.insert(image.name.clone()) {
+                whole.images.push(image);
+            }
+        }
+        for attribute in std::mem::take(&mut cubin.attributes) {
+            if !whole.attributes.contains(&attribute) {
+                whole.attributes.push(attribute);
+            }
+        }
         cubin.functions.iter_mut().for_each(|function| forget_table(&mut function.relocations));
         cubin.variables.iter_mut().for_each(|variable| forget_table(&mut variable.relocations));
         for function in &cubin.functions {
-            let targets = function.relocations.iter().map(|one| one.target.clone());
+            let is_own = |one: &&Relocation| {
+                one.kind.names_image_word() && images::is_parameter(function, &one.target)
+            };
+            let others = function.relocations.iter().filter(|one| !is_own(one));
+            let targets = others.map(|one| one.target.clone());
             users.extend(targets.map(|target| (target, function.name.clone(), index)));
         }
         for variable in &cubin.variables {
@@ -121,6 +140,7 @@ pub fn link(objects: Vec<Cubin>) -> Result<Cubin, Vec<LinkError>> {
     }
     let names =
         whole.functions.iter().map(|one| &one.name).chain(whole.variables.iter().map(|one| &one.name));
+    let names = names.chain(&known_images);
     let known: BTreeSet<&str> = names.chain(open_shared.keys()).map(String::as_str).chain(SERVICES).collect();
     let mut seen = BTreeSet::new();
     for (name, user, object) in users {
@@ -136,7 +156,9 @@ pub fn link(objects: Vec<Cubin>) -> Result<Cubin, Vec<LinkError>> {
     }
     shared::place(&mut whole, &open_shared);
     place(&mut whole.variables);
-    let needs = needs(&whole.functions, whole.arch);
+    let callees = callees(&whole.functions, whole.arch);
+    images::place(&mut whole, &callees);
+    let needs = needs(&whole.functions, &callees);
     for (function, needs) in whole.functions.iter_mut().zip(needs) {
         if function.is_kernel {
             function.registers = needs.registers;
@@ -215,7 +237,9 @@ fn number_locals(cubin: &mut Cubin, taken: &mut BTreeSet<String>) {
     };
     for Function { name, relocations, .. } in &mut cubin.functions {
         rename(name);
-        relocations.iter_mut().for_each(|one| rename(&mut one.target));
+        // The words of parameters have names of their own.
+        let others = relocations.iter_mut().filter(|one| !one.kind.names_image_word());
+        others.for_each(|one| rename(&mut one.target));
     }
     for GlobalVariable { name, relocations, .. } in &mut cubin.variables {
         rename(name);
@@ -248,7 +272,8 @@ struct Needs {
     recursive: bool,
 }
 
-fn needs(functions: &[Function], arch: Arch) -> Vec<Needs> {
+/// The functions that each function may call.
+fn callees(functions: &[Function], arch: Arch) -> Vec<Vec<usize>> {
     let number: FxHashMap<&str, usize> =
         functions.iter().enumerate().map(|(index, function)| (function.name.as_str(), index)).collect();
     let of = |function: &Function| -> Vec<usize> {
@@ -258,9 +283,12 @@ fn needs(functions: &[Function], arch: Arch) -> Vec<Needs> {
         }
         function.calls(arch).into_iter().filter_map(|name| number.get(name).copied()).collect()
     };
-    let callees: Vec<Vec<usize>> = functions.iter().map(of).collect();
+    functions.iter().map(of).collect()
+}
+
+fn needs(functions: &[Function], callees: &[Vec<usize>]) -> Vec<Needs> {
     let kernels = functions.iter().enumerate().map(|(index, function)| {
-        if function.is_kernel { of_kernel(functions, &callees, index) } else { Needs::default() }
+        if function.is_kernel { of_kernel(functions, callees, index) } else { Needs::default() }
     });
     kernels.collect()
 }
@@ -336,9 +364,10 @@ mod tests {
     fn kernels_need_what_their_callees_need() {
         let functions =
             [function("k", 10, 16, &["f", "g"]), function("f", 40, 32, &["g"]), function("g", 20, 64, &[])];
-        let found = needs(&functions, Arch::Sm80)[0];
+        let needs = |functions: &[Function]| needs(functions, &callees(functions, Arch::Sm80));
+        let found = needs(&functions)[0];
         assert_eq!((found.registers, found.stack, found.recursive), (40, 112, false));
         let functions = [function("k", 10, 16, &["f"]), function("f", 40, 32, &["f"])];
-        assert!(needs(&functions, Arch::Sm80)[0].recursive);
+        assert!(needs(&functions)[0].recursive);
     }
 }

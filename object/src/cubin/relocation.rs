@@ -7,6 +7,7 @@
 use std::fmt;
 
 use ptxc_machine::Arch;
+use ptxc_sass::kept::KeptRelocation;
 use ptxc_sass::program::ImageKind;
 use ptxc_sass::symbol::{SymbolBits, SymbolValue};
 use ptxc_sass::table::Op;
@@ -37,6 +38,12 @@ impl RelocationKind {
             ImageKind::Sampler => 101,
             ImageKind::Surface => 52,
         })
+    }
+
+    /// Whether the kind writes the place of a word with the number of a texture, sampler or surface into an
+    /// instruction.
+    pub fn names_image_word(self) -> bool {
+        [KeptRelocation::IMAGE_WORD, KeptRelocation::LOADED_IMAGE_WORD].contains(&self.0)
     }
 
     /// The number that the kind writes; `None` for other kinds.
@@ -131,6 +138,7 @@ impl fmt::Display for RelocationKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let instruction = match self.0 {
             6 | 7 => "TEX_HEADER_INDEX",
+            65 | 66 => "BINDLESSOFF14_40",
             52 => "SURF_HEADER_INDEX",
             35 => "FUNC_DESC_64",
             102 => "UNIFIED_64",

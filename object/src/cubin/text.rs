@@ -105,6 +105,13 @@ pub fn kept(cubin: &Cubin, programs: &[Program]) -> Kept {
         };
         kept.homes.insert(variable.name.clone(), home);
     }
+    let pointers = cubin.variables.iter().flat_map(|variable| &variable.relocations);
+    let pointed: FxHashSet<&str> = pointers.map(|one| one.target.as_str()).collect();
+    let words = programs.iter().flat_map(|program| &program.image_words);
+    let of_words: FxHashSet<&str> = words.map(|word| word.name.as_str()).collect();
+    let is_kept = |name: &str| pointed.contains(name) || !of_words.contains(name);
+    let images = cubin.images.iter().filter(|image| is_kept(&image.name));
+    kept.images = images.map(|image| (image.kind, image.name.clone())).collect();
     for program in programs {
         let Ok(function) = cubin.function(&program.name) else { continue };
         let notes = notes(function, program);
@@ -128,7 +135,9 @@ fn check_names(kept: &Kept) -> Result<(), CubinError> {
     let relocations = kept.addresses.iter().chain(of_sections).map(|one| &one.symbol);
     let relocations = relocations.filter(|name| !name.is_empty());
     let sections = kept.sections.iter().map(|section| &section.name);
-    let names = of_attributes.chain(of_symbols).chain(relocations).chain(sections).chain(kept.homes.keys());
+    let images = kept.images.iter().map(|(_, name)| name);
+    let names = of_attributes.chain(of_symbols).chain(relocations).chain(sections);
+    let names = names.chain(kept.homes.keys()).chain(images);
     match names.into_iter().find(|name| !is_name(name)) {
         Some(name) => Err(CubinError::Unsupported(format!("the name `{}`", name.escape_debug()))),
         None => Ok(()),

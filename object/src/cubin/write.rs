@@ -482,6 +482,10 @@ impl<'a> Writer<'a> {
         }
         let mut entries = Vec::new();
         self.entries(0, &function.relocations, &mut entries);
+        for (entry, one) in entries.iter_mut().zip(&function.relocations) {
+            let own = self.image_parameter(number, &one.target).filter(|_| one.kind.names_image_word());
+            entry.symbol = own.unwrap_or(entry.symbol);
+        }
         self.fill_section(&format!(".rela{name}"), Data::Relocations(entries));
         for bank in &function.banks {
             let name = bank_name(bank.number, function);

@@ -23,6 +23,8 @@ pub(super) const OF_MODULE: &str = ".module_attributes";
 pub(super) const OF_COMPATIBILITY: &str = ".compatibility";
 /// The directive for a symbol that only debug information names.
 pub(super) const SYMBOL: &str = ".symbol";
+/// The directive for a texture, sampler or surface of the file.
+pub(super) const IMAGE: &str = ".image";
 /// The directive for a mark of the next instruction.
 pub(super) const MARK: &str = ".mark";
 
@@ -40,6 +42,9 @@ pub fn write_module_attributes(kept: &Kept, out: &mut impl fmt::Write) -> fmt::R
             Binding::Global => {}
         }
         writeln!(out, "{SYMBOL} {name} {section} {value:#x} {size}")?;
+    }
+    for (kind, name) in &kept.images {
+        writeln!(out, "{IMAGE} {} {name}", kind.name())?;
     }
     Ok(())
 }

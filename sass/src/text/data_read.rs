@@ -213,7 +213,10 @@ impl DataReader {
             let parts = name.strip_prefix('$').and_then(|rest| rest.split_once('$'));
             parts.is_some_and(|(kernel, own)| functions.contains(kernel) && functions.contains(own))
         };
-        let is_known = |name: &str| names.contains(name) || functions.contains(name) || after_kernel(name);
+        let images: FxHashSet<String> = kept.images.iter().map(|(_, name)| name.clone()).collect();
+        let is_known = |name: &str| {
+            names.contains(name) || functions.contains(name) || images.contains(name) || after_kernel(name)
+        };
         let mut variables = Vec::with_capacity(self.variables.len());
         // Another name is that of a function of another module.
         let mut seen = FxHashSet::default();

@@ -75,6 +75,16 @@ pub(super) fn images(text: &str) -> Result<Vec<ImageWord>, String> {
         .collect()
 }
 
+/// `texture t`: the kind and the name of a texture, sampler or surface.
+pub(super) fn image(text: &str) -> Result<(ImageKind, String), String> {
+    let mut words = text.split_whitespace();
+    let mut read = || {
+        let (kind, name) = (image_kind(words.next()?)?, words.next()?);
+        (words.next().is_none() && is_name(name)).then(|| (kind, name.to_string()))
+    };
+    read().ok_or_else(|| format!("`{}` is not a name such as `texture t`", text.trim()))
+}
+
 /// `1 "k.cu"`: the number and the name of a source file.
 pub(super) fn source_file(text: &str) -> Option<(u32, String)> {
     let (number, name) = text.trim().split_once(char::is_whitespace)?;

@@ -37,7 +37,7 @@ use self::instruction::{Parts, unknown_inst, wrong_control};
 use super::attribute;
 use super::data_read::DataReader;
 use super::debug;
-use super::directive::{images, name_files, parameters, resources, source_file, target};
+use super::directive::{image, images, name_files, parameters, resources, source_file, target};
 use super::error::{ErrorCode, TextError};
 use super::kernel::{Head, Kernel, Read, Reading, Target};
 use super::notation::Notation;
@@ -370,6 +370,7 @@ impl Reader<'_> {
             attribute::OF_KERNEL => attribute::list(rest).map(|list| self.head.attributes.extend(list)),
             attribute::OF_MODULE => attribute::list(rest).map(|list| self.kept.attributes.extend(list)),
             attribute::SYMBOL => attribute::symbol(rest).map(|symbol| self.kept.symbols.push(symbol)),
+            attribute::IMAGE => image(rest).map(|image| self.kept.images.push(image)),
             attribute::OF_COMPATIBILITY => {
                 attribute::list(rest).map(|list| self.kept.compatibility.extend(list))
             }

@@ -415,7 +415,7 @@ fn run(who: &str, cubin: &[u8], case: &Case, seed: u64) {
         .iter()
         .map(|function| ptxc_object::cubin::program(&cubin, &function.name).expect("a program"))
         .collect();
-    let kernel = programs.iter().find(|program| program.name == "k").expect("the kernel is there");
+    let kernel = programs.iter().find(|program| program.name == case.entry).expect("the kernel is there");
     let whole = joined(kernel, &programs).expect("functions without tables");
     // NVIDIA's compiler relies on parts of a warp that keep their uniform registers.
     let options = Options { seed, holds_uniform: who.contains("theirs"), ..Options::default() };
@@ -463,6 +463,41 @@ fn objects_of_both_compilers_call_each_other() {
                 let linked = link(folder, arch, objects.map(|object| &object[..]), &scratch);
                 run(&format!("{who}, for {arch}"), &linked, &case, seed);
             }
+        }
+    }
+    let _ = std::fs::remove_dir_all(scratch);
+}
+
+/// Both modules name a texture, and one has its address in a variable.
+#[test]
+fn objects_of_both_compilers_share_textures_and_surfaces() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let read_text = |path: &str| std::fs::read_to_string(tests.join(path)).expect("a file of the tests");
+    let case = Case::parse(&read_text("linked/images.json"), &tests).expect("the case is well-formed");
+    let folder = oracle::folder().filter(|folder| folder.join("nvlink").exists());
+    let scratch = std::env::temp_dir().join(format!("ptxc-linking-images-{}", std::process::id()));
+    std::fs::create_dir_all(&scratch).expect("a folder for files");
+    for arch in ARCHS {
+        let texts = ["lit/linking/images.ptx", "lit/linking/images-functions.ptx"]
+            .map(|path| read_text(path).replace("sm_75", arch));
+        run(&format!("linked by ptxc for {arch}"), &linked_here(&texts), &case, 1);
+        let own = texts.each_ref().map(|text| ours(text, 3));
+        let Some(folder) = &folder else { continue };
+        let other = texts.each_ref().map(|text| {
+            let path = scratch.join("module.ptx");
+            std::fs::write(&path, text).expect("the text can be written");
+            theirs(folder, &path, arch)
+        });
+        let plain = texts.each_ref().map(|text| ours(text, 0));
+        for (who, objects) in [
+            ("both ours", [&own[0], &own[1]]),
+            ("ours with theirs", [&own[0], &other[1]]),
+            ("theirs with ours", [&other[0], &own[1]]),
+            ("both theirs", [&other[0], &other[1]]),
+            ("both ours, -O0", [&plain[0], &plain[1]]),
+        ] {
+            let linked = link(folder, arch, objects.map(|object| &object[..]), &scratch);
+            run(&format!("{who}, for {arch}"), &linked, &case, 1);
         }
     }
     let _ = std::fs::remove_dir_all(scratch);

@@ -5,13 +5,15 @@
 //! the names that the file needs symbols for.
 
 use ptxc_sass::Program;
-use ptxc_sass::kept::{Attribute, AttributeValue};
+use ptxc_sass::kept::{Attribute, AttributeValue, Kept};
 use ptxc_sass::program::{ImageWord, ParamInfo};
+use ptxc_sass::variable::Pointer;
 use rustc_hash::FxHashSet;
 
 use super::Source;
 use crate::cubin::attribute as eiattr;
 use crate::cubin::contents::{Image, Param};
+use crate::cubin::error::CubinError;
 use crate::cubin::relocation::{Relocation, RelocationKind};
 
 /// The relocations of constant bank 0.
@@ -25,6 +27,17 @@ pub(super) fn words(program: &Program) -> Vec<Relocation> {
     let mut relocations: Vec<Relocation> = program.image_words.iter().map(word).collect();
     relocations.sort_unstable();
     relocations
+}
+
+/// The address of a texture, sampler or surface in the content of a variable. As in ptxas's files, it is generic.
+///
+/// # Errors
+/// A part of an address that no relocation writes.
+pub(super) fn address(pointer: &Pointer) -> Result<Relocation, CubinError> {
+    let kind = RelocationKind::of_data(pointer.bytes, pointer.shift, true);
+    let target = pointer.target.clone();
+    let kind = kind.ok_or_else(|| CubinError::Unsupported(format!("a part of the address of `{target}`")))?;
+    Ok(Relocation { at: pointer.at.into(), kind, target, addend: pointer.addend })
 }
 
 /// A parameter, which has no bytes if it is a texture, sampler or surface.
@@ -42,10 +55,13 @@ pub fn sampler_attributes(name: &str, bytes: [u8; 4], unnormalized: Option<u32>)
     unnormalized.into_iter().chain([content]).collect()
 }
 
-/// The textures, samplers and surfaces of a module, and those that only the kernels name.
-pub(super) fn named(sources: &[Source<'_>], declared: Vec<Image>) -> Vec<Image> {
+/// The textures, samplers and surfaces of a module, those that a text keeps, and those that only the kernels
+/// name.
+pub(super) fn named(sources: &[Source<'_>], declared: Vec<Image>, kept: &Kept) -> Vec<Image> {
     let mut images = declared;
     let mut known: FxHashSet<String> = images.iter().map(|image| image.name.clone()).collect();
+    let others = kept.images.iter().filter(|(_, name)| known.insert(name.clone()));
+    images.extend(others.map(|(kind, name)| Image { name: name.clone(), kind: *kind }));
     for program in sources.iter().map(|source| source.program) {
         for word in &program.image_words {
             let is_param =

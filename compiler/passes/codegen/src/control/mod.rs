@@ -122,7 +122,7 @@ fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resource
     set_return_distances(&mut insts);
     let mut names = code.header.functions;
     let linking = (code.header.relocatable, &code.header.pointed_to[..], arch);
-    let relocations = relocate::relocate(&mut insts, &mut names, linking);
+    let (relocations, kept_relocations) = relocate::relocate(&mut insts, &mut names, linking);
     Program {
         functions: names.into_iter().map(unlinked).collect(),
         name: code.header.name,
@@ -140,7 +140,7 @@ fn assemble(code: Code, arch: Arch, fields: &[Control], stalls: &[u32], resource
         tables,
         literals: Vec::new(),
         relocations,
-        kept_relocations: Vec::new(),
+        kept_relocations,
         unknown: Vec::new(),
         lines: Vec::new(),
         files: Vec::new(),

@@ -9,18 +9,21 @@
 //! CALL.REL.NOINC `(g)        =>    CALL.ABS.NOINC 0x0     g
 //! MOV R4, `(counter) high    =>    MOV R4, 0x0        32@hi(counter)
 //! MOV R4, `(.nv.surfrefDescSize)  =>  MOV R4, 0x0     .nv.surfrefDescSize
+//! TEX … 0x1f, 0x2, 2D        =>    TEX … 0x0, 0x0, 2D         relocation 65, t
+//! MOV R4, c[0x1f][0x8]       =>    MOV R4, c[0x0][0x0]        relocation 66, t
 //! ```
 //!
 //! Code that is not for a linker has only numbers of the driver to replace.
 //! Linear in the code.
 
 use ptxc_machine::Arch;
+use ptxc_sass::kept::KeptRelocation;
 use ptxc_sass::symbol::{Addend, CodeRelocation, FUNCTION_TABLE, Symbol, SymbolBits, SymbolValue};
-use ptxc_sass::{Coded, FunctionIndex, HalfSelect, Inst, Op, Operand, OperandKind, slot_name};
+use ptxc_sass::{Coded, FunctionIndex, HalfSelect, Inst, Op, Operand, OperandKind, PReg, Program, slot_name};
 use ptxc_ssa::runtime;
 use rustc_hash::FxHashSet;
 
-use crate::mir::is_number;
+use crate::mir::{LINKED_BANK, LINKED_STRIDE, is_number};
 
 /// Replaces names by relocations. `functions` keeps the function itself and its routines, and if the
 /// code is not for a linker, all other functions.
@@ -31,10 +34,11 @@ pub(super) fn relocate(
     insts: &mut [Coded],
     functions: &mut Vec<String>,
     (relocatable, pointed_to, arch): (bool, &[String], Arch),
-) -> Vec<CodeRelocation> {
+) -> (Vec<CodeRelocation>, Vec<KeptRelocation>) {
     if !relocatable && !functions.iter().any(|name| is_number(name)) {
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     }
+    let words = image_words(insts, functions);
     let facts = arch.facts().cubin.as_ref();
     let has_table = relocatable && facts.is_some_and(|facts| facts.call_absolute.is_some());
     let all = functions.clone();
@@ -104,5 +108,35 @@ pub(super) fn relocate(
         relocations.push(CodeRelocation { inst: number, slot, symbol });
     }
     *functions = kept;
-    relocations
+    (relocations, words)
+}
+
+/// Replaces the words of textures, samplers and surfaces.
+fn image_words(insts: &mut [Coded], names: &[String]) -> Vec<KeptRelocation> {
+    let mut list = Vec::new();
+    for (number, coded) in (0u64..).zip(insts) {
+        let at = number * u64::from(Program::INST_BYTES);
+        let mut name = |kind, offset: u32| {
+            let symbol = names[(offset / LINKED_STRIDE) as usize].clone();
+            list.push(KeptRelocation { at, kind, symbol, addend: 0 });
+        };
+        let inst = &mut coded.inst;
+        let is_linked = |operand: &Operand<PReg>| operand.kind == OperandKind::Imm(LINKED_BANK.into());
+        if inst.get(slot_name!("texture")).is_some_and(is_linked)
+            && let Some(bank) = inst.slot_index(slot_name!("texture"))
+            && let Some(word) = inst.slot_index(slot_name!("word"))
+            && let OperandKind::Imm(place) = inst.operands[word].kind
+        {
+            name(KeptRelocation::IMAGE_WORD, 4 * place);
+            inst.operands[bank] = Operand::imm(0);
+            inst.operands[word] = Operand::imm(0);
+        }
+        for operand in &mut inst.operands {
+            if let OperandKind::Const { bank: bank @ LINKED_BANK, offset } = &mut operand.kind {
+                name(KeptRelocation::LOADED_IMAGE_WORD, *offset);
+                (*bank, *offset) = (0, 0);
+            }
+        }
+    }
+    list
 }

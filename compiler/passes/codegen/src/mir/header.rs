@@ -94,6 +94,13 @@ impl Header {
     }
 }
 
+/// The constant bank that stands for bank 0 in operands whose place a linker decides. The offset is
+/// [`LINKED_STRIDE`] times the number of a name among [`Header::functions`].
+pub const LINKED_BANK: u8 = 31;
+
+/// The distance of such offsets, which is too long for neighbours to be read together.
+pub const LINKED_STRIDE: u32 = 8;
+
 /// Whether a name stands for a number that only the driver knows: no function's name begins with a
 /// dot.
 pub fn is_number(name: &str) -> bool {

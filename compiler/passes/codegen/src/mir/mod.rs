@@ -41,7 +41,7 @@ pub(crate) use call::is_call;
 pub use call::{CallSite, Fixed, RegSet};
 pub use cfg::Cfg;
 pub(crate) use cfg::for_blocks;
-pub use header::{Header, is_number};
+pub use header::{Header, LINKED_BANK, LINKED_STRIDE, is_number};
 pub use liveness::Liveness;
 pub use rename::Renames;
 pub use verify::{MirError, takes_operands, verify};

@@ -23,7 +23,7 @@ use ptxc_ssa::uniformity::Uniformity;
 use super::Unsupported;
 use super::pool::{BankPlace, Pool, Pooled};
 use super::source::Src;
-use crate::mir::{Cfg, EdgeArg, MBlockId, MInst, Mir, VReg};
+use crate::mir::{Cfg, EdgeArg, LINKED_BANK, LINKED_STRIDE, MBlockId, MInst, Mir, VReg};
 
 /// The constant bank of the module's constant variables.
 pub(super) const CONST_BANK: u8 = 3;
@@ -242,6 +242,9 @@ impl<'a> Lower<'a> {
                 }
                 IrOp::SymbolAddr(symbol) => {
                     let symbol = &self.func.symbols[symbol];
+                    if let Some(at) = linked_word(symbol).filter(|_| data.ty.bits() == 32) {
+                        return Src::Bank(at);
+                    }
                     return match (symbol.offset, symbol.space) {
                         (Some(offset), ptxc_ir::Space::Shared)
                             if !self.arch.has(Feature::RankedSharedAddresses) =>
@@ -440,6 +443,7 @@ impl<'a> Lower<'a> {
             IrOp::SymbolAddr(symbol) if self.func.symbols[symbol].space == ptxc_ir::Space::Global => {
                 Some(BankPlace { bank: ADDRESS_BANK, offset: self.func.symbols[symbol].offset? })
             }
+            IrOp::SymbolAddr(symbol) if data.ty.bits() == 32 => linked_word(&self.func.symbols[symbol]),
             IrOp::Load(access) if matches!(access.elem, MemType::B32 | MemType::B64) => {
                 let place = self.const_place(access, data.args[0])?;
                 Some(place.plus(u32::from(lane) * access.elem.bytes()))
@@ -585,6 +589,12 @@ impl<'a> Lower<'a> {
             other => other,
         }
     }
+}
+
+/// The place of a word that a linker places; the names of these follow that of the function.
+fn linked_word(symbol: &ptxc_ir::SymbolData) -> Option<BankPlace> {
+    let number = symbol.offset.filter(|_| symbol.is_linked_word())?;
+    Some(BankPlace { bank: LINKED_BANK, offset: LINKED_STRIDE * (1 + number) })
 }
 
 /// The number of registers of a value.

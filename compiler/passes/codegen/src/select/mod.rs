@@ -58,8 +58,8 @@ mod wide;
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{
-    Block, Callee, CalleeKind, Function, FunctionKind, Inst as IrInst, Op, Order, SourceLoc, Space, Type,
-    Value,
+    Block, Callee, CalleeKind, Function, FunctionKind, Inst as IrInst, Op, Order, SourceLoc, Space,
+    SymbolData, Type, Value,
 };
 use ptxc_machine::{Arch, Feature};
 use ptxc_sass::RegFile;
@@ -155,7 +155,12 @@ fn skeleton(
         || func
             .symbols
             .values()
-            .any(|one| matches!(one.space, Space::Global | Space::Const) && one.offset.is_none());
+            .any(|one| matches!(one.space, Space::Global | Space::Const) && one.offset.is_none())
+        || func.symbols.values().any(SymbolData::is_linked_word);
+    let mut linked: Vec<_> = func.symbols.values().filter(|one| one.is_linked_word()).collect();
+    linked.retain(|one| one.offset.is_some());
+    linked.sort_by_key(|one| one.offset);
+    mir.header.functions.extend(linked.iter().map(|one| one.name.clone()));
     for symbol in func.symbols.values() {
         let end = symbol.end_from(symbol.offset.unwrap_or(0));
         match symbol.space {

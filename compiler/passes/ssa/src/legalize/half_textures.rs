@@ -31,7 +31,14 @@ fn converts(func: &Function, inst: Inst, sampling: Sampling, arch: Arch) -> bool
     let args = &func.insts[inst].args;
     let is_row = sampling.shape == Shape::Line && !sampling.fetch.is_texel();
     let is_param = |handle: Value| match func.def(handle) {
-        ValueDef::Result(made, _) => matches!(func.insts[made].op, Op::Param { .. }),
+        ValueDef::Result(made, _) => match func.insts[made].op {
+            Op::Param { .. } => true,
+            // The word of a name that a linker places.
+            Op::Pack => {
+                matches!(func.def_inst(func.insts[made].args[0]).map(|word| word.op), Some(Op::SymbolAddr(_)))
+            }
+            _ => false,
+        },
         ValueDef::Param(..) => false,
     };
     // A handle outside of a constant bank takes an operand, and so does the least level.

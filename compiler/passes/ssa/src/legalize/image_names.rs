@@ -20,7 +20,15 @@
 //! words instead: their places are the same in all kernels of the module, and there is no place for
 //! each pair.
 //!
-//! The words follow the parameters, in the order of first use. Linear.
+//! The words follow the parameters, in the order of first use. In code for a linker, the linker places
+//! them, one for each object, and `symbol.b32` is the content of a word:
+//!
+//! ```text
+//! v1 = symbol.b64 @t                                    =>    v4 = symbol.b32 @t
+//! v3, … = texture.least.2d v1, v2, …                          v5 = pack.b64 v4, 0
+//!                                                             v3, … = texture.least.2d v5, v2, …
+//! ```
+//! Linear.
 
 use ptxc_ir::symbol::ImageWord;
 use ptxc_ir::{Function, Op, Sampling, Space, Symbol, Type, Value, ValueDef};
@@ -41,6 +49,8 @@ struct Words {
     has_samplers: bool,
     /// The end of the parameters and of the words so far.
     end: u32,
+    /// The number of objects whose words a linker places.
+    linked: u32,
     places: FxHashMap<(Symbol, Option<Symbol>), u32>,
 }
 
@@ -67,7 +77,7 @@ pub fn image_names(func: &mut Function, arch: Arch) -> bool {
     let ends = func.params.iter().filter(|param| param.size > 0).map(|param| param.offset + param.size);
     let end = ends.max().unwrap_or(0).next_multiple_of(4);
     let has_samplers = arch.has(Feature::UniformHandles);
-    let mut words = Words { has_samplers, end, places: FxHashMap::default() };
+    let mut words = Words { has_samplers, end, linked: 0, places: FxHashMap::default() };
     let mut uses = use_counts(func);
     for data in func.layout.iter().flat_map(|&block| &func.blocks[block].insts).map(|&inst| &func.insts[inst])
     {
@@ -98,8 +108,7 @@ pub fn image_names(func: &mut Function, arch: Arch) -> bool {
         }
         if let (Op::Texture(sampling), &[Some(texture), Some(sampler)]) = (op, &names[..])
             && !words.has_samplers
-            && emitter.func.symbols[texture].offset.is_none()
-            && emitter.func.symbols[sampler].offset.is_none()
+            && [texture, sampler].iter().all(|&symbol| may_share(emitter.func, symbol))
         {
             let place = words.place(emitter.func, texture, Some(sampler));
             let handle = emitter.value(Op::Param { offset: place }, Type::B64, &[]);
@@ -123,24 +132,45 @@ pub fn image_names(func: &mut Function, arch: Arch) -> bool {
 fn named(func: &Function, value: Option<Value>) -> Option<Symbol> {
     let ValueDef::Result(inst, _) = func.def(value?) else { return None };
     let Op::SymbolAddr(symbol) = func.insts[inst].op else { return None };
-    func.symbols[symbol].space.is_image().then_some(symbol)
+    let is_address = func.insts[inst].ty == Type::B64;
+    (func.symbols[symbol].space.is_image() && is_address).then_some(symbol)
+}
+
+/// Whether a texture may share a word with a sampler.
+fn may_share(func: &Function, symbol: Symbol) -> bool {
+    let data = &func.symbols[symbol];
+    data.offset.is_none() && !data.is_linked_word()
 }
 
 /// The handle of an object.
 fn handle(emitter: &mut Emitter, words: &mut Words, symbol: Symbol) -> Value {
-    let place = words.place(emitter.func, symbol, None);
-    if emitter.func.symbols[symbol].space == Space::Sampler && !words.has_samplers {
+    let is_upper = emitter.func.symbols[symbol].space == Space::Sampler && !words.has_samplers;
+    if is_upper || emitter.func.symbols[symbol].is_linked_word() {
         let number = number(emitter, words, symbol);
         let zero = emitter.constant(Type::B32, 0);
         return emitter.value(Op::Pack, Type::B64, &[number, zero]);
     }
+    let place = words.place(emitter.func, symbol, None);
     emitter.value(Op::Param { offset: place }, Type::B64, &[])
+}
+
+/// The content of the word of an object.
+fn word(emitter: &mut Emitter, words: &mut Words, symbol: Symbol) -> Value {
+    let data = &mut emitter.func.symbols[symbol];
+    if !data.is_linked_word() {
+        let place = words.place(emitter.func, symbol, None);
+        return emitter.value(Op::Param { offset: place }, Type::B32, &[]);
+    }
+    if data.offset.is_none() {
+        data.offset = Some(words.linked);
+        words.linked += 1;
+    }
+    emitter.value(Op::SymbolAddr(symbol), Type::B32, &[])
 }
 
 /// The number of an object.
 fn number(emitter: &mut Emitter, words: &mut Words, symbol: Symbol) -> Value {
-    let place = words.place(emitter.func, symbol, None);
-    let word = emitter.value(Op::Param { offset: place }, Type::B32, &[]);
+    let word = word(emitter, words, symbol);
     if emitter.func.symbols[symbol].space != Space::Sampler || words.has_samplers {
         return word;
     }
@@ -203,5 +233,23 @@ block0:
         assert_eq!((words, args), (named(&[(4, "t"), (4, "s")]), Some(3)));
         let (words, args) = texture(Arch::Sm90);
         assert_eq!((words, args), (named(&[(4, "t"), (8, "s")]), Some(4)));
+    }
+
+    #[test]
+    fn a_linker_places_the_words_of_an_object() {
+        for arch in [Arch::Sm80, Arch::Sm90] {
+            let mut func = parse_function(&TEXT.replace("size 8", "size 4")).expect("a function");
+            assert!(image_names(&mut func, arch));
+            assert!(func.image_words.is_empty());
+            let numbers: Vec<_> = func.symbols.values().map(|symbol| symbol.offset).collect();
+            assert_eq!(numbers, [Some(0), Some(1)]);
+            let words = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
+            let words = words.filter(|&&inst| {
+                let data = &func.insts[inst];
+                matches!(data.op, Op::SymbolAddr(_)) && data.ty == Type::B32
+            });
+            assert_eq!(words.count(), 2);
+            assert_eq!(ptxc_ir::verify(&func, ptxc_ir::Level::Built), Ok(()));
+        }
     }
 }
