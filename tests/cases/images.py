@@ -320,6 +320,14 @@ def names():
             image("t", "1d", [32], "u32", 1, hex_of("I", texels), sampler={}),
             image("s", "1d", [32], "u32", 1, hex_of("I", bytes_of), hex_of("I", after))])
 
+    parameter = [chance.randrange(1 << 32) for _ in range(32)]
+    out = [(own - texel + word) % (1 << 32) for own, texel, word in zip(parameter, texels, bytes_of)]
+    write("../linked/images-parameter", "../linking/images.ptx", "by_parameter", [
+        image("p", "1d", [32], "u32", 1, hex_of("I", parameter), sampler={}),
+        buffer("out", "u32", {"zeros": 128}, hex_of("I", out))], images=[
+        image("t", "1d", [32], "u32", 1, hex_of("I", texels), sampler={}),
+        image("s", "1d", [32], "u32", 1, hex_of("I", bytes_of), hex_of("I", after))])
+
 
 linear()
 shapes()

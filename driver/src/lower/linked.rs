@@ -113,6 +113,7 @@ fn message(db: &Database, error: &WholeError, files: &[File<'_>], output: &Path)
             format!("{second}: `{name}` is defined twice; the other definition is at {first}")
         }
         LinkError::Undefined { user, object, .. } => format!("{}: {link}", files[*object].place(db, user)),
+        LinkError::Words => link.to_string(),
         LinkError::Architectures { objects: [first, second] } => {
             let [first, second] = [first, second].map(|&index| files[index].input.shown());
             format!("{first} and {second} are for different architectures; --arch chooses one for both")

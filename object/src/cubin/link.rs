@@ -50,6 +50,8 @@ pub enum LinkError {
         /// The index of its object.
         object: usize,
     },
+    /// Constant bank 0 has no room for the words of textures, samplers and surfaces.
+    Words,
     /// Objects for different architectures.
     Architectures {
         /// The indices of two of them.
@@ -63,6 +65,9 @@ impl fmt::Display for LinkError {
             LinkError::Twice { name, .. } => write!(f, "`{name}` is defined in two files"),
             LinkError::Undefined { name, user, .. } => {
                 write!(f, "`{user}` uses `{name}`, which no file defines")
+            }
+            LinkError::Words => {
+                write!(f, "the textures, samplers and surfaces need more words than a constant bank has")
             }
             LinkError::Architectures { .. } => write!(f, "the files are for different architectures"),
         }
@@ -157,7 +162,9 @@ pub fn link(objects: Vec<Cubin>) -> Result<Cubin, Vec<LinkError>> {
     shared::place(&mut whole, &open_shared);
     place(&mut whole.variables);
     let callees = callees(&whole.functions, whole.arch);
-    images::place(&mut whole, &callees);
+    if !images::place(&mut whole, &callees) {
+        return Err(vec![LinkError::Words]);
+    }
     let needs = needs(&whole.functions, &callees);
     for (function, needs) in whole.functions.iter_mut().zip(needs) {
         if function.is_kernel {

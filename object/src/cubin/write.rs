@@ -481,10 +481,10 @@ impl<'a> Writer<'a> {
             section.data = Data::Bytes(function.code.clone());
         }
         let mut entries = Vec::new();
-        self.entries(0, &function.relocations, &mut entries);
-        for (entry, one) in entries.iter_mut().zip(&function.relocations) {
+        for one in &function.relocations {
             let own = self.image_parameter(number, &one.target).filter(|_| one.kind.names_image_word());
-            entry.symbol = own.unwrap_or(entry.symbol);
+            let symbol = own.unwrap_or_else(|| self.target(&one.target));
+            entries.push(Entry { at: one.at, symbol, kind: one.kind, addend: one.addend });
         }
         self.fill_section(&format!(".rela{name}"), Data::Relocations(entries));
         for bank in &function.banks {

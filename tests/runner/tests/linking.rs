@@ -473,14 +473,16 @@ fn objects_of_both_compilers_call_each_other() {
 fn objects_of_both_compilers_share_textures_and_surfaces() {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let read_text = |path: &str| std::fs::read_to_string(tests.join(path)).expect("a file of the tests");
-    let case = Case::parse(&read_text("linked/images.json"), &tests).expect("the case is well-formed");
+    let cases = ["linked/images.json", "linked/images-parameter.json"]
+        .map(|path| Case::parse(&read_text(path), &tests).expect("the case is well-formed"));
+    let run = |who: &str, cubin: &[u8]| cases.iter().for_each(|case| run(who, cubin, case, 1));
     let folder = oracle::folder().filter(|folder| folder.join("nvlink").exists());
     let scratch = std::env::temp_dir().join(format!("ptxc-linking-images-{}", std::process::id()));
     std::fs::create_dir_all(&scratch).expect("a folder for files");
     for arch in ARCHS {
         let texts = ["lit/linking/images.ptx", "lit/linking/images-functions.ptx"]
             .map(|path| read_text(path).replace("sm_75", arch));
-        run(&format!("linked by ptxc for {arch}"), &linked_here(&texts), &case, 1);
+        run(&format!("linked by ptxc for {arch}"), &linked_here(&texts));
         let own = texts.each_ref().map(|text| ours(text, 3));
         let Some(folder) = &folder else { continue };
         let other = texts.each_ref().map(|text| {
@@ -497,7 +499,7 @@ fn objects_of_both_compilers_share_textures_and_surfaces() {
             ("both ours, -O0", [&plain[0], &plain[1]]),
         ] {
             let linked = link(folder, arch, objects.map(|object| &object[..]), &scratch);
-            run(&format!("{who}, for {arch}"), &linked, &case, 1);
+            run(&format!("{who}, for {arch}"), &linked);
         }
     }
     let _ = std::fs::remove_dir_all(scratch);

@@ -15,7 +15,7 @@
 //! calls that each kernel may reach.
 
 use ptxc_machine::Feature;
-use ptxc_sass::program::ImageKind;
+use ptxc_sass::program::{CONSTANT_BANK_BYTES, ImageKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::contents::{Cubin, Function, Param};
@@ -30,11 +30,13 @@ pub(super) fn is_parameter(function: &Function, name: &str) -> bool {
     function.params.iter().any(named)
 }
 
-/// Gives the words places. `callees` has the functions that each function may call.
-pub(super) fn place(cubin: &mut Cubin, callees: &[Vec<usize>]) {
+/// Gives the words places. `callees` has the functions that each function may call. Returns whether the bank
+/// has room for all words.
+#[must_use]
+pub(super) fn place(cubin: &mut Cubin, callees: &[Vec<usize>]) -> bool {
     let is_named = |function: &Function| function.relocations.iter().any(|one| one.kind.names_image_word());
     if !cubin.functions.iter().any(is_named) {
-        return;
+        return true;
     }
     let kinds: FxHashMap<String, ImageKind> =
         cubin.images.iter().map(|image| (image.name.clone(), image.kind)).collect();
@@ -88,6 +90,9 @@ pub(super) fn place(cubin: &mut Cubin, callees: &[Vec<usize>]) {
         });
         named.push(names);
     }
+    if end > CONSTANT_BANK_BYTES {
+        return false;
+    }
     for kernel in 0..cubin.functions.len() {
         if !cubin.functions[kernel].is_kernel {
             continue;
@@ -109,6 +114,7 @@ pub(super) fn place(cubin: &mut Cubin, callees: &[Vec<usize>]) {
         }
         bank.relocations.sort_unstable();
     }
+    true
 }
 
 /// Writes the place of a word into an instruction.
@@ -129,4 +135,71 @@ fn reachable(function: usize, callees: &[Vec<usize>]) -> Vec<usize> {
         list.extend(callees[one].iter().copied().filter(|callee| seen.insert(*callee)));
     }
     list
+}
+
+#[cfg(test)]
+mod tests {
+    use ptxc_machine::Arch;
+
+    use super::*;
+    use crate::cubin::contents::{Bank, Image};
+    use crate::cubin::{Abi, Module, assemble};
+
+    fn function(name: &str, words: &[(u64, &str)]) -> Function {
+        let relocation = |&(at, name): &(u64, &str)| Relocation {
+            at,
+            kind: RelocationKind(if at == 0 { 65 } else { 66 }),
+            target: name.to_string(),
+            addend: 0,
+        };
+        let bank = Bank { number: 0, bytes: vec![0; 0x168], relocations: Vec::new() };
+        let is_kernel = name.starts_with('k');
+        Function {
+            name: name.to_string(),
+            is_kernel,
+            code: vec![0; 32],
+            banks: if is_kernel { vec![bank] } else { Vec::new() },
+            relocations: words.iter().map(relocation).collect(),
+            ..Function::default()
+        }
+    }
+
+    fn words(cubin: &Cubin, kernel: usize) -> Vec<(u64, u32, &str)> {
+        let relocations = &cubin.functions[kernel].banks[0].relocations;
+        relocations.iter().map(|one| (one.at, one.kind.0, one.target.as_str())).collect()
+    }
+
+    fn numbers(cubin: &Cubin, function: usize) -> [u64; 2] {
+        let (insts, _) = cubin.functions[function].code.as_chunks::<16>();
+        [0, 1].map(|index| u128::from_le_bytes(insts[index]) >> NUMBER_SHIFT).map(|number| number as u64)
+    }
+
+    #[test]
+    fn a_word_has_one_place_in_all_kernels() {
+        let mut cubin = assemble(&[], Module::of(Arch::Sm80, Abi::V7)).expect("an empty file");
+        let image = |name: &str, kind| Image { name: name.to_string(), kind };
+        cubin.images = vec![
+            image("t", ImageKind::Texture),
+            image("s", ImageKind::Sampler),
+            image("u", ImageKind::Surface),
+        ];
+        cubin.functions = vec![
+            function("k", &[(0, "own"), (16, "t")]),
+            function("k2", &[(16, "u")]),
+            function("f", &[(0, "t"), (16, "s")]),
+            function("k3", &[]),
+        ];
+        let own = Param { image: Some((ImageKind::Texture, "own".to_string())), offset: 0xffff, size: 8 };
+        cubin.functions[0].params.push(own);
+        // The second kernel calls the function.
+        assert!(place(&mut cubin, &[vec![], vec![2], vec![], vec![]]));
+        assert!(cubin.functions.iter().all(|function| function.relocations.is_empty()));
+        assert_eq!(words(&cubin, 0), [(0x168, 6, "own"), (0x16c, 6, "t")]);
+        assert_eq!(words(&cubin, 1), [(0x16c, 6, "t"), (0x170, 52, "u"), (0x174, 7, "s")]);
+        assert_eq!(words(&cubin, 3), []);
+        assert_eq!(numbers(&cubin, 0), [0x5a, 0x5b]);
+        assert_eq!(numbers(&cubin, 1), [0, 0x5c]);
+        assert_eq!(numbers(&cubin, 2), [0x5b, 0x5d]);
+        assert_eq!(cubin.functions[1].banks[0].bytes.len(), 0x178);
+    }
 }
