@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::program::ImageKind;
+use crate::image_kind::ImageKind;
 
 /// The kept parts of a file; all programs of the file share them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -36,6 +36,7 @@ pub mod control;
 mod data_file;
 pub mod dependences;
 mod flow;
+mod image_kind;
 pub mod inst;
 pub mod issue;
 pub mod joined;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use ptxc_machine::Arch;
 use ptxc_sass::kept::{Attribute, AttributeValue, Kept, Mark};
-use ptxc_sass::program::{CONSTANT_BANK_BYTES, JUMP_TABLE_BANK, Program};
+use ptxc_sass::program::{JUMP_TABLE_BANK, Program};
 use ptxc_sass::symbol::Addend;
 use ptxc_sass::table::{Op, Transfer};
 use ptxc_sass::variable::{MOST_BYTES, Pointer, Section, Variable, union};
@@ -41,7 +41,7 @@ use super::text::has_address;
 use super::write::SHARED_ALIGN;
 use super::{frame, line};
 pub use code::encode;
-use code::pad;
+use code::{pad, within_bank};
 pub use images::sampler_attributes;
 
 /// The most bytes of variables with content, which the file holds.
@@ -590,14 +590,4 @@ fn relocations(program: &Program) -> Result<Vec<Relocation>, CubinError> {
     }));
     list.sort_unstable();
     Ok(list)
-}
-
-/// Checks that data that ends at `end` fits into a constant bank.
-fn within_bank(what: &str, end: u64) -> Result<(), CubinError> {
-    if end > CONSTANT_BANK_BYTES.into() {
-        return Err(CubinError::Unsupported(format!(
-            "{what} beyond {CONSTANT_BANK_BYTES} bytes of a constant bank"
-        )));
-    }
-    Ok(())
 }

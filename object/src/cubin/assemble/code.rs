@@ -4,7 +4,7 @@ use ptxc_sass::bits;
 use ptxc_sass::control::Control;
 use ptxc_sass::inst::Inst;
 use ptxc_sass::operand::{FunctionIndex, Label, Operand, OperandKind};
-use ptxc_sass::program::{Coded, Program};
+use ptxc_sass::program::{CONSTANT_BANK_BYTES, Coded, Program};
 use ptxc_sass::register::PReg;
 use ptxc_sass::table::Op;
 
@@ -68,6 +68,16 @@ pub(super) fn pad(program: &Program, code: &mut Vec<u8>) -> Result<(), CubinErro
     let nothing = Coded { inst: Inst::new(Op::NOP), control, loc: u32::MAX };
     while !code.len().is_multiple_of(CODE_ALIGN) {
         encode_one(program, &nothing, code)?;
+    }
+    Ok(())
+}
+
+/// Checks that data that ends at `end` fits into a constant bank.
+pub(super) fn within_bank(what: &str, end: u64) -> Result<(), CubinError> {
+    if end > CONSTANT_BANK_BYTES.into() {
+        return Err(CubinError::Unsupported(format!(
+            "{what} beyond {CONSTANT_BANK_BYTES} bytes of a constant bank"
+        )));
     }
     Ok(())
 }

@@ -23,7 +23,8 @@ use ptxc_ssa::uniformity::Uniformity;
 use super::Unsupported;
 use super::pool::{BankPlace, Pool, Pooled};
 use super::source::Src;
-use crate::mir::{Cfg, EdgeArg, LINKED_BANK, LINKED_STRIDE, MBlockId, MInst, Mir, VReg};
+use super::special::linked_word;
+use crate::mir::{Cfg, EdgeArg, MBlockId, MInst, Mir, VReg};
 
 /// The constant bank of the module's constant variables.
 pub(super) const CONST_BANK: u8 = 3;
@@ -589,12 +590,6 @@ impl<'a> Lower<'a> {
             other => other,
         }
     }
-}
-
-/// The place of a word that a linker places; the names of these follow that of the function.
-fn linked_word(symbol: &ptxc_ir::SymbolData) -> Option<BankPlace> {
-    let number = symbol.offset.filter(|_| symbol.is_linked_word())?;
-    Some(BankPlace { bank: LINKED_BANK, offset: LINKED_STRIDE * (1 + number) })
 }
 
 /// The number of registers of a value.

@@ -4,7 +4,7 @@
 //! operands of their users (`ULDC`, `LDC`), and so is the address of a variable in shared memory.
 //! All other special registers are read with `S2R`.
 
-use ptxc_ir::{Inst as IrInst, InstData, Op as IrOp, Space, SpecialReg as IrReg, Type, Value};
+use ptxc_ir::{Inst as IrInst, InstData, Op as IrOp, Space, SpecialReg as IrReg, SymbolData, Type, Value};
 use ptxc_machine::{Arch, Feature, ParameterWindow};
 use ptxc_sass::{HalfSelect, Inst, Op, Operand, RegFile, SpecialReg, choice, slot};
 
@@ -12,7 +12,13 @@ use super::integer::shift_right;
 use super::lower::Lower;
 use super::pool::{BankPlace, Pooled};
 use super::source::Src;
-use crate::mir::VReg;
+use crate::mir::{LINKED_BANK, LINKED_STRIDE, VReg};
+
+/// The place of a word that a linker places; the names of these follow that of the function.
+pub(super) fn linked_word(symbol: &SymbolData) -> Option<BankPlace> {
+    let number = symbol.offset.filter(|_| symbol.is_linked_word())?;
+    Some(BankPlace { bank: LINKED_BANK, offset: LINKED_STRIDE * (1 + number) })
+}
 
 /// The byte offset in constant bank 0 of a special register that is there.
 pub(super) fn bank_offset(reg: IrReg, arch: Arch) -> Option<u32> {
