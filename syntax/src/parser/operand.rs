@@ -70,8 +70,10 @@ impl Parser<'_> {
             _ => return Err(self.error_here(codes::EXPECTED_OPERAND, "expected an operand")),
         };
         self.close(id);
-        let is_single =
-            matches!(kind, OperandKind::Symbol(_) | OperandKind::Selected(..) | OperandKind::Sink);
+        let is_single = matches!(
+            kind,
+            OperandKind::Symbol(_) | OperandKind::Selected(..) | OperandKind::Sink | OperandKind::Vector(_)
+        );
         if !(is_single && self.at(b'|')) {
             return Ok(Operand { id, kind });
         }

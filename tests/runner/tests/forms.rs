@@ -10,7 +10,7 @@ use ptxc_families::sample;
 use ptxc_fuzz::random::Random;
 use ptxc_tests::forms::execute::{Forms, Verdict, verdict};
 use ptxc_tests::forms::kernel::{Kernel, kernel};
-use ptxc_tests::forms::{cores, images, operands, video};
+use ptxc_tests::forms::{cores, image_functions, images, operands, video};
 use ptxc_tests::oracle::ptxas;
 
 /// The architectures before that of [`sample::TARGET`].
@@ -76,6 +76,12 @@ fn every_form_lowers_and_computes_what_it_should_or_is_listed() {
 fn images_are_accessed_as_by_ptxas_code() {
     let found = images::check(ptxas().as_deref());
     say(format_args!("textures and surfaces: {found}"));
+}
+
+#[test]
+fn images_are_accessed_in_functions() {
+    let count = image_functions::check();
+    say(format_args!("textures and surfaces in functions: {count} forms"));
 }
 
 /// ptxas's code for video instructions, in the simulator: it shares nothing with ptxc's lowering.

@@ -15,6 +15,7 @@
 pub mod combinations;
 pub mod cores;
 pub mod execute;
+pub mod image_functions;
 pub mod images;
 pub mod kernel;
 mod reference;

@@ -175,7 +175,7 @@ fn sample(
         }
     }
     args.extend(last);
-    if sampling.problem().is_some() {
+    if sampling.problem().is_some() || is_whole && (shape.is_cube() || sampling.compare) {
         return Err(Unsupported);
     }
     let inst = t.inst(Op::Texture(sampling), Type::B32, &args);

@@ -50,6 +50,7 @@ pub(super) fn check(
     let Some((address, node)) = address else { return };
     match mnemonic {
         Mnemonic::Tex | Mnemonic::Tld4 => {
+            check.shape(instruction);
             check.place(address, node, Type::Texref);
             if env.has_samplers {
                 check.sampler(address, node);
@@ -83,6 +84,40 @@ struct Check<'a, 'n> {
 }
 
 impl Check<'_, '_> {
+    /// The rules about the shape of a texture: the type of coordinates, a level, an offset, a comparison.
+    fn shape(&mut self, instruction: &Instruction) {
+        let has = |words: &[&str]| instruction.opcode.modifiers().any(|part| words.contains(&part));
+        let (is_cube, has_samples) = (has(&["cube", "acube"]), has(&["2dms", "a2dms"]));
+        let (has_level, has_gradient) = (has(&["level"]), has(&["grad"]));
+        // The coordinates have the last type.
+        let is_whole = instruction.opcode.modifiers().last() == Some("s32");
+        let node = instruction.opcode.id;
+        if is_cube && is_whole || has_samples && !is_whole {
+            let (kind, ty) = if is_cube { ("floating-point", "f32") } else { ("whole", "s32") };
+            let message = format!("`{}` expects {kind} coordinates", self.opcode);
+            let finding = Diagnostic::error(codes::MODIFIER_NOT_HERE, node, message);
+            self.out.push(finding.help(format!("end the opcode with `.{ty}`")));
+        }
+        if has_samples && (has_level || has_gradient) {
+            let message = format!("`{}` reads a texture that has one level", self.opcode);
+            let finding = Diagnostic::error(codes::MODIFIER_NOT_HERE, node, message);
+            self.out.push(finding.help("write `tex` without `.level` and `.grad`"));
+        }
+        let before = 2 + usize::from(has_level) + 2 * usize::from(has_gradient);
+        for operand in instruction.operands.iter().skip(before) {
+            let is_offset = matches!(operand.kind, OperandKind::Vector(_));
+            let what = match is_offset {
+                true if is_cube => "no offset",
+                false if is_whole => "no comparison at whole coordinates",
+                false if has(&["3d"]) || has_samples => "no comparison",
+                _ => continue,
+            };
+            let message = format!("`{}` has {what}", self.opcode);
+            let finding = Diagnostic::error(codes::OPERAND_KIND, operand.id, message);
+            self.out.push(finding.help("remove the operand"));
+        }
+    }
+
     /// The place in brackets before the coordinates.
     fn place(&mut self, address: &Address, node: NodeId, wanted: Type) {
         if let Some(base) = &address.place.base {
