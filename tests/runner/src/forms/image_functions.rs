@@ -57,7 +57,7 @@ fn linked(form: &Form, text: &str) -> Result<Vec<Vec<u8>>, String> {
     if let Some(found) = diagnostics(&db, file, options).first() {
         return Err(found.message.clone());
     }
-    let object = object(&db, file, options).map_err(|error| error.to_string())?;
+    let object = object(&db, file, options).as_ref().clone().map_err(|error| error.to_string())?;
     let whole = cubin::link(vec![object]).map_err(|found| found[0].to_string())?;
     let whole =
         cubin::write(&whole).and_then(|bytes| cubin::read(&bytes)).map_err(|error| error.to_string())?;
