@@ -29,6 +29,9 @@ pub const ORDINARY: [&str; 40] = [
     "UISETP",
 ];
 
+/// Mnemonics with which ptxas also makes constants.
+const MOVING: [&str; 2] = ["HADD2", "HFMA2"];
+
 /// Kernels in a file for ptxas.
 const A_FILE: usize = 400;
 
@@ -121,10 +124,9 @@ fn core(program: &Program) -> BTreeSet<&'static str> {
         let mut sources = slots.filter(|(slot, _)| slot.role == Role::Use);
         sources.any(|(_, operand)| operand.as_reg().is_some_and(|reg| reg.file() != RegFile::Pred))
     };
-    let working = program
-        .insts
-        .iter()
-        .filter(|coded| !coded.inst.row().mnemonic.starts_with("HFMA2") || reads(&coded.inst));
+    let working = program.insts.iter().filter(|coded| {
+        !MOVING.iter().any(|name| coded.inst.row().mnemonic.starts_with(name)) || reads(&coded.inst)
+    });
     let mnemonics = working.map(|coded| coded.inst.row().mnemonic);
     let first = mnemonics.map(|mnemonic| mnemonic.split('.').next().unwrap_or(mnemonic));
     first.filter(|mnemonic| !ORDINARY.contains(mnemonic)).collect()
