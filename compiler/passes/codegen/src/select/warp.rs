@@ -23,6 +23,9 @@ use crate::mir::VReg;
 
 /// The most instructions of a function that answer in uniform registers where lanes may be apart.
 const MOST_UNIFORM_ANSWERS: u32 = 40;
+/// The same for a kernel that leaves its module: functions elsewhere
+/// [keep](crate::abi::kept_uniform_registers) only nine registers that the kernel may use.
+const MOST_KEPT_ANSWERS: u32 = 4;
 
 impl Lower<'_> {
     pub(super) fn lower_warp(&mut self, inst: IrInst) {
@@ -153,7 +156,8 @@ impl Lower<'_> {
         if self.mir.blocks[self.block].divergent {
             self.uniform_answers += 1;
         }
-        self.uniform_answers <= MOST_UNIFORM_ANSWERS
+        let most = if self.mir.header.leaves_module { MOST_KEPT_ANSWERS } else { MOST_UNIFORM_ANSWERS };
+        self.uniform_answers <= most
     }
 
     /// The least active lane, which is the one that `ELECT` elects.
