@@ -156,7 +156,8 @@ pub(super) static F2FP_UNPACK: Row = Row {
     summary: "d = two halves, widened from the two lower or the two upper bytes of b, floats of 8 bits",
     slots: &[
         D,
-        Slot::read("b", Kinds::R.or(Kinds::UR))
+        Slot::read("b", Kinds::R.or(Kinds::UR).or(Kinds::IMM))
+            .imm(ImmFormat::Float)
             .reuse(1)
             .halves(Halves::Upper)
             .place(Place::Source(Bits::new(32, 8), Signs { half: Bits::new(88, 1), ..Signs::NONE })),

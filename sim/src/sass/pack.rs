@@ -1,6 +1,6 @@
 //! Conversions whose results are packed into a register, below a half of a third operand.
 
-use ptxc_sass::{HalfSelect, ModKind, SlotName, slot_name, value};
+use ptxc_sass::{HalfSelect, ModKind, OperandKind, SlotName, slot_name, value};
 use ptxc_semantics::convert::{self, NanToInt};
 use ptxc_semantics::narrow::ByteFormat;
 use ptxc_semantics::{F32, IntType, Rounding, S32, narrow};
@@ -26,9 +26,12 @@ fn kept(i: &Fields<'_>) -> Result<u32, String> {
 
 /// The shift that moves down the half of an operand that is read.
 fn chosen_half(i: &Fields<'_>, name: SlotName) -> Result<u32, String> {
-    match i.inst.get(name).map_or(HalfSelect::Low, |operand| operand.flags.half) {
+    let Some(operand) = i.inst.get(name) else { return Ok(0) };
+    match operand.flags.half {
         HalfSelect::Low => Ok(0),
         HalfSelect::High => Ok(16),
+        // An immediate has no mark; its low half is read.
+        HalfSelect::Both if matches!(operand.kind, OperandKind::Imm(_)) => Ok(0),
         other => Err(format!("{other:?} of {name:?}")),
     }
 }
