@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ptxc_object::cubin;
 use ptxc_sass::Program;
@@ -14,6 +14,9 @@ use crate::listing::Listing;
 
 /// The folder of the programs.
 pub(crate) struct Oracle(PathBuf);
+
+/// The time after which ptxas counts as not ending: for some kernels it loops.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// ptxas's result for a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,7 +85,7 @@ fn output(command: &mut Command) -> Result<Output, String> {
 pub(crate) enum Refusal {
     /// ptxas refuses the text: its first message.
     Refused(String),
-    /// Its cubin cannot be read.
+    /// There is no cubin that can be read.
     Unreadable(String),
     /// It cannot be run.
     Unusable(String),
@@ -131,12 +134,31 @@ impl Oracle {
         std::fs::write(folder.path().join("k.ptx"), text).map_err(unusable)?;
         let mut ptxas = Command::new(self.0.join("ptxas"));
         ptxas.arg(format!("-arch={target}")).args(options).args(["-o", "k.cubin", "k.ptx"]);
-        let output = ptxas.current_dir(folder.path()).stdin(Stdio::null()).output().map_err(unusable)?;
-        if !output.status.success() {
-            return Err(Refusal::Refused(first_line(&output.stderr)));
+        // A pipe that nobody reads may become full.
+        let file = |name: &str| std::fs::File::create(folder.path().join(name)).map_err(unusable);
+        ptxas.stdin(Stdio::null()).stdout(file("out")?).stderr(file("err")?);
+        let mut child = ptxas.current_dir(folder.path()).spawn().map_err(unusable)?;
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(unusable)? {
+                break status;
+            }
+            if start.elapsed() > PATIENCE {
+                child.kill().and_then(|()| child.wait()).map_err(unusable)?;
+                return Err(Refusal::Unreadable(format!(
+                    "ptxas does not end within {} s",
+                    PATIENCE.as_secs()
+                )));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        let read = |name: &str| std::fs::read(folder.path().join(name)).map_err(unusable);
+        let (out, err) = (read("out")?, read("err")?);
+        if !status.success() {
+            return Err(Refusal::Refused(first_line(&err)));
         }
-        let messages = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-        Ok((std::fs::read(folder.path().join("k.cubin")).map_err(unusable)?, messages))
+        let messages = String::from_utf8_lossy(&[out, err].concat()).into_owned();
+        Ok((read("k.cubin")?, messages))
     }
 }
 
