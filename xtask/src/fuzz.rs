@@ -20,8 +20,8 @@ use ptxc_sass::Program;
 
 use crate::oracle::{Oracle, Refusal};
 
-/// The target of the kernels.
-const TARGET: &str = "sm_90";
+/// All families.
+const FAMILIES: &str = "plain,calls,flow,packed,parameters,services,images";
 /// The interval between progress reports.
 const TELL: Duration = Duration::from_secs(10);
 
@@ -43,9 +43,12 @@ pub(crate) struct Fuzz {
     /// Try only this seed, and print its kernel.
     #[arg(long, value_name = "SEED", conflicts_with_all = ["programs", "seed", "jobs", "minutes"])]
     replay: Option<u64>,
-    /// The families of kernels, which alternate by seed: plain, calls, flow.
-    #[arg(long, value_name = "FAMILY", value_delimiter = ',', value_parser = family, default_value = "plain,calls,flow")]
+    /// The families of kernels, which alternate by seed.
+    #[arg(long, value_name = "FAMILY", value_delimiter = ',', value_parser = family, default_value = FAMILIES)]
     only: Vec<Family>,
+    /// The targets, which alternate by seed for each family.
+    #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = target, default_value = "sm_90")]
+    target: Vec<u32>,
     /// The number of orders of warps and lanes that each kernel runs with on each engine.
     #[arg(long, value_name = "N", default_value_t = ORDERS, value_parser = clap::value_parser!(u32).range(1..))]
     orders: u32,
@@ -62,14 +65,19 @@ pub(crate) struct Fuzz {
 
 fn family(name: &str) -> Result<Family, String> {
     let found = Family::ALL.into_iter().find(|family| family.name() == name);
-    found.ok_or_else(|| "expected one of the families plain, calls and flow".to_string())
+    found.ok_or_else(|| format!("expected one of the families {FAMILIES}"))
+}
+
+fn target(name: &str) -> Result<u32, String> {
+    let number = name.strip_prefix("sm_").and_then(|number| number.parse().ok());
+    number.filter(|number| (75..=90).contains(number)).ok_or_else(|| "expected sm_75 to sm_90".to_string())
 }
 
 /// The program that ptxas makes of a kernel.
-fn theirs(oracle: &Oracle, text: &str, settings: &Settings) -> Result<Program, Failure> {
+fn theirs(oracle: &Oracle, target: u32, text: &str, settings: &Settings) -> Result<Program, Failure> {
     let level = format!("-O{}", settings.opt);
     let fmad = format!("-fmad={}", settings.fmad);
-    oracle.program(text, TARGET, &[&level, &fmad], "fuzz").map_err(|why| match why {
+    oracle.program(text, &format!("sm_{target}"), &[&level, &fmad], "fuzz").map_err(|why| match why {
         Refusal::Refused(what) => {
             // Without line numbers and names.
             let sort = what.split(';').next_back().unwrap_or("").to_string();
@@ -103,7 +111,8 @@ impl Fuzz {
                     let what = format!("ptxas's SASS is not compared: {why}");
                     return Err(Failure { who: Who::TheirSass, sort: NOT_RUN.to_string(), what });
                 }
-                trial.run_beside(&|text, settings| theirs(&oracle, text, settings))
+                let target = trial.program.target;
+                trial.run_beside(&|text, settings| theirs(&oracle, target, text, settings))
             }
             _ => trial.run(),
         }
@@ -114,8 +123,11 @@ impl Fuzz {
         let Finding { seed, whole, trial, failure } = finding;
         let family = trial.program.family;
         let name = family.name();
-        let mut report =
-            format!("seed {seed} of {name}: {whole}\nreduced: {failure}\n{}\n", trial.conditions());
+        let mut report = format!(
+            "seed {seed} of {name}, sm_{}: {whole}\nreduced: {failure}\n{}\n",
+            trial.program.target,
+            trial.conditions()
+        );
         // Writing to a string cannot fail.
         let _ = write!(report, "{}", trial.text());
         println!("{report}");
@@ -130,7 +142,7 @@ impl Fuzz {
                 .and_then(|()| std::fs::write(&path, text))
                 .map_err(|error| format!("{}: {error}", path.display()))
         };
-        let mut original = Trial::new(family, *seed);
+        let mut original = Trial::for_target(family, *seed, trial.program.target);
         original.settings.orders = self.orders;
         write(format!("{name}-{seed}.ptx"), commented(&original, whole))?;
         write(format!("{name}-{seed}.reduced.ptx"), commented(trial, failure))
@@ -138,18 +150,21 @@ impl Fuzz {
 
     fn replay(&self, seed: u64) -> Result<(), String> {
         for &family in &self.only {
-            let mut trial = Trial::new(family, seed);
-            trial.settings.orders = self.orders;
-            println!("{}\n{}", trial.conditions(), trial.text());
-            if self.test(seed, &trial).is_err() {
-                self.campaign(&Campaign {
+            for &target in &self.target {
+                let campaign = Campaign {
                     families: vec![family],
+                    targets: vec![target],
                     orders: self.orders,
                     first: seed,
                     count: 1,
                     jobs: NonZeroUsize::MIN,
                     time: None,
-                })?;
+                };
+                let trial = campaign.trial(seed);
+                println!("{}\n{}", trial.conditions(), trial.text());
+                if self.test(seed, &trial).is_err() {
+                    self.campaign(&campaign)?;
+                }
             }
         }
         Ok(())
@@ -213,6 +228,7 @@ impl Fuzz {
         }
         self.campaign(&Campaign {
             families: self.only.clone(),
+            targets: self.target.clone(),
             orders: self.orders,
             first: self.seed,
             count: self.programs,

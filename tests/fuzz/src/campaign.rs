@@ -20,6 +20,8 @@ use crate::trial::Trial;
 pub struct Campaign {
     /// The families of kernels, which take turns; at least one.
     pub families: Vec<Family>,
+    /// The numbers of the targets, which take turns for each family; at least one.
+    pub targets: Vec<u32>,
     /// The number of orders of warps for each kernel.
     pub orders: u32,
     /// The first seed.
@@ -57,6 +59,16 @@ pub struct Finding {
 }
 
 impl Campaign {
+    /// The trial of a seed.
+    pub fn trial(&self, seed: u64) -> Trial {
+        let (families, targets) = (self.families.len() as u64, self.targets.len() as u64);
+        let family = self.families[(seed % families) as usize];
+        let target = self.targets[(seed / families % targets) as usize];
+        let mut trial = Trial::for_target(family, seed, target);
+        trial.settings.orders = self.orders;
+        trial
+    }
+
     /// Runs the campaign: `test` runs a trial, `tell` gets the outcome of each seed. Returns the
     /// number of seeds that were tried.
     pub fn run(
@@ -74,9 +86,7 @@ impl Campaign {
                 if seed >= end || self.time.is_some_and(|time| start.elapsed() > time) {
                     return;
                 }
-                let turn = (seed % self.families.len() as u64) as usize;
-                let mut trial = Trial::new(self.families[turn], seed);
-                trial.settings.orders = self.orders;
+                let trial = self.trial(seed);
                 let outcome = match test(seed, &trial) {
                     Ok(()) => Outcome::Agreed,
                     Err(failure) if failure.is_unsupported() => Outcome::Unsupported(failure.what),

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use ptxc_sim::Case;
 use ptxc_sim::case::{Argument, Buffer, Elem, Tolerance};
 
+use crate::images;
+use crate::program::{Family, Program};
 use crate::random::Random;
 
 /// Words of the buffer that all threads read; a power of two.
@@ -66,8 +68,10 @@ impl Shape {
     }
 }
 
-/// The case of a generated kernel: its buffers with random content, its scalars.
-pub fn case(shape: Shape, data: u64) -> Case {
+/// The case of a generated kernel: its buffers with random content, its scalars, and the further
+/// parameters of its family.
+pub fn case(program: &Program, data: u64) -> Case {
+    let shape = program.shape;
     let mut random = Random::new(data);
     let all = shape.threads() * shape.grid.iter().product::<u32>();
     let mut args = Vec::new();
@@ -84,6 +88,18 @@ pub fn case(shape: Shape, data: u64) -> Case {
     args.push(Argument::Scalar { elem: Elem::U32, bits: random.word(32) });
     args.push(Argument::Scalar { elem: Elem::U64, bits: random.word(64) });
     args.push(Argument::Scalar { elem: Elem::F32, bits: random.word(32) });
+    match program.family {
+        Family::Parameters => {
+            for bytes in [64, 12] {
+                let words = (0..bytes / 4).flat_map(|_| (random.word(32) as u32).to_le_bytes());
+                args.push(Argument::Bytes(words.collect()));
+            }
+            args.push(Argument::Scalar { elem: Elem::U8, bits: random.word(8) });
+            args.push(Argument::Scalar { elem: Elem::U16, bits: random.word(16) });
+        }
+        Family::Images => args.extend(images::arguments(all, &mut random)),
+        _ => {}
+    }
     Case {
         images: Vec::new(),
         ptx: PathBuf::from("fuzz.ptx"),

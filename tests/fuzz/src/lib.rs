@@ -25,6 +25,7 @@ pub mod campaign;
 mod counting;
 pub mod execute;
 pub mod generate;
+mod images;
 pub mod launch;
 pub mod program;
 pub mod random;

@@ -1,7 +1,7 @@
 //! Templates of statements: lines of the files in `templates/`.
 //!
 //! ```text
-//! [fuses] [approximates] [disputed] [unguarded] [everyone] instruction [; instruction]…
+//! [fuses] [approximates] [disputed] [unguarded] [everyone] [whole] [sm_N] instruction [; instruction]…
 //! ```
 //!
 //! In an instruction, `!r` is a register that is written, `=r` a register that is read, and `?r` a
@@ -9,8 +9,9 @@
 //! have single and double precision, `p` are predicates. A flavour before the class (`!wr`, `!up`)
 //! makes a destination the same in all threads of a warp or CTA. `<a|b>` is a choice, `@4` an
 //! address aligned for 4 bytes, and `$s` its space with a dot. `$m` is the mask of the current
-//! lanes, `$l` one of them, and `$g` the mask of the current lanes if they know each other. Every
-//! instance of a template is well-defined wherever a statement of its file may occur.
+//! lanes, `$l` one of them, and `$g` the mask of the current lanes if they know each other. `$j` is a
+//! label of the statement. A word after `&` is an [abbreviation](ABBREVIATIONS). Every instance of a
+//! template is well-defined wherever a statement of its file may occur.
 
 use std::sync::LazyLock;
 
@@ -44,6 +45,8 @@ pub enum Token {
     Lane,
     /// The mask of the current lanes, which know each other.
     Group,
+    /// The label of the statement.
+    Label,
 }
 
 /// A statement with placeholders.
@@ -61,6 +64,10 @@ pub struct Template {
     pub disputed_if_guarded: bool,
     /// Whether it requires that no thread has ended.
     pub everyone: bool,
+    /// Whether its last instruction cannot have a guard.
+    pub whole: bool,
+    /// The least number of a target that has its instructions.
+    pub least: u32,
 }
 
 /// A file of templates.
@@ -90,6 +97,63 @@ pub static SHUFFLE: Templates = LazyLock::new(|| read(include_str!("../templates
 pub static GROUP: Templates = LazyLock::new(|| read(include_str!("../templates/group.txt")));
 /// Operations of all threads of a CTA together.
 pub static CTA: Templates = LazyLock::new(|| read(include_str!("../templates/cta.txt")));
+/// Integers in parts of registers.
+pub static PACKED: Templates = LazyLock::new(|| read(include_str!("../templates/packed.txt")));
+/// Conversions of floats to and from parts of registers.
+pub static CONVERTED: Templates = LazyLock::new(|| read(include_str!("../templates/converted.txt")));
+/// Parameters of the kernel by address.
+pub static PARAMETERS: Templates = LazyLock::new(|| read(include_str!("../templates/parameters.txt")));
+/// Parameters of a function by address.
+pub static ARGUMENTS: Templates = LazyLock::new(|| read(include_str!("../templates/arguments.txt")));
+/// Services of the driver.
+pub static SERVICES: Templates = LazyLock::new(|| read(include_str!("../templates/services.txt")));
+/// Textures.
+pub static TEXTURES: Templates = LazyLock::new(|| read(include_str!("../templates/textures.txt")));
+/// Surfaces.
+pub static SURFACES: Templates = LazyLock::new(|| read(include_str!("../templates/surfaces.txt")));
+
+/// Words that stand for longer texts.
+const ABBREVIATIONS: &[(&str, &str)] = &[
+    ("&type", "<u32|s32>"),
+    ("&compare", "<eq|ne|lt|le|gt|ge>"),
+    // A word or a part of it, and only a part.
+    ("&any", "<|.b0|.b1|.b2|.b3|.h0|.h1>"),
+    ("&part", "<.b0|.b1|.b2|.b3|.h0|.h1>"),
+    // The halves and bytes of two registers, and those of the result that are written.
+    ("&halves", "<|.h00|.h01|.h10|.h13|.h20|.h23|.h32|.h33>"),
+    ("&bytes", "<|.b3210|.b7654|.b0123|.b0000|.b7531|.b4567|.b6240|.b5514>"),
+    ("&masked2", "<|.h0|.h1|.h10>"),
+    ("&masked4", "<|.b0|.b1|.b2|.b3|.b10|.b21|.b31|.b320|.b310|.b3210>"),
+    (
+        "&print",
+        "cvta.global.u64 %fm, %fm ; { .param .b64 pf ; st.param.b64 [pf], %fm ; .param .b64 pa ; \
+         st.param.b64 [pa], %vg ; .param .b32 pr ; call<|.uni> (pr), vprintf, (pf, pa) ; \
+         ld.param.b32 !r, [pr] ; }",
+    ),
+    (
+        "&malloc",
+        "{ .param .b64 pn ; st.param.b64 [pn], %hn ; .param .b64 pb ; call<|.uni> (pb), malloc, (pn) ; \
+         ld.param.b64 %hb, [pb] ; }",
+    ),
+    ("&free", "{ .param .b64 pb ; st.param.b64 [pb], %hb ; call<|.uni> free, (pb) ; }"),
+    (
+        "&assert",
+        "mov.u64 %a0, condition ; cvta.global.u64 %a0, %a0 ; mov.u64 %a1, file ; \
+         cvta.global.u64 %a1, %a1 ; { .param .b64 pc ; st.param.b64 [pc], %a0 ; .param .b64 pf ; \
+         st.param.b64 [pf], %a1 ; .param .b32 pl ; st.param.b32 [pl], 7 ; .param .b64 pg ; \
+         st.param.b64 [pg], %a1 ; .param .b64 ps ; st.param.b64 [ps], 1 ; \
+         call<|.uni> __assertfail, (pc, pf, pl, pg, ps) ; }",
+    ),
+    // A float coordinate from 0 to 16.
+    ("&coordinate", "and.b32 %t0, =r, 255 ; cvt.rn.f32.u32 %ya, %t0 ; mul.rn.f32 %ya, %ya, 0f3d800000"),
+    (
+        "&coordinates",
+        "&coordinate ; and.b32 %t1, =r, 127 ; cvt.rn.f32.u32 %yb, %t1 ; mul.rn.f32 %yb, %yb, 0f3d800000",
+    ),
+    // Four floats, and four words.
+    ("&floats", "{!f, !f, !f, !f}"),
+    ("&words", "{!r, !r, !r, !r}"),
+];
 
 fn read(file: &str) -> Vec<Template> {
     let lines = file.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -116,23 +180,49 @@ impl Template {
             disputed: false,
             disputed_if_guarded: false,
             everyone: false,
+            whole: false,
+            least: 0,
         };
         let mut text = line;
         while let Some((mark, rest)) = text.split_once(' ') {
+            if let Some(number) = mark.strip_prefix("sm_").and_then(|number| number.parse().ok()) {
+                template.least = number;
+                text = rest;
+                continue;
+            }
             let flag = match mark {
                 "fuses" => &mut template.contracts,
                 "approximates" => &mut template.approximates,
                 "disputed" => &mut template.disputed,
                 "unguarded" => &mut template.disputed_if_guarded,
                 "everyone" => &mut template.everyone,
+                "whole" => &mut template.whole,
                 _ => break,
             };
             *flag = true;
             text = rest;
         }
-        template.tokens = tokens(&text.replace(" ; ", ";\n"));
+        // A block ends with its brace.
+        let text = spelled_out(text).replace(" ; } ; ", ";\n}\n").replace(" ; ", ";\n");
+        template.tokens = tokens(&text);
         template
     }
+}
+
+/// The text without abbreviations.
+fn spelled_out(text: &str) -> String {
+    let mut text = text.to_string();
+    // An abbreviation may contain another one.
+    while text.contains('&') {
+        // The longest name that fits.
+        let (at, name, long) = ABBREVIATIONS
+            .iter()
+            .filter_map(|&(name, long)| Some((text.find(name)?, name, long)))
+            .max_by_key(|(_, name, _)| name.len())
+            .unwrap_or_else(|| panic!("an unknown abbreviation in {text:?}"));
+        text.replace_range(at..at + name.len(), long);
+    }
+    text
 }
 
 fn tokens(text: &str) -> Vec<Token> {
@@ -155,6 +245,7 @@ fn tokens(text: &str) -> Vec<Token> {
                     Some(b'm') => Some(Token::Lanes),
                     Some(b'l') => Some(Token::Lane),
                     Some(b'g') => Some(Token::Group),
+                    Some(b'j') => Some(Token::Label),
                     _ => None,
                 };
                 token.map(|token| (token, &rest[2..]))

@@ -21,9 +21,10 @@ fn number(variable: &str, default: u64) -> u64 {
 fn random_kernels_compute_the_same_before_and_after() {
     let campaign = Campaign {
         families: Family::ALL.to_vec(),
+        targets: vec![90, 75, 80, 89, 86],
         orders: 2,
         first: number("PTXC_FUZZ_SEED", 0),
-        count: number("PTXC_FUZZ_CASES", 200),
+        count: number("PTXC_FUZZ_CASES", 280),
         jobs: available_parallelism().expect("the machine has processors"),
         time: None,
     };
@@ -48,6 +49,44 @@ fn a_seed_is_the_same_trial_every_time() {
             assert_eq!(Trial::new(family, seed), Trial::new(family, seed));
         }
         assert_ne!(Trial::new(family, 0).text(), Trial::new(family, 1).text());
+    }
+}
+
+/// Half the programs of a family at least have statements that others lack.
+#[test]
+fn families_have_their_own_statements() {
+    let own: [(Family, &[&str]); 4] = [
+        (
+            Family::Packed,
+            &["\tvadd", "\tvmad.", "\tvset2.", "\tvabsdiff4.", "\tcvt.pack.", "\tlop3.and.b32 "],
+        ),
+        (Family::Parameters, &["\tmov.b64 %pk, ps;", "\tmov.b64 %pa, a0;", "\tmov.b64 %a0, z0;"]),
+        (Family::Services, &["vprintf,", "malloc,", "call.uni free,", "__assertfail,"]),
+        (Family::Images, &["\ttex.2d.", "\ttld4.", "\tsuld.b.", "\tsust.b.", "\tsust.p.", ".clamp", ".zero"]),
+    ];
+    for (family, statements) in own {
+        let texts: Vec<String> = (0..100).map(|seed| Trial::new(family, seed).text()).collect();
+        let have = texts.iter().filter(|text| statements.iter().any(|own| text.contains(own))).count();
+        assert!(have > 50, "only {have} programs of {}", family.name());
+        for own in statements {
+            assert!(
+                texts.iter().any(|text| text.contains(own)),
+                "no program of {} has {own:?}",
+                family.name()
+            );
+        }
+    }
+}
+
+/// Each target gets only instructions that it has: the compiler accepts the programs.
+#[test]
+fn programs_are_for_their_target() {
+    for target in [75, 80, 86, 89, 90] {
+        for family in Family::ALL {
+            let text = Trial::for_target(family, 3, target).text();
+            assert!(text.contains(&format!(".target sm_{target}\n")));
+            assert!(target >= 80 || !text.contains("redux."), "{text}");
+        }
     }
 }
 

@@ -9,6 +9,8 @@ use crate::template::Role;
 
 /// The approximate maximum of instructions that a thread executes.
 const COST: u64 = 2500;
+/// Bytes of a parameter that is accessed by its address.
+const ARGUMENT_BYTES: u32 = 32;
 
 /// The properties of functions that are chosen before their bodies.
 #[derive(Clone, Debug, Default)]
@@ -24,14 +26,17 @@ pub(super) struct Plan {
 impl Generator<'_> {
     /// Chooses the number of functions, their kinds and signatures.
     pub(super) fn plan(&mut self) -> Plan {
-        if self.family != Family::Calls {
+        if !self.family.has_functions() {
             return Plan::default();
         }
-        let in_registers = self.random.chance(10);
+        let in_registers = self.family == Family::Calls && self.random.chance(10);
         let signatures: Vec<Signature> =
             (0..self.random.pick(&[1, 1, 2, 3])).map(|_| self.signature(in_registers)).collect();
         let beat = self.together(Flow::Thread);
-        let count = self.random.pick(&[1, 2, 3, 4, 4, 5, 6]);
+        let count = match self.family {
+            Family::Calls => self.random.pick(&[1, 2, 3, 4, 4, 5, 6]),
+            _ => self.random.pick(&[1, 1, 2, 3]),
+        };
         // There are few signatures, so that several functions share one.
         let kinds =
             [Kind::Alone, Kind::Alone, Kind::Group, Kind::Group, Kind::Group, Kind::Beat, Kind::Whole];
@@ -47,10 +52,44 @@ impl Generator<'_> {
     }
 
     fn signature(&mut self, in_registers: bool) -> Signature {
+        if self.family == Family::Parameters {
+            // The statements of functions access the first parameter by its address.
+            let mut takes = vec![self.overlapping()];
+            for _ in 0..self.random.below(3) {
+                takes.push(if self.random.chance(50) { self.overlapping() } else { self.form(false) });
+            }
+            let gives = match self.random.below(4) {
+                0 => Vec::new(),
+                1 => vec![self.form(false)],
+                _ => vec![self.overlapping()],
+            };
+            return Signature { takes, gives };
+        }
         let takes = (0..self.random.below(5)).map(|_| self.form(in_registers)).collect();
         let count = if in_registers { self.random.below(4) } else { usize::from(self.random.chance(80)) };
         let gives = (0..count).map(|_| self.form(in_registers)).collect();
         Signature { takes, gives }
+    }
+
+    /// An array of bytes, all of which are written, some of them more than once; they are read in
+    /// other parts than written.
+    fn overlapping(&mut self) -> Form {
+        let mut elements = Vec::new();
+        let (scalar, bytes) = (self.random.pick(TYPES), ARGUMENT_BYTES);
+        let scalar = if scalar.bytes < 4 { TYPES[0] } else { scalar };
+        elements.extend((0..bytes / scalar.bytes).map(|index| (index * scalar.bytes, scalar)));
+        let mut more = |count: usize| -> Vec<(u32, Type)> {
+            let mut element = || {
+                let ty = self.random.pick(TYPES);
+                (self.random.below((bytes / ty.bytes) as usize) as u32 * ty.bytes, ty)
+            };
+            (0..count).map(|_| element()).collect()
+        };
+        elements.extend(more(4));
+        let reads = more(5);
+        elements.truncate((bytes / scalar.bytes) as usize + self.random.below(5));
+        let reads = reads[..self.random.below(reads.len() + 1)].to_vec();
+        Form { bytes: Some((16, bytes)), elements, reads }
     }
 
     fn form(&mut self, in_registers: bool) -> Form {
@@ -62,10 +101,10 @@ impl Generator<'_> {
                     break ty;
                 }
             };
-            return Form { bytes: None, elements: vec![(0, ty)] };
+            return Form::scalar(ty);
         }
         if self.random.chance(65) {
-            return Form { bytes: None, elements: vec![(0, self.random.pick(TYPES))] };
+            return Form::scalar(self.random.pick(TYPES));
         }
         let mut elements: Vec<(u32, Type)> = Vec::new();
         let mut end = 0;
@@ -77,7 +116,7 @@ impl Generator<'_> {
         }
         let least = elements.iter().map(|(_, ty)| ty.bytes).max().unwrap_or(1);
         let align = least.max(self.random.pick(&[1, 4, 8, 16]));
-        Form { bytes: Some((align, end.next_multiple_of(align))), elements }
+        Form { bytes: Some((align, end.next_multiple_of(align))), reads: elements.clone(), elements }
     }
 
     /// Generates the functions, the last ones first, because functions with lower numbers call
@@ -108,13 +147,14 @@ impl Generator<'_> {
             let signature = &self.plan.signatures[signature];
             (signature.takes.clone(), signature.gives.clone())
         };
-        let registers = |generator: &mut Self, forms: &[Form]| -> Vec<Vec<String>> {
-            let all = |form: &Form| {
-                form.elements.iter().map(|(_, ty)| generator.variable(ty.class, Flow::Thread)).collect()
+        let mut registers = |elements: Vec<&Vec<(u32, Type)>>| -> Vec<Vec<String>> {
+            let all = |list: &Vec<(u32, Type)>| {
+                list.iter().map(|(_, ty)| self.variable(ty.class, Flow::Thread)).collect()
             };
-            forms.iter().map(all).collect()
+            elements.into_iter().map(all).collect()
         };
-        let takes = registers(self, &forms);
+        let takes = registers(forms.iter().map(|form| &form.reads).collect());
+        let gives = registers(results.iter().map(|form| &form.elements).collect());
         let body = self.block(flow, None, 0);
         let (beat, after) = match (kind, self.plan.beat) {
             (Kind::Beat, Some(what)) => {
@@ -123,7 +163,8 @@ impl Generator<'_> {
             }
             _ => (None, Vec::new()),
         };
-        let gives = registers(self, &results);
+        let stirs = (self.family == Family::Parameters && self.random.chance(50))
+            .then(|| (self.variable('r', Flow::Thread), self.variable('r', Flow::Thread)));
         self.function = None;
         self.budget = budget;
         Function {
@@ -135,7 +176,9 @@ impl Generator<'_> {
             starts,
             takes,
             gives,
-            one_return: self.random.chance(40),
+            // With several returns, ptxas loads such a result after one of them only.
+            one_return: self.random.chance(40) || stirs.is_some() && !self.disputed,
+            stirs,
         }
     }
 
@@ -215,7 +258,7 @@ impl Generator<'_> {
         let mut given = Vec::new();
         for form in &gives {
             let register = |(_, ty): &(u32, Type)| self.destination(ty.class, Flow::Thread, &mut written);
-            given.push(form.elements.iter().map(register).collect::<Vec<String>>());
+            given.push(form.reads.iter().map(register).collect::<Vec<String>>());
         }
         let uniform = matches!(callee, Callee::Direct(_)) && self.random.chance(50);
         Some(Node::Call(Box::new(Call {

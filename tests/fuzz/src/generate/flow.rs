@@ -7,7 +7,7 @@
 
 use super::{Flow, Generator};
 use crate::program::calls::Kind;
-use crate::program::{Beat, Departure, Family, GraphBlock, Grouping, LOOPS, Node, Together};
+use crate::program::{Beat, Departure, GraphBlock, Grouping, LOOPS, Node, Together};
 
 /// A loop around the current place, and the lanes that may leave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) enum Around {
 
 impl Generator<'_> {
     pub(super) fn irregular(&mut self, flow: Flow, depth: usize) -> Node {
-        let calls = if self.family == Family::Calls { 22 } else { 0 };
+        let calls = if self.family.has_functions() { 22 } else { 0 };
         let kind = self.random.below(100 + calls);
         let made = match kind {
             0..9 if depth < 4 => Some(self.told_choice(flow, depth)),
@@ -167,7 +167,11 @@ impl Generator<'_> {
         if flow == Flow::Cta && self.lanes.is_none() && self.random.chance(30) {
             return Together::Cta(self.random.below(16) as u32);
         }
-        self.random.pick(&all)
+        match self.random.pick(&all) {
+            // Older targets have no reductions.
+            Together::Sum if self.target < 80 => Together::Match,
+            what => what,
+        }
     }
 
     pub(super) fn beat(&mut self, what: Together) -> Beat {

@@ -43,6 +43,7 @@ enum Mix {
 struct Generator<'a> {
     random: &'a mut Random,
     family: Family,
+    target: u32,
     plan: calls::Plan,
     /// The function that is being generated, and its kind.
     function: Option<(usize, Kind)>,
@@ -54,6 +55,8 @@ struct Generator<'a> {
     returns: bool,
     /// The number of places where lanes meet.
     meets: usize,
+    /// The number of statements with a label.
+    labels: usize,
     /// The number of statements that may still be generated.
     budget: usize,
     loops: usize,
@@ -76,8 +79,8 @@ struct Generator<'a> {
     disputed: bool,
 }
 
-/// A kernel of a family with about `size` statements.
-pub fn program(random: &mut Random, family: Family, size: usize) -> Program {
+/// A kernel of a family with about `size` statements, for the target `sm_{target}`.
+pub fn program(random: &mut Random, family: Family, target: u32, size: usize) -> Program {
     let exits = random.chance(30);
     let shape = Shape::random(random);
     let mix = random.pick(&[Mix::Everything, Mix::Everything, Mix::Integer, Mix::Float, Mix::Memory]);
@@ -92,18 +95,23 @@ pub fn program(random: &mut Random, family: Family, size: usize) -> Program {
     }
     let (may_contract, may_approximate, may_dispute) =
         (random.chance(50), random.chance(15), random.chance(10));
-    // In the other families every kernel can be compared with ptxas's code.
-    let plain = family == Family::Plain;
-    let (may_approximate, may_dispute) = (plain && may_approximate, plain && may_dispute);
+    // In the other families nearly every kernel can be compared with ptxas's code.
+    let (may_approximate, may_dispute) = match family {
+        Family::Plain => (may_approximate, may_dispute),
+        Family::Packed | Family::Images | Family::Parameters => (false, random.chance(4)),
+        _ => (false, false),
+    };
     let mut generator = Generator {
         random,
         family,
+        target,
         plan: calls::Plan::default(),
         function: None,
         known: false,
         around: Vec::new(),
         returns: false,
         meets: 0,
+        labels: 0,
         budget: size,
         loops: 0,
         counters: Vec::new(),
@@ -118,18 +126,20 @@ pub fn program(random: &mut Random, family: Family, size: usize) -> Program {
         may_dispute,
         disputed: false,
     };
+    // Statements of functions and calls are written in the disputed way throughout.
+    generator.disputed = may_dispute && family == Family::Parameters;
     generator.plan = generator.plan();
     let mut functions = generator.functions();
     let starts =
         POOLS.iter().map(|&(prefix, ty, count)| (0..count).map(|_| generator.start(prefix, ty)).collect());
     let starts = starts.collect();
     (generator.loops, generator.meets) = (0, 0);
-    generator.known = family != Family::Plain;
+    generator.known = family.has_masks();
     let mut body = generator.block(Flow::Cta, None, 0);
     let fuel = generator.thin(&mut body, &mut functions);
     let Generator { contracts, approximates, disputed, plan, .. } = generator;
-    let opaque = family != Family::Plain && random.chance(40);
-    let uniform_branches = family != Family::Plain && random.chance(40);
+    let opaque = family.has_masks() && random.chance(40);
+    let uniform_branches = family.has_masks() && random.chance(40);
     let mut shown = Vec::new();
     for (pool, &(_, _, count)) in POOLS.iter().enumerate() {
         shown.extend((0..count).map(|index| (pool, index)));
@@ -137,6 +147,7 @@ pub fn program(random: &mut Random, family: Family, size: usize) -> Program {
     shown.retain(|_| random.chance(60));
     Program {
         family,
+        target,
         body,
         functions,
         signatures: plan.signatures,
@@ -182,9 +193,9 @@ impl Generator<'_> {
         let length = if depth == 0 { usize::MAX } else { self.random.below(6) };
         while nodes.len() < length && self.budget > 0 {
             self.budget -= 1;
-            let node = match self.family {
-                Family::Plain => self.node(flow, in_loop, depth),
-                Family::Calls | Family::Flow => self.irregular(flow, depth),
+            let node = match self.family.has_masks() {
+                false => self.node(flow, in_loop, depth),
+                true => self.irregular(flow, depth),
             };
             nodes.push(node);
         }

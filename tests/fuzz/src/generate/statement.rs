@@ -4,8 +4,8 @@ use super::{Flow, Generator, Mix};
 use crate::launch::OWN_BYTES;
 use crate::program::{Family, Piece, Statement};
 use crate::template::{
-    ATOMIC, COMPUTED, CTA, DOUBLE, FLOAT, INTEGER, MEMORY, Role, SHARED_BY_ALL, SHUFFLE, SPECIAL, Template,
-    Templates, Token, WARP,
+    ARGUMENTS, ATOMIC, COMPUTED, CONVERTED, CTA, DOUBLE, FLOAT, INTEGER, MEMORY, PACKED, PARAMETERS, Role,
+    SERVICES, SHARED_BY_ALL, SHUFFLE, SPECIAL, SURFACES, TEXTURES, Template, Templates, Token, WARP,
 };
 
 /// Spaces and the addresses of the thread's own memory in them.
@@ -28,6 +28,8 @@ struct Filling {
     base: &'static str,
     written: Vec<String>,
     pieces: Vec<Piece>,
+    /// The number of its label.
+    label: Option<usize>,
 }
 
 impl Generator<'_> {
@@ -36,8 +38,16 @@ impl Generator<'_> {
         // If only some lanes of a warp are active, registers that must be the same in all lanes
         // cannot be written.
         let uniform = if self.lanes.is_some() { Flow::Thread } else { flow };
+        if let Some((templates, written)) = self.own_templates(uniform) {
+            let template = self.template(templates, &|_| true);
+            let mut statement = self.fill(template, written, false);
+            if !template.whole && self.random.chance(20) {
+                statement.guard = Some(self.guard(written));
+            }
+            return statement;
+        }
         // In the other families, lanes that act together have masks.
-        let plain = self.family == Family::Plain;
+        let plain = !self.family.has_masks();
         let together = !self.exits || !plain;
         let (integer, float) = match self.mix {
             Mix::Everything => (58..84, 40..58),
@@ -87,6 +97,32 @@ impl Generator<'_> {
         statement
     }
 
+    /// The templates of the family's own statements, and the uniformity of their destinations; `None`
+    /// for any other statement.
+    fn own_templates(&mut self, uniform: Flow) -> Option<(&'static Templates, Flow)> {
+        let percent = match self.family {
+            Family::Plain | Family::Calls | Family::Flow => return None,
+            Family::Packed => 65,
+            Family::Images => 50,
+            Family::Parameters => 40,
+            Family::Services => 30,
+        };
+        if !self.random.chance(percent) {
+            return None;
+        }
+        let uniform = if self.random.chance(33) { Flow::Thread } else { uniform };
+        Some(match self.family {
+            Family::Packed if self.target >= 80 && self.random.chance(6) => (&CONVERTED, Flow::Thread),
+            Family::Packed => (&PACKED, uniform),
+            Family::Images if self.random.chance(40) => (&SURFACES, Flow::Thread),
+            Family::Images => (&TEXTURES, Flow::Thread),
+            Family::Services => (&SERVICES, Flow::Thread),
+            // A function gets another array from each thread.
+            _ if self.function.is_some() => (&ARGUMENTS, Flow::Thread),
+            _ => (&PARAMETERS, uniform),
+        })
+    }
+
     /// A template that this kernel may use.
     pub(super) fn template(
         &mut self,
@@ -100,6 +136,7 @@ impl Generator<'_> {
                 && (!template.approximates || self.may_approximate)
                 && (!template.disputed || self.may_dispute)
                 && (!template.everyone || !self.exits)
+                && template.least <= self.target
                 && here(template);
             if may {
                 self.contracts |= template.contracts;
@@ -119,7 +156,11 @@ impl Generator<'_> {
         while atomic && base.contains("lo") {
             (space, base) = self.random.pick(SPACES);
         }
-        let mut filling = Filling { flow, space, base, written: Vec::new(), pieces: Vec::new() };
+        // The block of the heap that the kernel begins with.
+        if self.family == Family::Services && self.function.is_none() && self.random.chance(25) {
+            (space, base) = ("", "%heap");
+        }
+        let mut filling = Filling { flow, space, base, written: Vec::new(), pieces: Vec::new(), label: None };
         self.tokens(&template.tokens, &mut filling);
         Statement { guard: None, pieces: filling.pieces }
     }
@@ -145,6 +186,13 @@ impl Generator<'_> {
                     Piece::Choice { chosen: format!("+{offset}"), simplest: "+0".to_string() }
                 }
                 Token::Group => Piece::Group,
+                Token::Label => {
+                    let label = *filling.label.get_or_insert_with(|| {
+                        self.labels += 1;
+                        self.labels
+                    });
+                    Piece::Text(format!("J{label}"))
+                }
                 Token::Lanes => Piece::Text(format!("{:#x}", self.lanes.unwrap_or(u32::MAX))),
                 Token::Lane => {
                     let lanes = match self.lanes {

@@ -41,8 +41,17 @@ pub struct Form {
     /// Alignment and size of a parameter in bytes that holds several elements; `None` is a scalar,
     /// which has one element.
     pub bytes: Option<(u32, u32)>,
-    /// Offsets and types of the elements that are written and read.
+    /// Offsets and types of the elements that are written.
     pub elements: Vec<(u32, Type)>,
+    /// Offsets and types of the elements that are read: the same, or other parts of the bytes.
+    pub reads: Vec<(u32, Type)>,
+}
+
+impl Form {
+    /// A scalar.
+    pub fn scalar(ty: Type) -> Form {
+        Form { bytes: None, elements: vec![(0, ty)], reads: vec![(0, ty)] }
+    }
 }
 
 /// The parameters and results of a function, except for those that all functions have.
@@ -87,6 +96,9 @@ pub struct Function {
     pub takes: Vec<Vec<String>>,
     /// For each result, the registers that provide its elements.
     pub gives: Vec<Vec<String>>,
+    /// A word that is stored into the first result by its address, if that has several elements:
+    /// the index and the value.
+    pub stirs: Option<(String, String)>,
     /// Whether there is only one return.
     pub one_return: bool,
 }

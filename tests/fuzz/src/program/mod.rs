@@ -20,11 +20,27 @@ pub enum Family {
     Calls,
     /// Irregular control flow, and lanes of a warp that act together in it.
     Flow,
+    /// Instructions on parts of registers: video instructions, halves, bytes, bit fields.
+    Packed,
+    /// Parameters by address, and accesses to parameters that overlap.
+    Parameters,
+    /// Texts, the heap and assertions: the services of the driver.
+    Services,
+    /// Textures and surfaces.
+    Images,
 }
 
 impl Family {
     /// Every family.
-    pub const ALL: [Family; 3] = [Family::Plain, Family::Calls, Family::Flow];
+    pub const ALL: [Family; 7] = [
+        Family::Plain,
+        Family::Calls,
+        Family::Flow,
+        Family::Packed,
+        Family::Parameters,
+        Family::Services,
+        Family::Images,
+    ];
 
     /// Its name: `calls`.
     pub const fn name(self) -> &'static str {
@@ -32,7 +48,22 @@ impl Family {
             Family::Plain => "plain",
             Family::Calls => "calls",
             Family::Flow => "flow",
+            Family::Packed => "packed",
+            Family::Parameters => "parameters",
+            Family::Services => "services",
+            Family::Images => "images",
         }
+    }
+
+    /// Whether lanes that act together have masks. Otherwise control flow is structured, and they
+    /// act together only where control is uniform.
+    pub const fn has_masks(self) -> bool {
+        !matches!(self, Family::Plain | Family::Packed | Family::Images)
+    }
+
+    /// Whether it has device functions.
+    pub const fn has_functions(self) -> bool {
+        matches!(self, Family::Calls | Family::Parameters | Family::Services)
     }
 }
 
@@ -113,7 +144,10 @@ impl Statement {
             let last = text.rfind('\n').map_or(0, |end| end + 1);
             text.insert_str(last, &format!("@{guard} "));
         }
-        text.push(';');
+        // A block ends with its brace.
+        if !text.ends_with(";\n}") {
+            text.push(';');
+        }
         text
     }
 
@@ -333,6 +367,8 @@ pub struct GraphBlock {
 pub struct Program {
     /// Its family.
     pub family: Family,
+    /// The number of its target: 90 for `sm_90`.
+    pub target: u32,
     /// The statements of the kernel.
     pub body: Vec<Node>,
     /// The functions. Those with higher numbers call those with lower numbers only for a share of

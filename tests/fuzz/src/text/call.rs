@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::Writer;
-use crate::program::calls::{Call, Callee, Form, Function, Kind, Select};
+use crate::program::calls::{Call, Callee, Form, Function, Kind, Select, Type};
 use crate::program::{Piece, Program};
 
 /// The declaration of a parameter or result.
@@ -78,7 +78,7 @@ impl Program {
         let signature = &self.signatures[function.signature];
         let mut text = String::new();
         for (index, (form, registers)) in signature.takes.iter().zip(&function.takes).enumerate() {
-            for ((offset, ty), register) in form.elements.iter().zip(registers) {
+            for ((offset, ty), register) in form.reads.iter().zip(registers) {
                 // Writing to a string cannot fail.
                 let _ = match (self.in_registers, form.bytes) {
                     (true, _) => writeln!(text, "mov{} {register}, a{index};", bits(ty.name)),
@@ -129,17 +129,40 @@ impl Writer<'_> {
         self.line("ret;");
     }
 
+    /// Whether the store of element `number` of a parameter is left out, because the program is not
+    /// disputed, and ptxas's code loses the rest of a word after a smaller store into it: see
+    /// `docs/facts/ptxas.md`.
+    fn loses(&self, form: &Form, number: usize) -> bool {
+        let (offset, ty) = form.elements[number];
+        let overlaps = |&(at, before): &(u32, Type)| at < offset + ty.bytes && offset < at + before.bytes;
+        !self.program.disputed && ty.bytes < 4 && form.elements[..number].iter().any(overlaps)
+    }
+
     /// Stores the results of a function.
     fn give(&mut self, function: &Function) {
         let signature = &self.program.signatures[function.signature];
         for (index, (form, registers)) in signature.gives.iter().zip(&function.gives).enumerate() {
-            for ((offset, ty), register) in form.elements.iter().zip(registers) {
-                self.line(&match (self.program.in_registers, form.bytes) {
-                    (true, _) => format!("mov{} z{index}, {register};", bits(ty.name)),
-                    (false, None) => format!("st.param{} [z{index}], {register};", ty.name),
-                    (false, Some(_)) => format!("st.param{} [z{index}+{offset}], {register};", ty.name),
+            for (number, ((offset, ty), register)) in form.elements.iter().zip(registers).enumerate() {
+                if self.program.in_registers {
+                    self.line(&format!("mov{} z{index}, {register};", bits(ty.name)));
+                    continue;
+                }
+                if self.loses(form, number) {
+                    continue;
+                }
+                self.line(&match form.bytes {
+                    None => format!("st.param{} [z{index}], {register};", ty.name),
+                    Some(_) => format!("st.param{} [z{index}+{offset}], {register};", ty.name),
                 });
             }
+        }
+        let array = signature.gives.first().and_then(|form| form.bytes).filter(|&(_, bytes)| bytes == 32);
+        if let (Some((index, value)), Some(_)) = (&function.stirs, array) {
+            self.line("mov.b64 %a0, z0;");
+            self.line(&format!("and.b32 %t0, {index}, 28;"));
+            self.line("cvt.u64.u32 %a1, %t0;");
+            self.line("add.s64 %a0, %a0, %a1;");
+            self.line(&format!("st.local.b32 [%a0], {value};"));
         }
     }
 
@@ -274,7 +297,10 @@ impl Writer<'_> {
         for (index, (form, pieces)) in signature.takes.iter().zip(&call.takes).enumerate() {
             let name = format!("p_a{index}");
             self.line(&format!("{};", declared(form, &name)));
-            for ((offset, ty), piece) in form.elements.iter().zip(pieces) {
+            for (number, ((offset, ty), piece)) in form.elements.iter().zip(pieces).enumerate() {
+                if self.loses(form, number) {
+                    continue;
+                }
                 let value = Piece::text(piece, "");
                 self.line(&match form.bytes {
                     None => format!("st.param{} [{name}], {value};", ty.name),
@@ -290,7 +316,7 @@ impl Writer<'_> {
         let gives = if gives.is_empty() { String::new() } else { format!("({}), ", gives.join(", ")) };
         self.line(&format!("{prefix}{name} {gives}{target}, ({}){list};", names.join(", ")));
         for (index, (form, registers)) in signature.gives.iter().zip(&call.gives).enumerate() {
-            for ((offset, ty), register) in form.elements.iter().zip(registers) {
+            for ((offset, ty), register) in form.reads.iter().zip(registers) {
                 self.line(&match form.bytes {
                     None => format!("ld.param{} {register}, [q_z{index}];", ty.name),
                     Some(_) => format!("ld.param{} {register}, [q_z{index}+{offset}];", ty.name),

@@ -11,12 +11,12 @@ mod writer;
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 
-use parts::{FLAT, PARAMETERS, PARTS, SPATIAL};
+use parts::{FLAT, HANDLES, MORE_PARAMETERS, PARAMETERS, PARTS, SPATIAL};
 use writer::Writer;
 
 use crate::launch::DUMP_BYTES;
 use crate::program::calls::Kind;
-use crate::program::{LOOPS, POOLS, Program};
+use crate::program::{Family, LOOPS, POOLS, Program};
 
 /// A kernel or function whose body is being written.
 struct Routine {
@@ -69,7 +69,7 @@ impl Program {
         }
         let body = self.routine(&mut kernel, None, &mut module);
 
-        let mut text = ".version 8.0\n.target sm_90\n.address_size 64\n\n".to_string();
+        let mut text = format!(".version 8.3\n.target sm_{}\n.address_size 64\n\n", self.target);
         for (number, _) in &functions {
             let _ = writeln!(text, "{};", self.head(*number));
         }
@@ -81,6 +81,11 @@ impl Program {
         text.push_str(&bodies);
         text.push_str(".visible .entry fuzz(\n");
         text.push_str(PARAMETERS);
+        text.push_str(match self.family {
+            Family::Parameters => MORE_PARAMETERS,
+            Family::Images => HANDLES,
+            _ => "\n",
+        });
         text.push(')');
         for directive in &self.directives {
             // Writing to a string cannot fail.

@@ -38,6 +38,37 @@ pub(super) const PARTS: &[Part] = &[
         ".global .align 8 .b64 gtab[8] = { 3, 0x8000000000000000, 0xffffffff, 0x100000000, 0x7fffffffffffffff, 0, 0xfffffffffffffff0, 0x3ff0000000000000 };",
     ),
     outside(&["shared"], ".shared .align 16 .b8 shared[8192];"),
+    // "%d\n", "%u|", "%08x ", "%c%hd\n", "%d,%u\n", "%lld\n", "%llx ", "%f\n", "%e|%g\n", "%d %.3f %llu\n", "%s=%5d\n",
+    // "word", "text\n", "%-7i.\n".
+    outside(&["fmt_d"], ".global .align 1 .b8 fmt_d[4] = { 37, 100, 10, 0 };"),
+    outside(&["fmt_u"], ".global .align 1 .b8 fmt_u[4] = { 37, 117, 124, 0 };"),
+    outside(&["fmt_x"], ".global .align 1 .b8 fmt_x[6] = { 37, 48, 56, 120, 32, 0 };"),
+    outside(&["fmt_c"], ".global .align 1 .b8 fmt_c[7] = { 37, 99, 37, 104, 100, 10, 0 };"),
+    outside(&["fmt_two"], ".global .align 1 .b8 fmt_two[7] = { 37, 100, 44, 37, 117, 10, 0 };"),
+    outside(&["fmt_l"], ".global .align 1 .b8 fmt_l[6] = { 37, 108, 108, 100, 10, 0 };"),
+    outside(&["fmt_lx"], ".global .align 1 .b8 fmt_lx[6] = { 37, 108, 108, 120, 32, 0 };"),
+    outside(&["fmt_f"], ".global .align 1 .b8 fmt_f[4] = { 37, 102, 10, 0 };"),
+    outside(&["fmt_e"], ".global .align 1 .b8 fmt_e[7] = { 37, 101, 124, 37, 103, 10, 0 };"),
+    outside(
+        &["fmt_mix"],
+        ".global .align 1 .b8 fmt_mix[14] = { 37, 100, 32, 37, 46, 51, 102, 32, 37, 108, 108, 117, 10, 0 };",
+    ),
+    outside(&["fmt_s"], ".global .align 1 .b8 fmt_s[8] = { 37, 115, 61, 37, 53, 100, 10, 0 };"),
+    outside(&["fmt_word"], ".global .align 1 .b8 fmt_word[5] = { 119, 111, 114, 100, 0 };"),
+    outside(&["fmt_text"], ".global .align 1 .b8 fmt_text[6] = { 116, 101, 120, 116, 10, 0 };"),
+    outside(&["cfmt"], ".const .align 1 .b8 cfmt[7] = { 37, 45, 55, 105, 46, 10, 0 };"),
+    outside(&["condition"], ".global .align 1 .b8 condition[6] = { 120, 32, 60, 32, 55, 0 };"),
+    outside(&["file"], ".global .align 1 .b8 file[8] = { 102, 117, 122, 122, 46, 99, 117, 0 };"),
+    outside(
+        &["vprintf"],
+        ".extern .func (.param .b32 count) vprintf(.param .b64 format, .param .b64 values);",
+    ),
+    outside(&["malloc"], ".extern .func (.param .b64 block) malloc(.param .b64 bytes);"),
+    outside(&["free"], ".extern .func free(.param .b64 block);"),
+    outside(
+        &["__assertfail"],
+        ".extern .func __assertfail(.param .b64 message, .param .b64 path, .param .b32 row, .param .b64 routine, .param .b64 width);",
+    ),
     inside(&["%zero"], ".reg .b32 %zero;\nmov.u32 %zero, 0;"),
     inside(&["%always"], ".reg .pred %always;\nsetp.eq.u32 %always, %zero, 0;"),
     inside(&["%never"], ".reg .pred %never;\nsetp.ne.u32 %never, %zero, 0;"),
@@ -108,14 +139,57 @@ pub(super) const PARTS: &[Part] = &[
     inside(&["%fb"], ".reg .b64 %fb;"),
     inside(&["%fq"], ".reg .pred %fq;"),
     inside(&["%a0"], ".reg .b64 %a0;"),
+    inside(&["%a1"], ".reg .b64 %a1;"),
+    inside(&["%ya"], ".reg .f32 %ya;"),
+    inside(&["%yb"], ".reg .f32 %yb;"),
+    inside(&["%yc"], ".reg .f32 %yc;"),
+    inside(&["%fm"], ".reg .b64 %fm;"),
+    inside(&["%hn"], ".reg .b64 %hn;"),
+    inside(&["%hb"], ".reg .b64 %hb;"),
+    inside(&["%va"], ".reg .b64 %va;\n.local .align 16 .b8 values[32];\nmov.u64 %va, values;"),
+    inside(&["%vg"], ".reg .b64 %vg;\ncvta.local.u64 %vg, %va;"),
+    inside(
+        &["%heap"],
+        ".reg .b64 %heap;\n{\n.param .b64 pn;\nst.param.b64 [pn], 64;\n.param .b64 pb;\n\
+         call.uni (pb), malloc, (pn);\nld.param.b64 %heap, [pb];\n}\n\
+         st.v2.u64 [%heap], {%m, %m};\nst.v4.u32 [%heap+16], {%n, %thread, %n, %cta};\n\
+         st.v4.f32 [%heap+32], {%x, %x, %x, %x};\nst.v2.u64 [%heap+48], {%m, %m};",
+    ),
+    // The addresses of the kernel's parameter `ps` and of a function's first parameter.
+    inside(&["%pk"], ".reg .b64 %pk;\nmov.b64 %pk, ps;"),
+    inside(&["%pw"], ".reg .b64 %pw;\nmov.b64 %pw, pw;"),
+    inside(&["%pg"], ".reg .b64 %pg;\nmov.b64 %pg, ps;\ncvta.param.u64 %pg, %pg;"),
+    inside(&["%pa"], ".reg .b64 %pa;\nmov.b64 %pa, a0;"),
+    inside(&["%pag"], ".reg .b64 %pag;\ncvta.local.u64 %pag, %pa;"),
+    inside(&["%ht1"], ".reg .b64 %ht1;\nld.param.u64 %ht1, [t1];"),
+    inside(&["%ht2"], ".reg .b64 %ht2;\nld.param.u64 %ht2, [t2];"),
+    inside(&["%hu2"], ".reg .b64 %hu2;\nld.param.u64 %hu2, [u2];"),
+    inside(&["%ht3"], ".reg .b64 %ht3;\nld.param.u64 %ht3, [t3];"),
+    inside(&["%htl"], ".reg .b64 %htl;\nld.param.u64 %htl, [tl];"),
+    inside(&["%hta"], ".reg .b64 %hta;\nld.param.u64 %hta, [ta];"),
+    inside(&["%htc"], ".reg .b64 %htc;\nld.param.u64 %htc, [tc];"),
+    inside(&["%hti"], ".reg .b64 %hti;\nld.param.u64 %hti, [ti];"),
+    inside(&["%hs1"], ".reg .b64 %hs1;\nld.param.u64 %hs1, [s1];"),
+    inside(&["%hs2"], ".reg .b64 %hs2;\nld.param.u64 %hs2, [s2];"),
+    inside(&["%hs3"], ".reg .b64 %hs3;\nld.param.u64 %hs3, [s3];"),
+    inside(&["%hsl"], ".reg .b64 %hsl;\nld.param.u64 %hsl, [sl];"),
+    inside(&["%hsa"], ".reg .b64 %hsa;\nld.param.u64 %hsa, [sa];"),
     inside(&["%k0"], ".reg .b16 %k0;"),
     inside(&["%q"], ".reg .pred %q;"),
 ];
 
 /// The entry's parameters.
 pub(super) const PARAMETERS: &str = "\t.param .u64 in, .param .u64 acc, .param .u64 own, .param .u64 dump,
-\t.param .u32 n, .param .u64 m, .param .f32 x
-";
+\t.param .u32 n, .param .u64 m, .param .f32 x";
+
+/// Further parameters, which are accessed by their addresses.
+pub(super) const MORE_PARAMETERS: &str =
+    ",\n\t.param .align 16 .b8 ps[64], .param .align 4 .b8 pw[12], .param .u8 pc, .param .u16 ph\n";
+
+/// Further parameters: the handles of textures and surfaces.
+pub(super) const HANDLES: &str = ",\n\t.param .u64 t1, .param .u64 t2, .param .u64 u2, .param .u64 t3, \
+    .param .u64 tl, .param .u64 ta, .param .u64 tc, .param .u64 ti,\n\t.param .u64 s1, .param .u64 s2, \
+    .param .u64 s3, .param .u64 sl, .param .u64 sa\n";
 
 /// The computation of `$SIZE`, `$CTA` and `$THREAD`, if threads and CTAs have one coordinate, and
 /// if they have three.

@@ -48,14 +48,13 @@ impl<'a> Writer<'a> {
     pub(super) fn new(program: &'a Program, function: Option<usize>, labels: &'a mut usize) -> Writer<'a> {
         let masked = function
             .is_none_or(|number| program.functions[number].kind != crate::program::calls::Kind::Alone);
-        let plain = program.family == crate::program::Family::Plain;
         Writer {
             program,
             function,
             text: String::new(),
             labels,
             scopes: Vec::new(),
-            group: (masked && !plain).then(|| "%g0".to_string()),
+            group: (masked && program.family.has_masks()).then(|| "%g0".to_string()),
             groups: 1,
             end: None,
             called: BTreeSet::new(),
@@ -219,7 +218,7 @@ impl<'a> Writer<'a> {
         let to = if goes_on { next } else { end };
         let scopes = self.scopes.len() - at - usize::from(goes_on);
         let Some(owed) = self.owed(scopes) else { return };
-        if departure.uniform || self.program.family == crate::program::Family::Plain {
+        if departure.uniform || !self.program.family.has_masks() {
             self.line(&format!("@{} bra L{to};", departure.guard));
             return;
         }
