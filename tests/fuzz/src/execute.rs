@@ -356,6 +356,10 @@ fn compare(text: &str, case: &Case, settings: &Settings, other: Option<&Other<'_
                 {
                     return not_run("lanes leave a region without `BREAK`".to_string());
                 }
+                // Such as `WARPSYNC UR36` of sm_75.
+                Err(failure) if failure.what.contains("is not a known instruction") => {
+                    return not_run("a word is not a known instruction".to_string());
+                }
                 Err(failure)
                     if failure.what.contains("is neither the descriptor of global memory")
                         && text.contains("ld.acquire") =>
