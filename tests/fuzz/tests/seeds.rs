@@ -96,7 +96,7 @@ fn left_shifts_by_64_and_more_are_disputed() {
     let shifts_so = |line: &str| {
         line.contains("shl.b64 ") && [", 64;", ", 70;"].iter().any(|amount| line.trim_end().ends_with(amount))
     };
-    let programs = (0..300).map(|seed| Trial::new(Family::Plain, seed).program);
+    let programs = (0..900).map(|seed| Trial::new(Family::Plain, seed).program);
     let shifting: Vec<_> = programs.filter(|program| program.text().lines().any(shifts_so)).collect();
     assert!(!shifting.is_empty());
     assert!(shifting.iter().all(|program| program.disputed));
