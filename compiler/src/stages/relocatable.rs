@@ -13,7 +13,7 @@
 
 use ptxc_ir::{self as ir, CalleeKind, External, FunctionKind, Layouts, Op, Space, SymbolData};
 use ptxc_ptx::build_ssa::{Types, layouts, prototypes};
-use ptxc_ptx::check::env::ModuleEnv;
+use ptxc_ptx::check::env::{Formal, ModuleEnv};
 use ptxc_ptx::diagnostic::{Diagnostic, source_node};
 use ptxc_syntax::NodeId;
 
@@ -46,6 +46,15 @@ pub fn make_relocatable(db: &dyn Db, func: Func, function: &mut ir::Function) ->
             _ => continue,
         };
         found.push(Diagnostic::unsupported(source_node(inst.loc).unwrap_or(NodeId(0)), what));
+    }
+    let own = signature(db, func.file(db), ModuleName::new(db, func.name(db).clone()));
+    let called = function
+        .callees
+        .values()
+        .filter_map(|callee| env.signatures.values().find(|one| *one.name == *callee.name));
+    for one in own.iter().chain(called).filter(|one| one.parameters.iter().any(Formal::is_variadic)) {
+        let what = format!("`{}`, whose parameter has any size, in a relocatable object,", one.name);
+        found.push(Diagnostic::unsupported(NodeId(0), what));
     }
     if !found.is_empty() {
         return Err(found);
@@ -84,7 +93,6 @@ pub fn make_relocatable(db: &dyn Db, func: Func, function: &mut ir::Function) ->
         function.callees[number].kind = CalleeKind::External(Box::new(External { address: None, layouts }));
     }
     if function.kind == FunctionKind::Device {
-        let own = signature(db, func.file(db), ModuleName::new(db, func.name(db).clone()));
         function.platform = Some(Box::new(own.as_ref().map(layouts).unwrap_or_default()));
     }
     Ok(())

@@ -1,6 +1,7 @@
-"""The cases of structures: passed and returned by value with members chosen at run time, and copied with their padding.
+"""The cases of structures: passed and returned by value with members chosen at run time, copied with their padding, and of
+parameters of any size.
 
-    python3 tests/cases/operations/structures.py        # writes tests/cases/struct_values.json and padded_copies.json
+    python3 tests/cases/operations/structures.py        # writes struct_values.json, padded_copies.json and any_size.json
 """
 
 import copy
@@ -82,6 +83,29 @@ def padded_copies():
     write("padded_copies", [read("order", "u32", order), written("out", "u32", sums), scalar("s32", count)], block=threads)
 
 
+def any_size():
+    """Three functions whose last parameter has any size."""
+    threads = 64
+    rng = generator("any_size")
+    numbers = [rng.getrandbits(32) for _ in range(threads)]
+
+    def words(values):
+        total = 0
+        for value in values:
+            total = (3 * total + value) & MASK
+        return total
+
+    out = []
+    for thread, number in enumerate(numbers):
+        listed = [number, 7, thread] if thread % 2 else [thread, number, 9, number, 1]
+        # -3 + 1000 + ((thread + 10) - (1 + thread)), and the two first values.
+        mixed = number + thread + -3 + 1000 + 9
+        passed = (words([thread, number, 11, 5]) + thread) & MASK
+        out += [words(listed), 0, mixed & MASK, mixed >> 32, passed, 0]
+    write("any_size", [read("in", "u32", numbers), written("out", "u32", out)], block=threads)
+
+
 if __name__ == "__main__":
     struct_values()
     padded_copies()
+    any_size()

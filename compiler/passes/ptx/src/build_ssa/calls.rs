@@ -104,6 +104,11 @@ fn image_of(t: &Translator, operand: &Operand, formal: Formal) -> Translated<Opt
 
 /// Adds the pieces of an argument.
 fn argument(t: &mut Translator, operand: &Operand, formal: Formal, args: &mut Vec<Value>) -> Translated {
+    if formal.is_variadic() {
+        let (image, _) = operand.as_symbol().and_then(|name| t.image(name)).ok_or(Unsupported)?;
+        args.push(t.copy_to_memory(&image)?);
+        return Ok(());
+    }
     let image = match image_of(t, operand, formal)? {
         Some(image) => image,
         None => {
@@ -151,6 +156,10 @@ const MOST_RESULTS: usize = 255;
 pub(super) fn callee_of(signature: &Signature, env: &ModuleEnv) -> Option<Callee> {
     let mut callee = device_callee(signature).filter(|callee| callee.results.len() <= MOST_RESULTS)?;
     if let Some(&address) = env.external.get(&signature.name) {
+        // The platform's convention has an array of any size on the stack.
+        if signature.parameters.iter().any(Formal::is_variadic) {
+            return None;
+        }
         let layouts = layouts(signature);
         callee.kind = CalleeKind::External(Box::new(External { address: Some(address), layouts }));
     }
@@ -233,7 +242,7 @@ impl Translator<'_> {
     fn image_for(&mut self, declaration: &ast::Parameter, addressed: &FxHashSet<&str>) -> Translated<Image> {
         let formal = Formal::of(declaration);
         let name = declaration.name.as_str();
-        match addressed.contains(name) {
+        match addressed.contains(name) && !formal.is_variadic() {
             true => self.new_image_in_memory(name, formal),
             false => self.new_image(formal),
         }

@@ -13,7 +13,9 @@
 //! st.param.f32 [p+4], %f1;            =>     piece 1 is the bits of %f1
 //! ld.param.u8 %rs1, [p+5];            =>     bits 8 to 15 of piece 1
 //! .param .b64 q;                             piece: b64 +0
+//! .param .b8 a[];                            piece: b32, the address of an array in local memory
 //! ```
+//! An array of any size is in the caller's local memory, and its address is passed.
 
 use ptxc_ir::{Access, MemType, Op, Space, Symbol, Type, Value};
 use ptxc_syntax::ast;
@@ -39,6 +41,9 @@ pub(super) struct Piece {
 pub(super) fn pieces(formal: Formal) -> Translated<Vec<Piece>> {
     if formal.ty == ast::Type::Pred {
         return Ok(vec![Piece { offset: 0, ty: Type::Pred }]);
+    }
+    if formal.is_variadic() {
+        return Ok(vec![Piece { offset: 0, ty: Type::B32 }]);
     }
     if formal.size == 0 || formal.size > MOST_BYTES {
         return Err(Unsupported);
@@ -69,7 +74,12 @@ enum Place {
     Variables(Register),
     /// In local memory.
     Memory(Symbol),
+    /// In local memory of a caller, whose address is in this variable.
+    Pointed(Register),
 }
+
+/// The size of an array of any size: no access reaches its end.
+const OPEN: u32 = 1 << 31;
 
 /// A parameter that is a sequence of pieces.
 #[derive(Clone, Debug)]
@@ -84,14 +94,6 @@ impl Image {
     /// The pieces, in order.
     pub fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
         self.pieces.iter().copied()
-    }
-
-    /// Its variable in local memory, if its address is taken.
-    pub fn symbol(&self) -> Option<Symbol> {
-        match self.place {
-            Place::Memory(symbol) => Some(symbol),
-            Place::Variables(_) => None,
-        }
     }
 
     /// The size of the parameter in bytes.
@@ -114,8 +116,32 @@ impl Translator<'_> {
     /// Variables for the pieces of a parameter.
     pub fn new_image(&mut self, formal: Formal) -> Translated<Image> {
         let pieces = pieces(formal)?;
-        let place = Place::Variables(self.new_variables(pieces.len() as u32));
-        Ok(Image { place, size: formal.size, pieces })
+        let first = self.new_variables(pieces.len() as u32);
+        Ok(match formal.is_variadic() {
+            true => Image { place: Place::Pointed(first), size: OPEN, pieces },
+            false => Image { place: Place::Variables(first), size: formal.size, pieces },
+        })
+    }
+
+    /// The address of a parameter in local memory; `None` if it is in variables.
+    pub fn address_of_image(&mut self, image: &Image) -> Option<Value> {
+        match image.place {
+            Place::Memory(symbol) => Some(self.emit(Op::SymbolAddr(symbol), Type::B32, &[])),
+            Place::Pointed(variable) => Some(self.read_variable(variable, Type::B32)),
+            Place::Variables(_) => None,
+        }
+    }
+
+    /// Copies a parameter of a call to local memory; returns the address.
+    pub fn copy_to_memory(&mut self, image: &Image) -> Translated<Value> {
+        // The function may load vectors of it.
+        let formal = Formal { ty: ast::Type::B8, is_array: true, size: image.size, align: 16 };
+        let copy = self.new_image_in_memory("$variadic", formal)?;
+        for piece in image.pieces().collect::<Vec<_>>() {
+            let value = self.read_piece(image, piece)?;
+            self.write_piece(&copy, piece, value)?;
+        }
+        self.address_of_image(&copy).ok_or(Unsupported)
     }
 
     /// Local memory for the pieces of a parameter whose address is taken.
@@ -133,8 +159,10 @@ impl Translator<'_> {
 
     /// Reads a piece of a parameter.
     pub fn read_piece(&mut self, image: &Image, piece: Piece) -> Translated<Value> {
-        if image.symbol().is_some() {
-            return self.load_image(image, piece.offset, piece.ty.bits() / 8, false);
+        match image.place {
+            Place::Pointed(variable) => return Ok(self.read_variable(variable, piece.ty)),
+            Place::Memory(_) => return self.load_image(image, piece.offset, piece.ty.bits() / 8, false),
+            Place::Variables(_) => {}
         }
         match image.piece_at(piece.offset)? {
             (variable, own) if own == piece => Ok(self.read_variable(variable, own.ty)),
@@ -144,8 +172,13 @@ impl Translator<'_> {
 
     /// Writes a piece of a parameter.
     pub fn write_piece(&mut self, image: &Image, piece: Piece, value: Value) -> Translated {
-        if image.symbol().is_some() {
-            return self.store_image(image, piece.offset, piece.ty.bits() / 8, value);
+        match image.place {
+            Place::Pointed(variable) => {
+                self.write_variable(variable, value);
+                return Ok(());
+            }
+            Place::Memory(_) => return self.store_image(image, piece.offset, piece.ty.bits() / 8, value),
+            Place::Variables(_) => {}
         }
         match image.piece_at(piece.offset)? {
             (variable, own) if own == piece => {
@@ -163,9 +196,8 @@ impl Translator<'_> {
         {
             return Err(Unsupported);
         }
-        if let Some(symbol) = image.symbol() {
+        if let Some(address) = self.address_of_image(image) {
             let (access, ty) = local_access(offset, bytes, signed)?;
-            let address = self.emit(Op::SymbolAddr(symbol), Type::B32, &[]);
             return Ok(self.emit(Op::Load(access), ty, &[address]));
         }
         match bytes {
@@ -199,10 +231,9 @@ impl Translator<'_> {
         {
             return Err(Unsupported);
         }
-        if let Some(symbol) = image.symbol() {
+        if let Some(address) = self.address_of_image(image) {
             let (access, ty) = local_access(offset, bytes, false)?;
             let value = self.extend(value, ty, false)?;
-            let address = self.emit(Op::SymbolAddr(symbol), Type::B32, &[]);
             self.inst(Op::Store(access), ty, &[address, value]);
             return Ok(());
         }

@@ -75,6 +75,11 @@ impl Formal {
         let (size, align) = parameter_layout(parameter).unwrap_or((0, 1));
         Formal { ty: parameter.specifiers.ty, is_array: !parameter.dimensions.is_empty(), size, align }
     }
+
+    /// Whether it takes an array of any size: `.param .b8 a[]`.
+    pub fn is_variadic(&self) -> bool {
+        self.is_array && self.size == 0 && self.ty == Type::B8
+    }
 }
 
 /// The form that a call of a function must have.

@@ -181,8 +181,8 @@ impl Translator<'_> {
         if let Some(offset) = self.parameter(name) {
             return Ok(self.constant(Space::Param.address_type(), offset.into()));
         }
-        let symbol = self.image(name).and_then(|(image, _)| image.symbol()).ok_or(Unsupported)?;
-        Ok(self.emit(Op::SymbolAddr(symbol), Space::Local.address_type(), &[]))
+        let (image, _) = self.image(name).ok_or(Unsupported)?;
+        self.address_of_image(&image).ok_or(Unsupported)
     }
 
     /// `base + offset` in the type of the base.
