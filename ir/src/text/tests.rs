@@ -179,6 +179,8 @@ block0:
     bulk_load v5, v4, v1, v5
     bulk_store v4, v5, v1
     bulk_share v5, v5, v1, v5
+    remote_store.b32 v5, v5, v1, v5
+    remote_red.umin.b32 v5, v5, v1
     bulk_prefetch v4, v1
     bulk_commit
     bulk_wait.read v1

@@ -54,9 +54,6 @@ impl Sass<'_> {
             Ok(active) => (active, None),
             Err(fault) => (0, Some(fault)),
         };
-        if let Some(observer) = &self.observer {
-            (observer.borrow_mut())(Executed { pc, place, active });
-        }
 
         let of_guard = early.len();
         if let (Some(hazards), Some(tracks)) = (&self.hazards, &mut tracks) {
@@ -77,6 +74,9 @@ impl Sass<'_> {
         }
         // Lanes that wait at the instruction have not executed it yet, and will execute it again.
         let comes_again = matches!(flow, Ok(Flow::Wait(_, Wait::Gather(_) | Wait::Mbarrier(_))));
+        if let (Some(observer), false) = (&self.observer, comes_again) {
+            (observer.borrow_mut())(Executed { pc, place, active });
+        }
         if let (Some(hazards), Some(tracks), false) = (&self.hazards, &mut tracks, comes_again) {
             hazards.leave(tracks, pc, active, &mut early);
             if let Ok(Flow::Exit(lanes)) = flow {
