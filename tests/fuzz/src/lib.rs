@@ -31,6 +31,7 @@ pub mod program;
 pub mod random;
 pub mod reduce;
 mod regions;
+mod shape;
 pub mod template;
 pub mod text;
 mod trial;

@@ -9,7 +9,7 @@ pub mod calls;
 
 use calls::{Call, Function, Signature};
 
-use crate::launch::Shape;
+use crate::shape::Shape;
 
 /// A family of kernels, by the features that the generator emphasizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

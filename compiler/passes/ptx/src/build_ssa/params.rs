@@ -329,7 +329,10 @@ mod tests {
         assert_eq!(offsets(13, 8), [(0, 64), (8, 32), (12, 32)]);
         // An array of any size is an address.
         assert_eq!(offsets(0, 1), [(0, 32)]);
-        assert_eq!(pieces(Formal { ty: ast::Type::B32, is_array: true, size: 0, align: 4 }), Err(Unsupported));
+        assert_eq!(
+            pieces(Formal { ty: ast::Type::B32, is_array: true, size: 0, align: 4 }),
+            Err(Unsupported)
+        );
         assert_eq!(
             pieces(Formal { ty: ast::Type::B8, is_array: true, size: u32::MAX, align: 8 }),
             Err(Unsupported)
