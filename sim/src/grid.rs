@@ -26,6 +26,7 @@ use crate::error::{SimError, Thread, Waiting};
 use crate::launch::Shape;
 use crate::memory::{CtaMemory, GridMemory, Instruction, Memory, RANK_SHIFT, WINDOW_BYTES, Written};
 use crate::random::Random;
+use crate::services::NO_FUNCTION;
 use crate::warp::{Control, Flow, Group, Joining, LANES, Wait};
 
 /// The outcome for the lanes that executed an instruction.
@@ -230,6 +231,10 @@ impl<'a, E: Engine> Grid<'a, E> {
                 Ok(flow) => flow,
                 Err(fault) => {
                     step.memory.grid.steps_before_fault = self.steps + u64::from(most - left);
+                    if fault.what == NO_FUNCTION {
+                        let at = self.engine.describe(step.pc);
+                        return Err(SimError::Unsupported { at, what: fault.what });
+                    }
                     return Err(SimError::Fault {
                         thread: Thread {
                             cta: cta.id,

@@ -61,6 +61,9 @@ impl Service {
     }
 }
 
+/// What is not supported: a call of a function that the driver provides and the simulator does not.
+pub(crate) const NO_FUNCTION: &str = "calls a function of the driver that the simulator does not have";
+
 /// The address of the first service: above all programs, and within 32 bits.
 const FIRST_ADDRESS: u64 = 0xfff0_0000;
 /// The address of a function that is neither part of the program nor a service.

@@ -13,7 +13,7 @@ use super::fields::{Decoded, Fields};
 use super::registers::{Dest, Registers, Source};
 use crate::engine::Step;
 use crate::error::Fault;
-use crate::services::{self, NOWHERE, Service};
+use crate::services::{self, NO_FUNCTION, NOWHERE, Service};
 use crate::warp::{Flow, LANES, lanes_of};
 
 /// `CALL.ABS` of the address in a pair, plus an offset.
@@ -71,8 +71,11 @@ fn go(step: &Step<'_>, addresses: &[u64; LANES]) -> Result<Flow, Fault> {
     let mut targets = [step.pc + 1; LANES];
     for lane in lanes_of(step.lanes) {
         let address = addresses[lane as usize];
+        if address == NOWHERE {
+            return Err(Fault::new(lane, NO_FUNCTION));
+        }
         let target = u32::try_from(address / u64::from(Program::INST_BYTES)).ok();
-        let target = target.filter(|&target| place(target) == address && address != NOWHERE);
+        let target = target.filter(|&target| place(target) == address);
         targets[lane as usize] = target.ok_or_else(|| {
             Fault::new(lane, format!("goes to {address:#x}, where there is no instruction"))
         })?;

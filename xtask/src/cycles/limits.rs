@@ -4,7 +4,8 @@
 //! warp together, which no other check does. Cycles are limited only in the cases that `limits.txt`
 //! names. A name with `turns` after it is that of a case in which lanes execute an instruction one
 //! after the other, because it needs a uniform register: ptxc's code branches there, and ptxas's code
-//! has predicates instead, so that all lanes count as active. There only cycles are limited.
+//! has predicates instead, so that all lanes count as active. There only cycles are limited. A number
+//! after `turns` is a limit of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,18 +32,19 @@ pub(crate) fn broken(report: &Report, names: &str) -> Result<Vec<String>, String
         let Pair { name, ours, theirs } = pair;
         let ratios = pair.ratios();
         compared.insert(name);
-        let takes_turns = names.get(name) == Some(&Lanes::TakeTurns);
+        let limit = names.get(name);
+        let takes_turns = limit.is_some_and(|limit| limit.lanes == Lanes::TakeTurns);
         if ratios.lanes_per_issue < LEAST_LANES && !takes_turns {
             broken.push(format!(
                 "{name}: {:.1} lanes per issue are less than {LEAST_LANES} of ptxas's {:.1}",
                 ours.lanes_per_issue, theirs.lanes_per_issue
             ));
         }
-        if names.contains_key(name) && ratios.cycles > MOST_CYCLES {
-            broken.push(format!(
-                "{name}: {} cycles are more than {MOST_CYCLES} times ptxas's {}",
-                ours.cycles, theirs.cycles
-            ));
+        if let Some(limit) = limit
+            && ratios.cycles > limit.most_cycles
+        {
+            let (most, ours, theirs) = (limit.most_cycles, ours.cycles, theirs.cycles);
+            broken.push(format!("{name}: {ours} cycles are more than {most} times ptxas's {theirs}"));
         }
     }
     let missing = names.keys().filter(|name| report.has(name) && !compared.contains(**name));
@@ -59,8 +61,17 @@ pub(super) enum Lanes {
     TakeTurns,
 }
 
+/// The limit of a case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Limit {
+    /// What the lanes of a warp do.
+    pub(super) lanes: Lanes,
+    /// The most cycles, as a multiple of ptxas's.
+    pub(super) most_cycles: f64,
+}
+
 /// The names of a list.
-pub(super) fn names_in(text: &str) -> Result<BTreeMap<&str, Lanes>, String> {
+pub(super) fn names_in(text: &str) -> Result<BTreeMap<&str, Limit>, String> {
     let mut names = BTreeMap::new();
     for line in text.lines() {
         let mut words = line.split('#').next().unwrap_or("").split_whitespace();
@@ -70,7 +81,12 @@ pub(super) fn names_in(text: &str) -> Result<BTreeMap<&str, Lanes>, String> {
             Some("turns") => Lanes::TakeTurns,
             Some(word) => return Err(format!("limits.txt says `{word}` of {name}, which means nothing")),
         };
-        if names.insert(name, lanes).is_some() {
+        let most_cycles = match words.next().map(str::parse) {
+            None => MOST_CYCLES,
+            Some(Ok(most)) => most,
+            Some(Err(_)) => return Err(format!("limits.txt has no number after `turns` of {name}")),
+        };
+        if names.insert(name, Limit { lanes, most_cycles }).is_some() {
             return Err(format!("limits.txt names {name} twice"));
         }
     }
