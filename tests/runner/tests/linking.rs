@@ -408,6 +408,34 @@ fn link(folder: &Path, arch: &str, objects: [&[u8]; 2], scratch: &Path) -> Vec<u
     std::fs::read(cubin).expect("nvlink writes a cubin")
 }
 
+/// Links the modules by nvlink, as objects of either compiler in all combinations and as our objects
+/// at -O0, and checks each program.
+fn by_nvlink(
+    folder: &Path,
+    scratch: &Path,
+    arch: &str,
+    texts: &[String; 2],
+    own: &[Vec<u8>; 2],
+    check: &dyn Fn(&str, &[u8]),
+) {
+    let other = texts.each_ref().map(|text| {
+        let path = scratch.join("module.ptx");
+        std::fs::write(&path, text).expect("the text can be written");
+        theirs(folder, &path, arch)
+    });
+    let plain = texts.each_ref().map(|text| ours(text, 0));
+    for (who, objects) in [
+        ("both ours", [&own[0], &own[1]]),
+        ("ours with theirs", [&own[0], &other[1]]),
+        ("theirs with ours", [&other[0], &own[1]]),
+        ("both theirs", [&other[0], &other[1]]),
+        ("both ours, -O0", [&plain[0], &plain[1]]),
+    ] {
+        let linked = link(folder, arch, objects.map(|object| &object[..]), scratch);
+        check(&format!("{who}, for {arch}"), &linked);
+    }
+}
+
 fn run(who: &str, cubin: &[u8], case: &Case, seed: u64) {
     let cubin = read(cubin).expect("the cubin can be read");
     let programs: Vec<_> = cubin
@@ -443,26 +471,7 @@ fn objects_of_both_compilers_call_each_other() {
                 assert!(own.iter().all(|object| read(object).is_ok_and(|cubin| cubin.relocatable)));
                 continue;
             };
-            let other: Vec<Vec<u8>> = texts
-                .iter()
-                .enumerate()
-                .map(|(number, text)| {
-                    let path = scratch.join(format!("{number}.ptx"));
-                    std::fs::write(&path, text).expect("the text can be written");
-                    theirs(folder, &path, arch)
-                })
-                .collect();
-            let plain = texts.each_ref().map(|text| ours(text, 0));
-            for (who, objects) in [
-                ("both ours", [&own[0], &own[1]]),
-                ("ours with theirs", [&own[0], &other[1]]),
-                ("theirs with ours", [&other[0], &own[1]]),
-                ("both theirs", [&other[0], &other[1]]),
-                ("both ours, -O0", [&plain[0], &plain[1]]),
-            ] {
-                let linked = link(folder, arch, objects.map(|object| &object[..]), &scratch);
-                run(&format!("{who}, for {arch}"), &linked, &case, seed);
-            }
+            by_nvlink(folder, &scratch, arch, &texts, &own, &|who, cubin| run(who, cubin, &case, seed));
         }
     }
     let _ = std::fs::remove_dir_all(scratch);
@@ -485,22 +494,7 @@ fn objects_of_both_compilers_share_textures_and_surfaces() {
         run(&format!("linked by ptxc for {arch}"), &linked_here(&texts));
         let own = texts.each_ref().map(|text| ours(text, 3));
         let Some(folder) = &folder else { continue };
-        let other = texts.each_ref().map(|text| {
-            let path = scratch.join("module.ptx");
-            std::fs::write(&path, text).expect("the text can be written");
-            theirs(folder, &path, arch)
-        });
-        let plain = texts.each_ref().map(|text| ours(text, 0));
-        for (who, objects) in [
-            ("both ours", [&own[0], &own[1]]),
-            ("ours with theirs", [&own[0], &other[1]]),
-            ("theirs with ours", [&other[0], &own[1]]),
-            ("both theirs", [&other[0], &other[1]]),
-            ("both ours, -O0", [&plain[0], &plain[1]]),
-        ] {
-            let linked = link(folder, arch, objects.map(|object| &object[..]), &scratch);
-            run(&format!("{who}, for {arch}"), &linked);
-        }
+        by_nvlink(folder, &scratch, arch, &texts, &own, &run);
     }
     let _ = std::fs::remove_dir_all(scratch);
 }
