@@ -13,7 +13,7 @@ const FUNCTIONS: usize = 40;
 /// The stages of a function, from its tree to its code.
 const STAGES: &[&str] = &["checked", "built", "ssa", "mir", "own_code", "code"];
 
-/// A file of functions, each of which calls the function of the same number in the next file.
+/// A file of functions. Each calls the function of the same number in the next file.
 fn functions(file: usize) -> Vec<String> {
     let function = |n: usize| {
         let call = match file + 1 < FILES {

@@ -177,7 +177,7 @@ fn of_families(forms: &[Form], answers: &Answers) -> String {
     table("family", &names, answers, |number| forms[number].family)
 }
 
-/// The instructions of which ptxc does not compile every form, in the order of the table.
+/// The instructions that have forms without code, in the order of the table.
 fn incomplete<'a>(forms: &'a [Form], answers: &Answers) -> Vec<&'a str> {
     let mut found: Vec<&str> = Vec::new();
     for (number, form) in forms.iter().enumerate() {

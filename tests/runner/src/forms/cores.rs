@@ -116,7 +116,7 @@ pub fn unused(comparisons: &[&Comparison]) -> Vec<String> {
         .collect()
 }
 
-/// The mnemonics of a program's core. An instruction of which no source is a register makes a
+/// The mnemonics of a program's core. An instruction of [`MOVING`] that reads no register makes a
 /// constant.
 fn core(program: &Program) -> BTreeSet<&'static str> {
     let reads = |inst: &Inst<PReg>| {
