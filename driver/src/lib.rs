@@ -7,6 +7,7 @@ mod check;
 mod cli;
 #[cfg(feature = "manual")]
 mod completions;
+#[cfg(feature = "decoder")]
 mod decode;
 mod destination;
 mod disasm;
@@ -82,6 +83,7 @@ pub fn run_in<S: AsRef<OsStr>>(
         Command::Verify(args) => verify::run(args, &mut streams),
         #[cfg(feature = "simulator")]
         Command::Run(args) => run::run(args, &mut streams),
+        #[cfg(feature = "decoder")]
         Command::Decode(args) => decode::run(args, &mut streams),
         Command::Asm(args) => asm::run(args, &mut streams),
         Command::Disasm(args) => disasm::run(args, &mut streams),
@@ -89,6 +91,8 @@ pub fn run_in<S: AsRef<OsStr>>(
         Command::Completions(args) => completions::run(args, &mut streams),
         #[cfg(feature = "manual")]
         Command::Man(args) => man::run(args, &mut streams),
+        #[cfg(not(feature = "decoder"))]
+        Command::Decode(_) => streams.usage(lacks("decode", "decoder")),
         #[cfg(not(feature = "simulator"))]
         Command::Run(_) => streams.usage(lacks("run", "simulator")),
         #[cfg(not(feature = "manual"))]
@@ -108,7 +112,7 @@ pub fn run_in<S: AsRef<OsStr>>(
 }
 
 /// The message for a command that this program was built without.
-#[cfg(not(all(feature = "manual", feature = "simulator")))]
+#[cfg(not(all(feature = "decoder", feature = "manual", feature = "simulator")))]
 fn lacks(command: &str, feature: &str) -> String {
     format!(
         "this program was built without `ptxc {command}`, the feature `{feature}`; \

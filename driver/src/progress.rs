@@ -2,9 +2,8 @@
 //!
 //! It is drawn only on a terminal, only after the work has taken [`DELAY`], and only when a piece
 //! of the work is done: no thread animates it. Other output to the terminal is written
-//! [above](Above) it.
+//! [above](Progress::above) it.
 
-use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -76,27 +75,9 @@ impl Drop for Progress {
     }
 }
 
-/// A stream whose output appears above the bar.
-pub(crate) struct Above<'a> {
-    /// The bar.
-    pub(crate) progress: &'a Progress,
-    /// The stream.
-    pub(crate) stream: &'a mut dyn Write,
-}
-
-impl Write for Above<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let Above { progress, stream } = self;
-        progress.above(|| stream.write(bytes))
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.stream.flush()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
     use std::sync::Mutex;
 
     use indicatif::TermLike;
@@ -170,7 +151,7 @@ mod tests {
         let progress = Progress::on(true, 2, "crossed pieces", Duration::ZERO, terminal);
         progress.step();
         let mut stream = Vec::new();
-        let written = write!(Above { progress: &progress, stream: &mut stream }, "a line");
+        let written = progress.above(|| stream.write_all(b"a line"));
         assert!(written.is_ok() && stream == b"a line");
         assert!(shown("<cleared>"));
     }

@@ -34,6 +34,7 @@ pub(crate) struct Streams<'a> {
 
 impl Streams<'_> {
     /// Whether `out` has colours.
+    #[cfg(feature = "decoder")]
     pub(crate) fn out_has_colors(&self) -> bool {
         self.surroundings.has_colors(self.color, self.surroundings.out_is_terminal)
     }

@@ -3,8 +3,8 @@
 //!
 //! None may panic. What a function asserts besides is said there.
 
+use ptxc_container::{Found, visit};
 use ptxc_machine::Arch;
-use ptxc_object::container::{Found, visit};
 use ptxc_object::cubin;
 use ptxc_sass::text::{ReadOptions, Style, parse_inst, parse_module, write_inst, write_program};
 use ptxc_sass::verify::{self, Order};

@@ -1,8 +1,8 @@
 //! The cost per instruction of conversion from text to bits and back.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use ptxc_container::{Found, visit};
 use ptxc_machine::Arch;
-use ptxc_object::container::{Found, visit};
 use ptxc_sass::text::{parse_inst, push_inst};
 use ptxc_sass::{Coded, bits};
 

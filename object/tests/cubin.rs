@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use ptxc_container::{Found, visit};
 use ptxc_machine::Arch;
-use ptxc_object::container::{Found, visit};
 use ptxc_object::cubin::{
     Abi, Bank, Binding, Cubin, CubinError, Function, GlobalVariable, IndirectBranch, Launch, Line, Module,
     Param, Part, Relocation, RelocationKind, Source, assemble, assemble_text, program, read, write,

@@ -1,6 +1,8 @@
 //! The command line.
 
 mod common;
+#[cfg(feature = "decoder")]
+mod decode;
 #[cfg(feature = "simulator")]
 mod run;
 
@@ -10,6 +12,8 @@ use std::path::PathBuf;
 
 use crate::input::{self, Input};
 
+#[cfg(feature = "decoder")]
+pub use decode::{DecodeArgs, DecodeFormat};
 #[cfg(feature = "simulator")]
 pub use run::{Engine, Latencies, PRINTED, RunArgs, StatsFormat};
 
@@ -85,7 +89,11 @@ pub enum Command {
     #[command(hide = true)]
     Run(AnyArgs),
     /// Show the machine code in a file: instructions and their control fields.
+    #[cfg(feature = "decoder")]
     Decode(DecodeArgs),
+    #[cfg(not(feature = "decoder"))]
+    #[command(hide = true)]
+    Decode(AnyArgs),
     /// Assemble SASS text to a cubin.
     Asm(AsmArgs),
     /// Disassemble a cubin, or bare instructions, to SASS text.
@@ -386,21 +394,6 @@ pub struct VerifyArgs {
     pub message_format: MessageFormat,
 }
 
-/// How to write decoded instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DecodeFormat {
-    /// Aligned columns for people.
-    Table,
-    /// One JSON object per line.
-    Json,
-    /// Comma-separated values.
-    Csv,
-    /// A Parquet data frame.
-    Parquet,
-    /// An HTML page for a browser.
-    Html,
-}
-
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
@@ -431,34 +424,6 @@ pub struct JobArgs {
     /// The output does not depend on it.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
-}
-
-/// `ptxc decode`.
-#[derive(Debug, Args)]
-pub struct DecodeArgs {
-    /// Cubins, fatbins, files that contain them, or disassembly; `-` is standard input.
-    ///
-    /// The files may be objects, shared objects, programs and archives.
-    ///
-    /// Disassembly is text from `nvdisasm -hex` or `cuobjdump -sass`.
-    #[arg(required = true, value_parser = input::parser())]
-    pub files: Vec<Input>,
-    /// The output; `-` is standard output.
-    #[arg(short, long, value_name = "OUT", default_value = "-")]
-    pub output: PathBuf,
-    /// The format (default: by OUT's extension .txt, .json, .jsonl, .csv, .parquet or .html).
-    ///
-    /// Without an extension, the format is the table.
-    #[arg(long, value_enum)]
-    pub format: Option<DecodeFormat>,
-    /// Show only code of this architecture.
-    ///
-    /// For text that does not name its architecture, use this one.
-    #[arg(long, value_name = "ARCH")]
-    pub arch: Option<String>,
-    /// Show only the function of this name; may be repeated.
-    #[arg(long, value_name = "NAME")]
-    pub function: Vec<String>,
 }
 
 /// `ptxc asm`.
@@ -517,7 +482,7 @@ pub struct DisasmArgs {
 }
 
 /// The arguments of a command that the program was built without.
-#[cfg(not(all(feature = "manual", feature = "simulator")))]
+#[cfg(not(all(feature = "decoder", feature = "manual", feature = "simulator")))]
 #[derive(Debug, Args)]
 pub struct AnyArgs {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

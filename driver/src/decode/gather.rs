@@ -6,8 +6,8 @@
 
 use std::io::Write;
 
+use ptxc_container::{Function, Place};
 use ptxc_machine::Arch;
-use ptxc_object::container::{Function, Place};
 use rayon::prelude::*;
 
 use super::pieces::{BATCH, Text};

@@ -7,7 +7,7 @@
 
 use std::io::{self, Write};
 
-use ptxc_object::container::Function;
+use ptxc_container::Function;
 use ptxc_sass::Control;
 use ptxc_sass::waits::{Step, waits};
 use rayon::prelude::*;

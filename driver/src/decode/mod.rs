@@ -1,11 +1,12 @@
 //! `ptxc decode`: the machine code in files, instruction by instruction, in a format of the user's
 //! choice.
 //!
-//! Images come from [`container`](ptxc_object::container) one after the other. Each is written at
+//! Images come from [`container`](ptxc_container) one after the other. Each is written at
 //! once, or with a few other small ones, so a library with thousands of images needs no more memory
 //! than its largest one. A word that is not an instruction is shown as data with a note. The rest
 //! is still shown, and the exit code reports the failure.
 
+mod above;
 mod csv;
 mod gather;
 mod html;
@@ -21,17 +22,18 @@ use std::io::Write;
 use std::path::Path;
 
 use ptxc_compiler::render::{plain, plain_line};
+use ptxc_container::{ContainerError, Content, Found, Function, Image, Place, visit};
 use ptxc_machine::Arch;
-use ptxc_object::container::{ContainerError, Content, Found, Function, Image, Place, visit};
 
 use crate::cli::{Color, DecodeArgs, DecodeFormat};
 use crate::destination::by_extension;
 use crate::input::Input;
 use crate::kind::{Kind, expect};
 use crate::output::{check_overwrites, read_bytes, write_with};
-use crate::progress::{Above, Progress};
+use crate::progress::Progress;
 use crate::sass_text::{arch, count};
 use crate::streams::{Outcome, Streams};
+use above::Above;
 use gather::{Gathered, Gathering};
 use row::{Source, Undecoded};
 

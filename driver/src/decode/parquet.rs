@@ -13,7 +13,7 @@ use parquet::errors::Result;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
-use ptxc_object::container::Function;
+use ptxc_container::Function;
 use ptxc_sass::text::number::hex;
 use rayon::prelude::*;
 

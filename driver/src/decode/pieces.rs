@@ -6,7 +6,7 @@
 
 use std::io::Write;
 
-use ptxc_object::container::Function;
+use ptxc_container::Function;
 use rayon::prelude::*;
 
 use super::row::{Piece, Undecoded};

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use ptxc_container::{Function, Place};
 use ptxc_machine::Arch;
-use ptxc_object::container::{Function, Place};
 use ptxc_sass::text::number::all_hex_digits;
 use ptxc_sass::text::push_inst;
 use ptxc_sass::{Coded, Control, bits};

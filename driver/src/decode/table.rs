@@ -12,7 +12,7 @@
 
 use std::fmt::Write;
 
-use ptxc_object::container::Function;
+use ptxc_container::Function;
 use ptxc_sass::Control;
 use ptxc_sass::text::number::hex;
 use rayon::prelude::*;

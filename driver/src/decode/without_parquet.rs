@@ -3,7 +3,7 @@
 
 use std::io::{Error, ErrorKind, Result, Write};
 
-use ptxc_object::container::Function;
+use ptxc_container::Function;
 
 use super::row::{Source, Undecoded};
 

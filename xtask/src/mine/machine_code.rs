@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use ptxc_container::Found;
 use ptxc_machine::Arch;
-use ptxc_object::container::{self, Found};
 use ptxc_object::cubin;
 use ptxc_sass::Program;
 
@@ -12,7 +12,7 @@ use ptxc_sass::Program;
 pub(super) fn programs(path: &Path, arch: Arch, each: &mut dyn FnMut(&str, &Program)) -> Result<(), String> {
     let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let wrong = |place: &str, why: &dyn std::fmt::Display| eprintln!("{}: {place}: {why}", path.display());
-    container::visit(&bytes, &mut |place, found| {
+    ptxc_container::visit(&bytes, &mut |place, found| {
         let place = place.to_string();
         match found {
             Found::Image(image) if image.arch == Some(arch) => match cubin::read(image.cubin) {

@@ -1,16 +1,17 @@
 //! Every container of `tests/decode` has the same code; damaged containers are errors.
 
 use proptest::prelude::*;
+use ptxc_machine::Arch;
 
 use super::*;
 
-const CUBIN: &[u8] = include_bytes!("../../../tests/decode/scale.sm_90.cubin");
-const ZSTD: &[u8] = include_bytes!("../../../tests/decode/scale.zstd.fatbin");
-const LZ4: &[u8] = include_bytes!("../../../tests/decode/scale.lz4.fatbin");
-const GROUP: &[u8] = include_bytes!("../../../tests/decode/scale.group.fatbin");
-const ARCHIVE: &[u8] = include_bytes!("../../../tests/decode/scale.a");
-const CUOBJDUMP: &[u8] = include_bytes!("../../../tests/decode/scale.cuobjdump.txt");
-const NVDISASM: &[u8] = include_bytes!("../../../tests/decode/scale.nvdisasm.txt");
+const CUBIN: &[u8] = include_bytes!("../../tests/decode/scale.sm_90.cubin");
+const ZSTD: &[u8] = include_bytes!("../../tests/decode/scale.zstd.fatbin");
+const LZ4: &[u8] = include_bytes!("../../tests/decode/scale.lz4.fatbin");
+const GROUP: &[u8] = include_bytes!("../../tests/decode/scale.group.fatbin");
+const ARCHIVE: &[u8] = include_bytes!("../../tests/decode/scale.a");
+const CUOBJDUMP: &[u8] = include_bytes!("../../tests/decode/scale.cuobjdump.txt");
+const NVDISASM: &[u8] = include_bytes!("../../tests/decode/scale.nvdisasm.txt");
 
 /// The content found, one line each: the architecture with functions and their sizes, or the other
 /// kind of content.

@@ -7,12 +7,12 @@
 
 use std::io::Read;
 
-use super::MAX_IMAGE;
-use super::error::ContainerError;
+use crate::error::ContainerError;
+use crate::image::MAX_IMAGE;
 
 /// The compression of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Compression {
+pub(crate) enum Compression {
     Lz4,
     Zstd,
 }
@@ -21,7 +21,7 @@ pub(super) enum Compression {
 const LZ4_RATIO: u64 = 255;
 
 /// Decompresses `packed`, which must give exactly `size` bytes.
-pub(super) fn unpack(packed: &[u8], compression: Compression, size: u64) -> Result<Vec<u8>, ContainerError> {
+pub(crate) fn unpack(packed: &[u8], compression: Compression, size: u64) -> Result<Vec<u8>, ContainerError> {
     let packed_size = packed.len() as u64;
     if size > MAX_IMAGE {
         return Err(ContainerError::TooLarge(size));

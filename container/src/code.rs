@@ -2,7 +2,7 @@
 //!
 //! In: the bytes of a cubin. Out: its functions, each with its code. Only the code, its sections
 //! and symbols are read, so code can be shown even if the rest is malformed or has an unknown
-//! layout; [`cubin::read`](crate::cubin) is for files that are run or written again. A section
+//! layout; `ptxc_object::cubin::read` is for files that are run or written again. A section
 //! `.text.K` holds a kernel and copies of functions that it calls. Symbols give the start of each
 //! function; a function ends where the next one starts. Linear in the file, except for sorting the
 //! symbols of code.
@@ -16,8 +16,8 @@ use ptxc_machine::Arch;
 use ptxc_sass::program::Program;
 use rustc_hash::FxHashMap;
 
-use super::error::ContainerError;
-use super::{Function, Image, MAX_NAME};
+use crate::error::ContainerError;
+use crate::image::{Function, Image, MAX_NAME};
 
 type Header = FileHeader64<LE>;
 
@@ -27,7 +27,7 @@ type Header = FileHeader64<LE>;
 const NEW_OS_ABI: u8 = 0x41;
 
 /// Whether the bytes start like a cubin.
-pub(super) fn is_cubin(bytes: &[u8]) -> bool {
+pub(crate) fn is_cubin(bytes: &[u8]) -> bool {
     Header::parse(bytes).is_ok_and(|header| header.is_little_endian() && header.e_machine(LE) == EM_CUDA)
 }
 
@@ -52,7 +52,7 @@ fn name(bytes: object::read::Result<&[u8]>) -> Result<&str, ContainerError> {
 }
 
 /// The functions of a cubin.
-pub(super) fn image(bytes: &[u8]) -> Result<Image<'_>, ContainerError> {
+pub(crate) fn image(bytes: &[u8]) -> Result<Image<'_>, ContainerError> {
     let header = Header::parse(bytes).map_err(malformed)?;
     let flags = header.e_flags(LE);
     let number = if header.e_ident.os_abi >= NEW_OS_ABI { flags >> 8 & 0xff } else { flags & 0xff };

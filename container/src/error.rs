@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::MAX_IMAGE;
+use crate::image::MAX_IMAGE;
 
 /// The reason why bytes are not images.
 #[derive(Clone, Debug, PartialEq, Eq)]

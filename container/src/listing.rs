@@ -11,14 +11,14 @@ use ptxc_machine::Arch;
 use ptxc_sass::program::Program;
 use ptxc_sass::text::source::{Line, Source};
 
-use super::error::ContainerError;
-use super::{Function, Image, MAX_NAME};
+use crate::error::ContainerError;
+use crate::image::{Function, Image, MAX_NAME};
 
 /// An image, or the reason why there is none.
 type Read = Result<Image<'static>, ContainerError>;
 
 /// The images of a text: each line that names an architecture begins a new one.
-pub(super) fn images(bytes: &[u8]) -> Result<Vec<Read>, ContainerError> {
+pub(crate) fn images(bytes: &[u8]) -> Result<Vec<Read>, ContainerError> {
     // The bytes are neither text nor another known format.
     let text = std::str::from_utf8(bytes).map_err(|_| ContainerError::Unknown)?;
     if !text.contains("/*") {

@@ -7,17 +7,32 @@
 use object::read::archive::ArchiveFile;
 use object::{Object, ObjectSection};
 
-use super::error::ContainerError;
-use super::{Visit, fatbin};
+use crate::error::ContainerError;
+use crate::visit::Visit;
+use crate::{code, fatbin};
 
 /// The bytes at the start of an archive.
-pub(super) const ARCHIVE: &[u8] = b"!<arch>\n";
+pub(crate) const ARCHIVE: &[u8] = b"!<arch>\n";
 
 /// The sections that hold fatbins.
 const SECTIONS: [&[u8]; 2] = [b".nv_fatbin", b"__nv_relfatbin"];
 
+/// Visits a file that is neither an archive nor a text; returns whether it is of a known kind.
+pub(crate) fn object(bytes: &[u8], visit: &mut Visit<'_>) -> bool {
+    if code::is_cubin(bytes) {
+        visit.cubin(bytes);
+    } else if fatbin::is_fatbin(bytes) {
+        fatbin::entries(bytes, visit);
+    } else if bytes.starts_with(&object::elf::ELFMAG) {
+        fatbins(bytes, visit);
+    } else {
+        return false;
+    }
+    true
+}
+
 /// Visits the fatbins of an ELF file.
-pub(super) fn fatbins(bytes: &[u8], visit: &mut Visit<'_>) {
+fn fatbins(bytes: &[u8], visit: &mut Visit<'_>) {
     let file = match object::File::parse(bytes) {
         Ok(file) => file,
         Err(why) => return visit.broken(ContainerError::Malformed(why.to_string())),
@@ -47,7 +62,7 @@ pub(super) fn fatbins(bytes: &[u8], visit: &mut Visit<'_>) {
 }
 
 /// Visits the members of an archive. A member without device code is ignored.
-pub(super) fn archive(bytes: &[u8], visit: &mut Visit<'_>) {
+pub(crate) fn archive(bytes: &[u8], visit: &mut Visit<'_>) {
     let mut found_any = false;
     let archive = match ArchiveFile::parse(bytes) {
         Ok(archive) => archive,
@@ -63,10 +78,10 @@ pub(super) fn archive(bytes: &[u8], visit: &mut Visit<'_>) {
         };
         let (name, data) = member;
         visit.place.member = Some(String::from_utf8_lossy(name).into_owned());
-        if data.starts_with(&object::elf::ELFMAG) && !super::code::is_cubin(data) && !has_fatbins(data) {
+        if data.starts_with(&object::elf::ELFMAG) && !code::is_cubin(data) && !has_fatbins(data) {
             continue;
         }
-        found_any |= super::object(data, visit);
+        found_any |= object(data, visit);
     }
     visit.place.member = None;
     if !found_any {

@@ -26,9 +26,11 @@
 
 use std::borrow::Cow;
 
-use super::compression::{Compression, unpack};
-use super::error::ContainerError;
-use super::{Content, Found, Visit, code};
+use crate::code;
+use crate::compression::{Compression, unpack};
+use crate::error::ContainerError;
+use crate::found::{Content, Found};
+use crate::visit::Visit;
 
 const MAGIC: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
 /// The size of a container's header.
@@ -45,13 +47,13 @@ const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
 
 /// Whether the bytes start like a fatbin.
-pub(super) fn is_fatbin(bytes: &[u8]) -> bool {
+pub(crate) fn is_fatbin(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
 /// Visits the content of adjacent containers, as in a section of an object, with zeros between
 /// them.
-pub(super) fn entries(bytes: &[u8], visit: &mut Visit<'_>) {
+pub(crate) fn entries(bytes: &[u8], visit: &mut Visit<'_>) {
     let mut at = 0;
     while at < bytes.len() {
         let rest = &bytes[at..];
