@@ -11,7 +11,7 @@
 //! - A predicate may be kept as its complement if only that takes one instruction; see
 //!   [`Lower::pred`].
 
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use ptxc_ir::{
     Access, Block, Function, FunctionKind, Inst as IrInst, InstData, MemType, Op as IrOp, SourceLoc,
     SpecialReg as IrReg, Type, Value, ValueDef,
@@ -73,6 +73,8 @@ pub(super) struct Lower<'a> {
     regs: SecondaryMap<Value, Option<VReg>>,
     uses: SecondaryMap<Value, u32>,
     home: SecondaryMap<IrInst, Option<MBlockId>>,
+    /// The elections after a `warpsync` of their block.
+    pub(super) met: EntitySet<IrInst>,
 }
 
 impl<'a> Lower<'a> {
@@ -91,13 +93,19 @@ impl<'a> Lower<'a> {
         uses.resize(func.num_values());
         home.resize(func.insts.len());
         regs.resize(func.num_values());
+        let mut met = EntitySet::new();
         let mut longest = 0;
         for (block, &mblock) in block_map.iter() {
             let Some(mblock) = mblock else { continue };
             longest = longest.max(func.blocks[block].insts.len());
+            let mut meets = false;
             for &inst in &func.blocks[block].insts {
                 home[inst] = Some(mblock);
                 let data = &func.insts[inst];
+                meets |= data.op == IrOp::WarpSync;
+                if meets && data.op == IrOp::Elect {
+                    met.insert(inst);
+                }
                 let args = data.targets.iter().flat_map(|target| &target.args);
                 for &arg in data.args.iter().chain(args) {
                     uses[arg] += 1;
@@ -125,6 +133,7 @@ impl<'a> Lower<'a> {
             regs,
             uses,
             home,
+            met,
         }
     }
 

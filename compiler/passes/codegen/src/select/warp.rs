@@ -19,7 +19,7 @@ use ptxc_ssa::{gather, runtime};
 
 use super::lower::Lower;
 use super::source::Src;
-use crate::mir::VReg;
+use crate::mir::{MBlockId, VReg};
 
 /// The most instructions of a function that answer in uniform registers where lanes may be apart.
 const MOST_UNIFORM_ANSWERS: u32 = 40;
@@ -115,17 +115,19 @@ impl Lower<'_> {
                 self.emit(Inst::new(Op::MOV).ops([to, result]));
             }
             IrOp::Elect => {
-                let (lane, elected) = (results[0], self.def(results[1]));
-                let elect = Inst::new(Op::ELECT);
-                let nowhere = Operand::zero(RegFile::Ugpr);
+                let (lane, elected) = (results[0], results[1]);
                 let is_needed = self.is_needed(lane);
-                let number = match is_needed && self.may_write_uniform() {
+                let is_answered = is_needed && self.is_alone(inst) && self.may_write_uniform();
+                let number = match is_answered {
                     true => Operand::reg(self.mir.new_vreg(RegFile::Ugpr, 1)),
-                    false => nowhere,
+                    false => Operand::zero(RegFile::Ugpr),
                 };
-                self.emit(elect.ops([elected, number, Operand::pt()]));
+                if is_answered || self.is_needed(elected) {
+                    let elected = self.def(elected);
+                    self.emit(Inst::new(Op::ELECT).ops([elected, number, Operand::pt()]));
+                }
                 if is_needed {
-                    let number = if number == nowhere { self.least_active_lane() } else { number };
+                    let number = if is_answered { number } else { self.least_active_lane() };
                     let to = self.def(lane);
                     self.emit(Inst::new(Op::MOV).ops([to, number]));
                 }
@@ -142,6 +144,18 @@ impl Lower<'_> {
             }
             _ => {}
         }
+    }
+
+    /// Whether no other part of the warp can be at an election: the whole warp executes the block
+    /// together, or lanes meet for the election, or they take turns in a loop that the whole warp
+    /// enters together. Before the warp enters such a loop again, all lanes have left it.
+    fn is_alone(&self, election: IrInst) -> bool {
+        let is_together = |block: MBlockId| !self.mir.blocks[block].divergent;
+        let entries = || self.cfg.preds(self.block).iter().filter(|&&from| from != self.block);
+        is_together(self.block)
+            || self.is_collective()
+            || self.met.contains(election)
+            || entries().all(|&from| is_together(from))
     }
 
     /// Whether an instruction may answer in a uniform register: a called function has none for
