@@ -24,8 +24,7 @@ use crate::module::{ModuleName, ast, environment, signature};
 /// Makes a function part of an object.
 ///
 /// # Errors
-/// Uses that an object cannot hold yet: of function pointers on sm_90, and of shared variables where
-/// functions are called.
+/// Uses that an object cannot hold yet.
 pub fn make_relocatable(db: &dyn Db, func: Func, function: &mut ir::Function) -> Result<(), Vec<Diagnostic>> {
     let env: &ModuleEnv = environment(db, func);
     let prototypes = prototypes(ast(db, func), env);
@@ -36,12 +35,6 @@ pub fn make_relocatable(db: &dyn Db, func: Func, function: &mut ir::Function) ->
                 "an indirect call whose prototypes pass the same values in different ways, in a relocatable \
                  object,"
                     .to_string()
-            }
-            Op::SymbolAddr(symbol) if is_hidden(function, symbol, env) => {
-                let name = &function.symbols[symbol].name;
-                format!(
-                    "`{name}` in shared memory, a name that the module also has, in a relocatable object,"
-                )
             }
             _ => continue,
         };
@@ -103,19 +96,6 @@ pub fn make_relocatable(db: &dyn Db, func: Func, function: &mut ir::Function) ->
 fn shares(function: &ir::Function) -> bool {
     let calls = |callee: &ir::Callee| callee.kind != CalleeKind::Routine;
     function.kind == FunctionKind::Device || function.callees.values().any(calls)
-}
-
-/// The name of a symbol as it is written.
-fn written(symbol: &ir::SymbolData) -> &str {
-    symbol.name.split_once('$').map_or(symbol.name.as_str(), |(name, _)| name)
-}
-
-/// Whether a variable of the module has the name of a shared variable, but may be another one.
-fn is_hidden(function: &ir::Function, symbol: ir::Symbol, env: &ModuleEnv) -> bool {
-    let symbol = &function.symbols[symbol];
-    symbol.space == Space::Shared && shares(function) && symbol.name.contains('$') && {
-        env.variables.contains_key(written(symbol))
-    }
 }
 
 /// The layouts by which an indirect call passes its values. `None` if several prototypes pass the same

@@ -74,13 +74,19 @@ impl NoRoom {
 }
 
 /// The symbols so far.
-#[derive(Default)]
 pub(super) struct Symbols {
     made: FxHashMap<Owner, Symbol>,
+    /// The names of the symbols, and of the variables of the module that may become symbols.
     names: FxHashSet<String>,
 }
 
 impl Symbols {
+    /// No symbols of a function in this module.
+    pub fn new(env: &ModuleEnv) -> Symbols {
+        let names = env.variables.keys().map(ToString::to_string).collect();
+        Symbols { made: FxHashMap::default(), names }
+    }
+
     /// The symbol of a variable.
     ///
     /// # Errors
@@ -123,7 +129,7 @@ impl Symbols {
         if end.is_none_or(|end| end > BANK_BYTES.into()) {
             return Err(Some(NoRoom { name: name.clone(), space: variable.space }));
         }
-        let unique = self.unique(name);
+        let unique = self.name(&owner, name);
         // For other spaces, the declaration's own error reports the initialiser.
         let has_content = matches!(variable.space, ast::Space::Const | ast::Space::Global);
         let content = variable.content.as_ref().map_err(|_| None)?.as_deref();
@@ -152,7 +158,7 @@ impl Symbols {
         if let Some(&symbol) = self.made.get(&owner) {
             return symbol;
         }
-        let name = self.unique(name);
+        let name = self.name(&owner, name);
         let (size, align) = (IMAGE_BYTES.into(), IMAGE_BYTES);
         let symbol = func.symbols.push(SymbolData { name, space, size, align, offset, initial: None });
         self.made.insert(owner, symbol);
@@ -164,6 +170,15 @@ impl Symbols {
         let name = self.unique(name);
         let space = Space::Local;
         func.symbols.push(SymbolData { name, space, size: size.into(), align, offset: None, initial: None })
+    }
+
+    /// The name of a symbol. Only a variable of the module has the name of one: a linker knows it by
+    /// that name.
+    fn name(&mut self, owner: &Owner, name: &Name) -> String {
+        match owner {
+            Owner::Module(_) => name.to_string(),
+            Owner::Function(_) | Owner::Kernel(_) => self.unique(name),
+        }
     }
 
     /// A name that no symbol has: a variable of the function may share its name with a variable of the

@@ -120,7 +120,7 @@ impl<'a> Translator<'a> {
             variables: resolved.register_count(),
             stack_pointer: None,
             ssa,
-            symbols: Symbols::default(),
+            symbols: Symbols::new(env),
             labels,
             lists,
             parameters: Vec::new(),
