@@ -270,8 +270,12 @@ fn from_sass(
     let arch = sass_text::arch(args.code.arch.as_deref()).map_err(|message| streams.usage(message))?;
     let options = ReadOptions { arch, without_control: args.without_control, keeps_unknown: true };
     let mut file = sass_text::load_bytes(input, bytes, "run", &options, MessageFormat::Human, streams)?;
-    let names = file.module.kernels.iter().map(|kernel| kernel.program.name.as_str());
-    let index = choose(input.shown(), entry, names).map_err(|message| streams.failed(message))?;
+    // Functions that are called are not launched.
+    let places = (0..).zip(&file.module.kernels).filter(|(_, kernel)| !kernel.program.device_function);
+    let places: Vec<usize> = places.map(|(index, _)| index).collect();
+    let names = places.iter().map(|&index| file.module.kernels[index].program.name.as_str());
+    let chosen = choose(input.shown(), entry, names).map_err(|message| streams.failed(message))?;
+    let index = places[chosen];
     let programs = file.module.kernels.iter().map(|kernel| &kernel.program);
     let whole = joined(&file.module.kernels[index].program, programs);
     let whole = whole.map_err(|what| streams.failed(format!("{}: {what}", input.shown())))?;
