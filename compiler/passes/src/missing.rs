@@ -70,7 +70,7 @@ fn called(func: &Function) -> BTreeSet<String> {
     let without_code = callees.filter(|callee| match callee.kind {
         CalleeKind::Device => true,
         CalleeKind::Routine => !runtime::is_routine(&callee.name),
-        CalleeKind::Prototype | CalleeKind::External(_) => false,
+        CalleeKind::Prototype(_) | CalleeKind::External(_) => false,
     });
     without_code.map(|callee| callee.name.clone()).collect()
 }

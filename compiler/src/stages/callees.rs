@@ -50,7 +50,7 @@ pub fn fill_lanes(db: &dyn Db, owner: Func, function: &mut ir::Function, options
     for callee in function.callees.values_mut() {
         callee.lanes = match callee.kind {
             CalleeKind::Routine => continue,
-            CalleeKind::Prototype => {
+            CalleeKind::Prototype(_) => {
                 let Reach { independent, inside } = pointers_reach(db, file);
                 ir::CalleeLanes { together: false, independent, inside }
             }

@@ -11,47 +11,21 @@
 //!     symbol @t texture size 8 …          symbol @t texture size 4 …
 //! ```
 
-use ptxc_ir::{self as ir, CalleeKind, External, FunctionKind, Layouts, Op, Space, SymbolData};
-use ptxc_ptx::build_ssa::{Types, layouts, prototypes};
-use ptxc_ptx::check::env::{Formal, ModuleEnv};
-use ptxc_ptx::diagnostic::{Diagnostic, source_node};
-use ptxc_syntax::NodeId;
+use ptxc_ir::{
+    self as ir, Callee, CalleeKind, External, FuncRef, FunctionKind, InstData, Op, Space, SymbolData, Type,
+};
+use ptxc_ptx::build_ssa::layouts;
+use ptxc_ptx::check::env::ModuleEnv;
+use rustc_hash::FxHashSet;
 
 use crate::db::Db;
 use crate::input::items::Func;
-use crate::module::{ModuleName, ast, environment, signature};
+use crate::module::{ModuleName, environment, signature};
 
 /// Makes a function part of an object.
-///
-/// # Errors
-/// Uses that an object cannot hold yet.
-pub fn make_relocatable(db: &dyn Db, func: Func, function: &mut ir::Function) -> Result<(), Vec<Diagnostic>> {
+pub fn make_relocatable(db: &dyn Db, func: Func, function: &mut ir::Function) {
     let env: &ModuleEnv = environment(db, func);
-    let prototypes = prototypes(ast(db, func), env);
-    let mut found = Vec::new();
-    for inst in function.insts.values() {
-        let what = match inst.op {
-            Op::CallIndirect(callee) if layouts_of(&prototypes, function, callee).is_none() => {
-                "an indirect call whose prototypes pass the same values in different ways, in a relocatable \
-                 object,"
-                    .to_string()
-            }
-            _ => continue,
-        };
-        found.push(Diagnostic::unsupported(source_node(inst.loc).unwrap_or(NodeId(0)), what));
-    }
     let own = signature(db, func.file(db), ModuleName::new(db, func.name(db).clone()));
-    let called = function
-        .callees
-        .values()
-        .filter_map(|callee| env.signatures.values().find(|one| *one.name == *callee.name));
-    for one in own.iter().chain(called).filter(|one| one.parameters.iter().any(Formal::is_variadic)) {
-        let what = format!("`{}`, whose parameter has any size, in a relocatable object,", one.name);
-        found.push(Diagnostic::unsupported(NodeId(0), what));
-    }
-    if !found.is_empty() {
-        return Err(found);
-    }
     let (shares, owner) = (shares(function), function.name.clone());
     for symbol in function.symbols.values_mut() {
         if shares && symbol.space == Space::Shared {
@@ -75,7 +49,7 @@ pub fn make_relocatable(db: &dyn Db, func: Func, function: &mut ir::Function) ->
         let layouts = match &function.callees[number].kind {
             CalleeKind::Routine => continue,
             CalleeKind::External(external) => external.layouts.clone(),
-            CalleeKind::Prototype => layouts_of(&prototypes, function, number).unwrap_or_default(),
+            CalleeKind::Prototype(layouts) => (**layouts).clone(),
             CalleeKind::Device => {
                 // An alias has the signature of its function.
                 let name = &function.callees[number].name;
@@ -85,10 +59,52 @@ pub fn make_relocatable(db: &dyn Db, func: Func, function: &mut ir::Function) ->
         };
         function.callees[number].kind = CalleeKind::External(Box::new(External { address: None, layouts }));
     }
+    pass_sizes(function);
     if function.kind == FunctionKind::Device {
         function.platform = Some(Box::new(own.as_ref().map(layouts).unwrap_or_default()));
     }
-    Ok(())
+}
+
+/// Lets calls pass the sizes of arrays of any size: the translation of a call has made a copy of the
+/// array, whose address is the last parameter.
+fn pass_sizes(function: &mut ir::Function) {
+    let is_open = |callee: &Callee| match &callee.kind {
+        CalleeKind::External(external) => external.layouts.params.last().is_some_and(|one| one.is_open()),
+        CalleeKind::Routine | CalleeKind::Device | CalleeKind::Prototype(_) => false,
+    };
+    let open: FxHashSet<FuncRef> =
+        function.callees.iter().filter(|(_, callee)| is_open(callee)).map(|(number, _)| number).collect();
+    if open.is_empty() {
+        return;
+    }
+    for block in function.layout.clone() {
+        let mut insts = Vec::new();
+        for inst in std::mem::take(&mut function.blocks[block].insts) {
+            let data = &function.insts[inst];
+            if let Op::Call { callee, .. } | Op::CallIndirect(callee) = data.op
+                && open.contains(&callee)
+            {
+                let first = usize::from(matches!(data.op, Op::CallIndirect(_)));
+                let last = first + function.callees[callee].params.len();
+                let bytes = match function.def_inst(data.args[last - 1]).map(|address| address.op) {
+                    Some(Op::SymbolAddr(symbol)) => function.symbols[symbol].size,
+                    _ => 0,
+                };
+                let size = InstData::new(Op::Const(bytes), Type::B32, &[]).at(data.loc);
+                let size = function.make_inst(size);
+                insts.push(size);
+                let value = function.result(size);
+                function.insts[inst].args.insert(last, value);
+            }
+            insts.push(inst);
+        }
+        function.blocks[block].insts = insts;
+    }
+    for (number, callee) in function.callees.iter_mut() {
+        if open.contains(&number) {
+            callee.params.push(Type::B32);
+        }
+    }
 }
 
 /// Whether a linker places the shared memory of a function. A kernel that calls nothing has all of it to
@@ -96,18 +112,4 @@ pub fn make_relocatable(db: &dyn Db, func: Func, function: &mut ir::Function) ->
 fn shares(function: &ir::Function) -> bool {
     let calls = |callee: &ir::Callee| callee.kind != CalleeKind::Routine;
     function.kind == FunctionKind::Device || function.callees.values().any(calls)
-}
-
-/// The layouts by which an indirect call passes its values. `None` if several prototypes pass the same
-/// values in different ways, so that the IR does not tell which one is meant.
-fn layouts_of(
-    prototypes: &[(Types, Layouts)],
-    function: &ir::Function,
-    callee: ir::FuncRef,
-) -> Option<Layouts> {
-    let callee = &function.callees[callee];
-    let is_same = |(types, _): &&(Types, Layouts)| types.0 == callee.params && types.1 == callee.results;
-    let mut fitting = prototypes.iter().filter(is_same).map(|(_, layouts)| layouts);
-    let first = fitting.next()?;
-    fitting.all(|other| other == first).then(|| first.clone())
 }

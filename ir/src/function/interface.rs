@@ -33,8 +33,9 @@ pub enum CalleeKind {
     Routine,
     /// A device function of the program.
     Device,
-    /// Not a function, but the prototype of calls through an address.
-    Prototype,
+    /// Not a function, but the prototype of calls through an address, with the layouts of the
+    /// parameters and results.
+    Prototype(Box<Layouts>),
     /// A function of another module or of the driver, with the calling convention of the platform.
     External(Box<External>),
 }
@@ -62,10 +63,18 @@ pub struct Layouts {
 /// Size and alignment of a parameter or result, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// Its size.
+    /// Its size; 0 for an array of any size, the last parameter. Its value is its address in local
+    /// memory; a call by the convention of the platform also passes its size in bytes.
     pub bytes: u32,
     /// Its alignment.
     pub align: u32,
+}
+
+impl Layout {
+    /// Whether it is an array of any size.
+    pub fn is_open(self) -> bool {
+        self.bytes == 0
+    }
 }
 
 /// A function that is called: the facts that a caller knows about it.

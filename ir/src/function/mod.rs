@@ -118,7 +118,7 @@ fn arguments(args: &[Value]) -> SmallVec<[Value; 4]> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValueDef {
     /// That result of an instruction.
-    Result(Inst, u8),
+    Result(Inst, u16),
     /// That parameter of a block.
     Param(Block, u32),
 }
@@ -339,15 +339,17 @@ impl Function {
 
     /// The prototype of calls through addresses with these parameters and results; added if there
     /// is none yet. Its name contains a dot, so it cannot be a PTX name.
-    pub fn prototype(&mut self, params: Vec<Type>, results: Vec<Type>) -> FuncRef {
-        let prototypes = || self.callees.iter().filter(|(_, known)| known.kind == CalleeKind::Prototype);
-        let same = |known: &Callee| known.params == params && known.results == results;
+    pub fn prototype(&mut self, layouts: Layouts, params: Vec<Type>, results: Vec<Type>) -> FuncRef {
+        let is_prototype = |known: &Callee| matches!(known.kind, CalleeKind::Prototype(_));
+        let prototypes = || self.callees.iter().filter(|(_, known)| is_prototype(known));
+        let kind = CalleeKind::Prototype(Box::new(layouts));
+        let same = |known: &Callee| known.kind == kind && known.params == params && known.results == results;
         match prototypes().find(|(_, known)| same(known)) {
             Some((known, _)) => known,
             None => {
                 let name = format!("prototype.{}", prototypes().count());
                 let lanes = CalleeLanes::default();
-                let (kind, stack) = (CalleeKind::Prototype, CalleeStack::default());
+                let stack = CalleeStack::default();
                 self.callees.push(Callee { name, kind, params, results, lanes, stack })
             }
         }
@@ -386,7 +388,7 @@ impl Function {
     #[inline]
     fn add_result(&mut self, inst: Inst, ty: Type) {
         let list = self.result_list(inst);
-        let number = list.len as u8;
+        let number = list.len as u16;
         list.len += 1;
         let value = self.values.push(ValueData { ty, def: ValueDef::Result(inst, number) });
         self.all_results.push(value);

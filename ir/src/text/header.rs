@@ -232,7 +232,10 @@ impl FunctionParser<'_> {
         let kind = match word {
             "routine" => CalleeKind::Routine,
             "device" => CalleeKind::Device,
-            "prototype" => CalleeKind::Prototype,
+            "prototype" => CalleeKind::Prototype(Box::new(match self.token.kind {
+                Kind::LeftBracket => self.layouts()?,
+                _ => Layouts::default(),
+            })),
             "external" => CalleeKind::External(Box::new(self.external()?)),
             _ => {
                 let message =
@@ -242,7 +245,7 @@ impl FunctionParser<'_> {
         };
         let mut lanes = match &kind {
             CalleeKind::Routine => CalleeLanes::PURE,
-            CalleeKind::Device | CalleeKind::Prototype | CalleeKind::External(_) => CalleeLanes::default(),
+            CalleeKind::Device | CalleeKind::Prototype(_) | CalleeKind::External(_) => CalleeLanes::default(),
         };
         let mut stack = CalleeStack::default();
         while self.token.kind == Kind::Word {

@@ -506,7 +506,7 @@ impl<'t> FunctionParser<'t> {
                 let types = func.result_types(&data.op, data.ty);
                 let inst: Inst = func.insts.push(data);
                 for (index, (&number, ty)) in results.iter().zip(types).enumerate() {
-                    func.define(Value::new(values[number]), ty, ValueDef::Result(inst, index as u8));
+                    func.define(Value::new(values[number]), ty, ValueDef::Result(inst, index as u16));
                 }
                 func.blocks[this].insts.push(inst);
             }

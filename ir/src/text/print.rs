@@ -56,11 +56,13 @@ fn print_into(func: &Function, options: PrintOptions, out: &mut String) -> fmt::
         out.push_str(match &callee.kind {
             CalleeKind::Routine => " routine ",
             CalleeKind::Device => " device ",
-            CalleeKind::Prototype => " prototype ",
+            CalleeKind::Prototype(_) => " prototype ",
             CalleeKind::External(_) => " external ",
         });
-        if let CalleeKind::External(external) = &callee.kind {
-            write_external(external, out)?;
+        match &callee.kind {
+            CalleeKind::External(external) => write_external(external, out)?,
+            CalleeKind::Prototype(layouts) if **layouts != Layouts::default() => write_layouts(layouts, out)?,
+            CalleeKind::Prototype(_) | CalleeKind::Routine | CalleeKind::Device => {}
         }
         if callee.kind != CalleeKind::Routine {
             out.push_str(if callee.lanes.together { "together " } else { "" });

@@ -144,19 +144,19 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
             }
         }
         Op::Call { callee, pure } => match func.callees[callee].kind {
-            CalleeKind::Prototype => say(Rule::Call, "a prototype is not a function".to_string()),
+            CalleeKind::Prototype(_) => say(Rule::Call, "a prototype is not a function".to_string()),
             CalleeKind::Device | CalleeKind::External(_) if pure => {
                 say(Rule::Call, "`call.pure` is for runtime routines".to_string());
             }
             CalleeKind::Device | CalleeKind::Routine | CalleeKind::External(_) => {}
         },
         Op::FuncAddr(callee) => match func.callees[callee].kind {
-            CalleeKind::Prototype => say(Rule::Call, "a prototype is not a function".to_string()),
+            CalleeKind::Prototype(_) => say(Rule::Call, "a prototype is not a function".to_string()),
             CalleeKind::Routine => say(Rule::Call, "a routine has no address".to_string()),
             CalleeKind::Device | CalleeKind::External(_) => {}
         },
         Op::CallIndirect(callee) => {
-            if !matches!(func.callees[callee].kind, CalleeKind::Prototype | CalleeKind::External(_)) {
+            if !matches!(func.callees[callee].kind, CalleeKind::Prototype(_) | CalleeKind::External(_)) {
                 say(Rule::Call, "`call_indirect` needs a prototype".to_string());
             }
         }

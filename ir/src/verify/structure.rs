@@ -130,7 +130,7 @@ fn definitions(func: &Function, block: Block, report: &mut Report<'_>) {
     let insts = func.blocks[block].insts.iter();
     let results = insts.flat_map(|&inst| {
         let results = func.results(inst).iter().enumerate();
-        results.map(move |(i, &value)| (value, ValueDef::Result(inst, i as u8)))
+        results.map(move |(i, &value)| (value, ValueDef::Result(inst, i as u16)))
     });
     for (value, def) in params.chain(results) {
         if !func.is_value(value) || func.def(value) != def {

@@ -2,7 +2,7 @@
 //! the expected values in the simulator.
 //!
 //! Random signatures cover the calling convention: scalars of every size, structures of several
-//! alignments, parameters and results in registers and on the stack, calls under divergence, through a table of
+//! alignments, parameters and results in registers and on the stack, arrays of any size, calls under divergence, through a table of
 //! addresses, and from one module into the other and back, shared variables of each, and constants of
 //! one. Values are computed here from the definition of the program, not by any of the compilers. The
 //! same program is also linked by ptxc, and compiled as one module, whose SSA runs as well.
@@ -34,19 +34,31 @@ enum Shape {
     Scalar(u32),
     /// A structure with a size and an alignment.
     Struct(u32, u32),
+    /// The same for a last parameter of any size.
+    Open(u32, u32),
 }
 
 impl Shape {
     fn bytes(self) -> u32 {
         match self {
-            Shape::Scalar(bytes) | Shape::Struct(bytes, _) => bytes,
+            Shape::Scalar(bytes) | Shape::Struct(bytes, _) | Shape::Open(bytes, _) => bytes,
         }
     }
 
     fn declare(self, name: &str) -> String {
         match self {
             Shape::Scalar(bytes) => format!(".param .b{} {name}", 8 * bytes),
-            Shape::Struct(bytes, align) => format!(".param .align {align} .b8 {name}[{bytes}]"),
+            Shape::Struct(bytes, align) | Shape::Open(bytes, align) => {
+                format!(".param .align {align} .b8 {name}[{bytes}]")
+            }
+        }
+    }
+
+    /// The declaration in a function or a prototype.
+    fn formal(self, name: &str) -> String {
+        match self {
+            Shape::Open(_, align) => format!(".param .align {align} .b8 {name}[]"),
+            Shape::Scalar(_) | Shape::Struct(..) => self.declare(name),
         }
     }
 
@@ -55,7 +67,7 @@ impl Shape {
         match self {
             Shape::Scalar(8) => vec![4, 4],
             Shape::Scalar(bytes) => vec![bytes],
-            Shape::Struct(bytes, _) => vec![4; bytes as usize / 4],
+            Shape::Struct(bytes, _) | Shape::Open(bytes, _) => vec![4; bytes as usize / 4],
         }
     }
 }
@@ -100,12 +112,17 @@ fn signatures(random: &mut Random) -> Vec<Signature> {
                     params.push(shape);
                 }
             }
+            if random.below(4) == 0 {
+                params.push([Shape::Open(4, 4), Shape::Open(24, 8), Shape::Open(80, 16)][random.below(3)]);
+            }
             let results = [
                 None,
                 Some(Shape::Scalar(4)),
                 Some(Shape::Scalar(8)),
                 Some(Shape::Struct(32, 16)),
                 Some(Shape::Struct(64, 8)),
+                // More than 255 words.
+                Some(Shape::Struct(1040, 4)),
             ];
             let result = results[random.below(results.len())];
             let [parted, nested, indirect, shared] = [3, 3, 2, 3].map(|of| random.below(of) == 0);
@@ -176,7 +193,7 @@ fn call(out: &mut String, all: &[Signature], function: usize, seed: &str, sum: &
     let mut target = format!("f{function}");
     let mut prototype = String::new();
     if one.indirect {
-        let unnamed = |shape: &Shape| shape.declare("_");
+        let unnamed = |shape: &Shape| shape.formal("_");
         let params: Vec<String> = one.params.iter().map(unnamed).collect();
         let result = one.result.map_or("_".to_string(), |result| format!("({}) _", result.declare("_")));
         let _ = writeln!(out, "proto: .callprototype {result} ({});", params.join(", "));
@@ -205,7 +222,7 @@ fn head(all: &[Signature], function: usize) -> String {
     let one = &all[function];
     let result = one.result.map_or(String::new(), |result| format!("({}) ", result.declare("r")));
     let params: Vec<String> =
-        one.params.iter().enumerate().map(|(index, shape)| shape.declare(&format!("p{index}"))).collect();
+        one.params.iter().enumerate().map(|(index, shape)| shape.formal(&format!("p{index}"))).collect();
     format!(".func {result}f{function} ({})", params.join(", "))
 }
 

@@ -159,6 +159,10 @@ pub enum Home {
     Register,
     /// That many bytes above the stack pointer.
     Stack(u32),
+    /// The value is the address of an array of any size, which begins there.
+    Array(u32),
+    /// The value is the size of that array in bytes, which only the caller knows.
+    ArrayBytes,
 }
 
 /// The homes of values of these types: registers as long as there are any, in order, and then the

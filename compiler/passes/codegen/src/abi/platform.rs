@@ -63,6 +63,9 @@ pub fn uniform() -> impl Iterator<Item = PReg> {
 fn starts(layouts: &[Layout]) -> Vec<Option<u8>> {
     let mut taken = 0u16;
     let place = |layout: &Layout| {
+        if layout.is_open() {
+            return None;
+        }
         let words = u8::try_from(layout.bytes.div_ceil(4)).ok().filter(|&words| words <= COUNT)?;
         let step = (layout.align.min(16) / 4).max(1) as usize;
         let mask = (1u16 << words) - 1;
@@ -88,7 +91,7 @@ pub fn fit(layouts: &[Layout]) -> bool {
 }
 
 /// The homes of parameters: registers, or the stack from `bytes` up, where each takes whole words at a
-/// multiple of its alignment.
+/// multiple of its alignment. An array of any size, the last parameter, begins where the others end.
 pub fn homes(layouts: &[Layout], bytes: &mut u32) -> Vec<Home> {
     let place = |(layout, start): (&Layout, Option<u8>)| match start {
         Some(_) => Home::Register,
@@ -104,16 +107,24 @@ pub fn in_memory(layouts: &[Layout], bytes: &mut u32) -> Vec<Home> {
 
 fn on_stack(layout: &Layout, bytes: &mut u32) -> Home {
     let start = bytes.next_multiple_of(layout.align.max(4));
+    if layout.is_open() {
+        *bytes = start;
+        return Home::Array(start);
+    }
     *bytes = start.saturating_add(layout.bytes.next_multiple_of(4));
     Home::Stack(start)
 }
 
-/// The values of parameters or results, each with the index of its layout and its offset there in bytes: each
-/// layout has as many values, of 8 or 4 bytes, as it has room for. `None` if the values do not fit.
+/// The values of parameters or results, each with the index of its layout and its offset there in bytes (its
+/// number for an array of any size): each other layout has as many values, of 8 or 4 bytes, as it has room for. `None` if the values do not fit.
 fn values(layouts: &[Layout], types: &[Type]) -> Option<Vec<(usize, u32)>> {
     let mut list = Vec::with_capacity(types.len());
     let mut types = types.iter();
     for (index, layout) in layouts.iter().enumerate() {
+        if layout.is_open() {
+            // The address, and in a call the size.
+            list.extend((0..).zip(types.by_ref().take(2)).map(|(number, _)| (index, number)));
+        }
         let mut offset = 0;
         while offset < layout.bytes {
             let bytes = types.next().filter(|&&ty| ty != Type::Pred)?.bits().div_ceil(32) * 4;
@@ -128,8 +139,9 @@ fn values(layouts: &[Layout], types: &[Type]) -> Option<Vec<(usize, u32)>> {
 /// the layouts.
 pub fn pieces(layouts: &[Layout], homes: &[Home], types: &[Type]) -> Option<Vec<Home>> {
     let home = |(index, offset): (usize, u32)| match homes[index] {
-        Home::Register => Home::Register,
         Home::Stack(start) => Home::Stack(start + offset),
+        Home::Array(_) if offset > 0 => Home::ArrayBytes,
+        home @ (Home::Register | Home::Array(_) | Home::ArrayBytes) => home,
     };
     Some(values(layouts, types)?.into_iter().map(home).collect())
 }
@@ -171,6 +183,19 @@ mod tests {
         let expected = [0, 4, 8, 0xc, 0x40, 0x44, 0x50, 0x58, 0x60].map(Home::Stack);
         assert_eq!((found[0], &found[1..], bytes), (Home::Register, &expected[..], 0x70));
         assert!(!fit(&[Layout { bytes: 52, align: 4 }]) && fit(&layouts[..1]));
+    }
+
+    #[test]
+    fn an_array_of_any_size_is_behind_the_other_parameters() {
+        let layouts = [(60, 4), (8, 8), (0, 16)].map(|(bytes, align)| Layout { bytes, align });
+        let mut bytes = 0;
+        let found = homes(&layouts, &mut bytes);
+        assert_eq!((&found[..], bytes), (&[Home::Stack(0), Home::Register, Home::Array(0x40)][..], 0x40));
+        let types = [&[Type::B32; 15][..], &[Type::B64, Type::B32]].concat();
+        let homes = pieces(&layouts, &found, &types).unwrap();
+        assert_eq!(homes[14..], [Home::Stack(0x38), Home::Register, Home::Array(0x40)]);
+        let of_call = pieces(&layouts, &found, &[&types[..], &[Type::B32]].concat()).unwrap();
+        assert_eq!(of_call[16..], [Home::Array(0x40), Home::ArrayBytes]);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! In: a function that passes values of any number. Out: the same function in which the values without a
 //! register are in memory: the caller stores parameters from its stack pointer up, and the callee finds
 //! them there. In ptxc's own convention, results without a register follow the parameters. In the
-//! platform's, a result of more than 48 bytes is above them, and the first parameter is its address.
+//! platform's, an array of any size follows them, and a result of more than 48 bytes is above that;
+//! the first parameter is its address.
 //!
 //! ```text
 //! v70 = call @f, v0, …, v69      =>    v71 = sreg.b32 outgoing
@@ -15,8 +16,8 @@
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{
-    Access, CalleeKind, FuncRef, Function, FunctionKind, Inst, InstData, IntCond, Layout, Layouts, MemType,
-    Op, SourceLoc, Space, SpecialReg, Type, Value,
+    Access, Callee, CalleeKind, FuncRef, Function, FunctionKind, Inst, InstData, IntCond, Layout, Layouts,
+    MemType, Op, SourceLoc, Space, SpecialReg, Type, Value,
 };
 
 use super::{Home, homes, platform};
@@ -26,10 +27,12 @@ use super::{Home, homes, platform};
 struct Plan {
     params: Vec<Home>,
     results: Vec<Home>,
-    /// Where the results are on the stack, if their address is the first parameter.
-    returned_at: Option<u32>,
-    /// The bytes on the stack.
+    /// The bytes on the stack up to the array of any size, if there is one, or the results in memory.
     bytes: u32,
+    /// The results, if they are in memory and their address is the first parameter.
+    in_memory: Option<Layout>,
+    /// The layouts of what is left in registers, in the platform's convention.
+    left: Layouts,
 }
 
 impl Plan {
@@ -38,12 +41,11 @@ impl Plan {
         let mut bytes = 0;
         let params = homes(params, &mut bytes);
         let results = homes(results, &mut bytes);
-        Plan { params, results, returned_at: None, bytes }
+        Plan { params, results, bytes, ..Plan::default() }
     }
 
-    /// The plan of the platform's convention, and the layouts of what is left in registers. `None` if the
-    /// values do not fit the layouts.
-    fn platform(layouts: &Layouts, params: &[Type], results: &[Type]) -> Option<(Plan, Layouts)> {
+    /// The plan of the platform's convention. `None` if the values do not fit the layouts.
+    fn platform(layouts: &Layouts, params: &[Type], results: &[Type]) -> Option<Plan> {
         let mut bytes = 0;
         let in_memory = !platform::fit(&layouts.results);
         let address = in_memory.then_some(platform::ADDRESS);
@@ -51,22 +53,42 @@ impl Plan {
         let starts = platform::homes(&all, &mut bytes);
         let mut left = Layouts { params: kept(&all, &starts).collect(), results: layouts.results.clone() };
         let params = platform::pieces(&layouts.params, &starts[usize::from(in_memory)..], params)?;
-        let (mut returned_at, mut homes) = (None, vec![Home::Register; layouts.results.len()]);
+        let (mut area, mut homes) = (None, vec![Home::Register; layouts.results.len()]);
         if in_memory {
             let align = layouts.results.iter().map(|one| one.align).max().unwrap_or(0).max(8);
-            let start = bytes.next_multiple_of(align);
             let mut end = 0;
             homes = platform::in_memory(&layouts.results, &mut end);
-            (returned_at, bytes) = (Some(start), start + end);
+            area = Some(Layout { bytes: end, align });
             left.results.clear();
         }
         let results = platform::pieces(&layouts.results, &homes, results)?;
-        Some((Plan { params, results, returned_at, bytes }, left))
+        Some(Plan { params, results, bytes, in_memory: area, left })
     }
 
     /// Whether everything is in registers.
     fn is_plain(&self) -> bool {
-        self.bytes == 0 && self.returned_at.is_none()
+        self.bytes == 0 && self.in_memory.is_none() && self.params.iter().all(|&home| home == Home::Register)
+    }
+
+    /// Where the results in memory are, behind an array of that many bytes.
+    fn returned_at(&self, array: u32) -> Option<u32> {
+        self.in_memory.map(|area| (self.bytes + array).next_multiple_of(area.align))
+    }
+
+    /// The bytes on the stack with an array of that many bytes.
+    fn total(&self, array: u32) -> u32 {
+        let end = self.in_memory.zip(self.returned_at(array)).map(|(area, start)| start + area.bytes);
+        end.unwrap_or(self.bytes + array).next_multiple_of(STACK_ALIGN)
+    }
+
+    /// The bytes of the array that a call passes. `None` if the call does not say.
+    fn array_of(&self, func: &Function, call: &InstData) -> Option<u32> {
+        if !self.params.iter().any(|home| matches!(home, Home::Array(_))) {
+            return Some(0);
+        }
+        let args = call.args.get(first_argument(&call.op)..)?;
+        let (&bytes, _) = args.iter().zip(&self.params).find(|(_, home)| **home == Home::ArrayBytes)?;
+        func.constant(bytes).and_then(|bytes| u32::try_from(bytes).ok())
     }
 }
 
@@ -74,10 +96,17 @@ impl Plan {
 /// returns.
 pub fn put_on_stack(func: &mut Function) {
     let mut plans: SecondaryMap<FuncRef, Option<Plan>> = SecondaryMap::new();
+    for (callee, known) in func.callees.iter() {
+        plans[callee] = plan_of_callee(known);
+    }
+    // Selection reports what is left without a register.
+    let Some(arrays) = arrays(func, &plans) else { return };
     let mut any = false;
     for callee in func.callees.keys().collect::<Vec<_>>() {
-        plans[callee] = plan_of_callee(func, callee);
-        any |= plans[callee].is_some();
+        if let Some(plan) = &plans[callee] {
+            apply(plan, arrays[callee], &mut func.callees[callee]);
+            any = true;
+        }
     }
     let own = plan_of_function(func);
     if !any && own.is_none() {
@@ -104,26 +133,42 @@ pub fn put_on_stack(func: &mut Function) {
     change.rename();
 }
 
-/// The plan of a callee, whose description loses what goes to the stack. `None` if nothing does.
-fn plan_of_callee(func: &mut Function, callee: FuncRef) -> Option<Plan> {
-    let known = &mut func.callees[callee];
-    let plan = match &mut known.kind {
-        CalleeKind::Routine => return None,
-        CalleeKind::Device | CalleeKind::Prototype => Plan::own(&known.params, &known.results),
-        CalleeKind::External(external) => {
-            let (plan, kept) = Plan::platform(&external.layouts, &known.params, &known.results)?;
-            external.layouts = kept;
-            plan
+/// The most bytes of an array that calls pass to each callee. `None` if those of one are not known.
+fn arrays(
+    func: &Function,
+    plans: &SecondaryMap<FuncRef, Option<Plan>>,
+) -> Option<SecondaryMap<FuncRef, u32>> {
+    let mut most = SecondaryMap::new();
+    for &inst in func.layout.iter().flat_map(|&block| &func.blocks[block].insts) {
+        let data = &func.insts[inst];
+        if let Op::Call { callee, .. } | Op::CallIndirect(callee) = data.op
+            && let Some(plan) = &plans[callee]
+        {
+            most[callee] = plan.array_of(func, data)?.max(most[callee]);
         }
-    };
-    if plan.is_plain() {
-        return None;
     }
-    let address = plan.returned_at.map(|_| Type::B32);
+    Some(most)
+}
+
+/// The plan of a callee. `None` if everything is in registers.
+fn plan_of_callee(known: &Callee) -> Option<Plan> {
+    let plan = match &known.kind {
+        CalleeKind::Routine => return None,
+        CalleeKind::Device | CalleeKind::Prototype(_) => Plan::own(&known.params, &known.results),
+        CalleeKind::External(external) => Plan::platform(&external.layouts, &known.params, &known.results)?,
+    };
+    (!plan.is_plain()).then_some(plan)
+}
+
+/// Takes what goes to the stack, with an array of that many bytes, from the description of a callee.
+fn apply(plan: &Plan, array: u32, known: &mut Callee) {
+    let address = plan.in_memory.map(|_| Type::B32);
     known.params = address.into_iter().chain(kept(&known.params, &plan.params)).collect();
     known.results = kept(&known.results, &plan.results).collect();
-    known.stack.bytes = plan.bytes.next_multiple_of(STACK_ALIGN);
-    Some(plan)
+    known.stack.bytes = plan.total(array);
+    if let CalleeKind::External(external) = &mut known.kind {
+        external.layouts = plan.left.clone();
+    }
 }
 
 /// The same for the function itself.
@@ -137,8 +182,8 @@ fn plan_of_function(func: &mut Function) -> Option<Plan> {
         None if ptxc_ssa::runtime::is_routine(&func.name) => return None,
         None => Plan::own(&params, &func.returns),
         Some(layouts) => {
-            let (plan, kept) = Plan::platform(layouts, &params, &func.returns)?;
-            **layouts = kept;
+            let plan = Plan::platform(layouts, &params, &func.returns)?;
+            **layouts = plan.left.clone();
             plan
         }
     };
@@ -203,6 +248,14 @@ impl Change<'_> {
         }
     }
 
+    /// Copies an array, whose address is a multiple of 4, to an address plus an offset.
+    fn copy(&mut self, base: Value, offset: u32, from: Value, bytes: u32) {
+        for at in (0..bytes).step_by(4) {
+            let word = self.load(from, at, Type::B32);
+            self.store(base, offset + at, word);
+        }
+    }
+
     /// Loads a value of a type.
     fn load(&mut self, base: Value, offset: u32, ty: Type) -> Value {
         if ty != Type::Pred {
@@ -217,8 +270,8 @@ impl Change<'_> {
     fn call(&mut self, inst: Inst, callee: FuncRef, plan: &Plan) {
         let data = self.func.insts[inst].clone();
         let results = self.func.results(inst).to_vec();
-        let first = usize::from(matches!(data.op, Op::CallIndirect(_)));
-        let (target, rest) = data.args.split_at(first);
+        let (target, rest) = data.args.split_at(first_argument(&data.op));
+        let array = plan.array_of(self.func, &data).unwrap_or(0);
         let (values, pointer) = rest.split_at(plan.params.len());
         let pointer = pointer.first().map(|&pointer| {
             let bytes = self.constant(self.func.callees[callee].stack.bytes.into());
@@ -229,7 +282,12 @@ impl Change<'_> {
             None => self.value(Op::SpecialReg(SpecialReg::Outgoing), Type::B32, &[]),
         };
         self.store_all(base, values, &plan.params);
-        let returned = plan.returned_at.map(|start| {
+        for (&address, home) in values.iter().zip(&plan.params) {
+            if let Home::Array(start) = *home {
+                self.copy(base, start, address, array);
+            }
+        }
+        let returned = plan.returned_at(array).map(|start| {
             let start = self.constant(start.into());
             self.value(Op::Iadd, Type::B32, &[base, start])
         });
@@ -245,6 +303,8 @@ impl Change<'_> {
                     let ty = self.func.ty(result);
                     Some(self.load(returned.unwrap_or(base), offset, ty))
                 }
+                // Results have a size.
+                Home::Array(_) | Home::ArrayBytes => None,
             };
         }
     }
@@ -253,16 +313,23 @@ impl Change<'_> {
     fn enter(&mut self, plan: &Plan) -> Option<Value> {
         let entry = self.func.entry();
         let old = std::mem::take(&mut self.func.blocks[entry].params);
-        let returned = plan.returned_at.map(|_| self.func.add_block_param(entry, Type::B32));
+        let returned = plan.in_memory.map(|_| self.func.add_block_param(entry, Type::B32));
         let mut base = None;
         for (&param, home) in old.iter().zip(&plan.params) {
             let ty = self.func.ty(param);
+            let mut stack = || {
+                let caller = Op::SpecialReg(SpecialReg::CallerStack);
+                *base.get_or_insert_with(|| self.value(caller, Type::B32, &[]))
+            };
             self.names[param] = Some(match *home {
-                Home::Register => self.func.add_block_param(entry, ty),
+                Home::Register | Home::ArrayBytes => self.func.add_block_param(entry, ty),
                 Home::Stack(offset) => {
-                    let caller = Op::SpecialReg(SpecialReg::CallerStack);
-                    let base = *base.get_or_insert_with(|| self.value(caller, Type::B32, &[]));
+                    let base = stack();
                     self.load(base, offset, ty)
+                }
+                Home::Array(start) => {
+                    let (base, start) = (stack(), self.constant(start.into()));
+                    self.value(Op::Iadd, Type::B32, &[base, start])
                 }
             });
         }
@@ -297,6 +364,11 @@ impl Change<'_> {
             }
         }
     }
+}
+
+/// The number of the first argument of a call that is a parameter.
+fn first_argument(call: &Op) -> usize {
+    usize::from(matches!(call, Op::CallIndirect(_)))
 }
 
 /// A weak access to local memory.

@@ -38,7 +38,7 @@ impl Lower<'_> {
         let (args, stack) = split_stack(callee, &data.args);
         let (values, types) = match callee.kind {
             // The address of the callee is an additional, last argument.
-            CalleeKind::Prototype => {
+            CalleeKind::Prototype(_) => {
                 let (target, args) = args.split_at(1);
                 ([args, target].concat(), [&callee.params[..], &[Type::B64]].concat())
             }
@@ -55,7 +55,7 @@ impl Lower<'_> {
             CalleeKind::External(_) => return,
             CalleeKind::Routine => inst_of(self.function_index(runtime::symbol(&callee.name))),
             CalleeKind::Device => inst_of(self.function_index(callee.name.clone())),
-            CalleeKind::Prototype => {
+            CalleeKind::Prototype(_) => {
                 let Some(target) = args.last() else { return };
                 let own = Operand::function(FunctionIndex(0));
                 Inst::new(Op::CALL_INDIRECT).ops([Operand::reg(target.value.reg), own])
@@ -149,7 +149,7 @@ impl Lower<'_> {
                 return self.unsupported(&self.func.insts[inst].op, why);
             }
             CalleeKind::External(_) => true,
-            CalleeKind::Routine | CalleeKind::Device | CalleeKind::Prototype => false,
+            CalleeKind::Routine | CalleeKind::Device | CalleeKind::Prototype(_) => false,
         };
         let target = Operand::function(self.function_index(self.func.callees[callee].name.clone()));
         let to = self.reg_of(result);

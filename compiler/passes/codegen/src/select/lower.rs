@@ -216,7 +216,7 @@ impl<'a> Lower<'a> {
 
     /// The same, with the operation that defines it and the number of the result; `None` for a
     /// parameter of a block.
-    fn resolved(&self, mut value: Value) -> (Value, Option<(IrInst, u8, &'a InstData)>) {
+    fn resolved(&self, mut value: Value) -> (Value, Option<(IrInst, u16, &'a InstData)>) {
         while let ValueDef::Result(inst, number) = self.func.def(value) {
             let data = &self.func.insts[inst];
             let same = match data.op {
@@ -268,7 +268,9 @@ impl<'a> Lower<'a> {
                 }
                 IrOp::Trunc if self.func.ty(data.args[0]).bits() == 64 => return self.half(data.args[0], 0),
                 IrOp::Trunc => (value, made) = self.resolved(data.args[0]),
-                IrOp::Unpack if data.ty.bits() == 64 => return self.half(data.args[0], number),
+                IrOp::Unpack if data.ty.bits() == 64 => {
+                    return self.half(data.args[0], u8::from(number == 1));
+                }
                 _ => return Src::Word(value, 0),
             }
         }
@@ -311,7 +313,7 @@ impl<'a> Lower<'a> {
             if data.op == IrOp::Unpack && data.ty == Type::B128 {
                 // Each half of four registers is a pair.
                 let whole = self.resolve(data.args[0]);
-                return self.reg_of(whole).offset(2 * number);
+                return self.reg_of(whole).offset(2 * u8::from(number == 1));
             }
             let results = self.func.results(inst);
             if let IrOp::Texture(sampling) = data.op

@@ -59,7 +59,7 @@ pub(super) fn call(t: &mut Translator, form: &mut Form) -> Translated {
             if results.as_ref().is_ok_and(|results| results.len() > MOST_RESULTS) {
                 return Err(Unsupported);
             }
-            (Op::CallIndirect(t.function.prototype(params?, results?)), signature)
+            (Op::CallIndirect(t.function.prototype(layouts(&signature), params?, results?)), signature)
         }
     };
     if signature.is_entry
@@ -149,25 +149,18 @@ pub fn layouts(signature: &Signature) -> Layouts {
 }
 
 /// The most results of an operation.
-const MOST_RESULTS: usize = 255;
+const MOST_RESULTS: usize = u16::MAX as usize;
 
 /// The IR's callee for a function that the module defines or declares; `None` if its parameters can't be
 /// values.
 pub(super) fn callee_of(signature: &Signature, env: &ModuleEnv) -> Option<Callee> {
     let mut callee = device_callee(signature).filter(|callee| callee.results.len() <= MOST_RESULTS)?;
     if let Some(&address) = env.external.get(&signature.name) {
-        // The platform's convention has an array of any size on the stack.
-        if signature.parameters.iter().any(Formal::is_variadic) {
-            return None;
-        }
         let layouts = layouts(signature);
         callee.kind = CalleeKind::External(Box::new(External { address: Some(address), layouts }));
     }
     Some(callee)
 }
-
-/// The values that a call passes and returns.
-pub type Types = (Vec<Type>, Vec<Type>);
 
 /// The signatures of the prototypes and lists of targets in a function.
 pub fn prototype_signatures(function: &ast::Function, env: &ModuleEnv) -> Vec<Signature> {
@@ -177,16 +170,6 @@ pub fn prototype_signatures(function: &ast::Function, env: &ModuleEnv) -> Vec<Si
         _ => None,
     };
     function.body.iter().flatten().filter_map(signature).collect()
-}
-
-/// The values that an indirect call passes by the prototypes and lists of targets in a function, and
-/// their layouts.
-pub fn prototypes(function: &ast::Function, env: &ModuleEnv) -> Vec<(Types, Layouts)> {
-    let known = prototype_signatures(function, env).into_iter().filter_map(|one| {
-        let params = params::types(&one.parameters).ok()?;
-        Some(((params, params::types(&one.returns).ok()?), layouts(&one)))
-    });
-    known.collect()
 }
 
 impl Translator<'_> {

@@ -62,7 +62,7 @@ mod texture;
 mod translator;
 mod video;
 
-pub use calls::{Types, layouts, prototype_signatures, prototypes};
+pub use calls::{layouts, prototype_signatures};
 use ptxc_ir::function::LaunchBounds;
 use ptxc_ir::{Function, Param};
 use ptxc_syntax::ast::{self, DirectiveKind, StatementKind};

@@ -26,7 +26,7 @@ use crate::check::env::Formal;
 use crate::check::scope::Register;
 
 /// The most bytes that a parameter of a device function may have.
-const MOST_BYTES: u32 = 1 << 12;
+const MOST_BYTES: u32 = 1 << 15;
 
 /// A part of a parameter that is one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -424,7 +424,7 @@ impl Folder<'_> {
     }
 
     /// The instruction of a value, with the number of the result.
-    fn result_number(&self, value: Value) -> Option<(Inst, u8)> {
+    fn result_number(&self, value: Value) -> Option<(Inst, u16)> {
         match self.func.def(value) {
             ValueDef::Result(inst, number) => Some((inst, number)),
             ValueDef::Param(..) => None,
