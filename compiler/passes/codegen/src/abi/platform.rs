@@ -115,8 +115,9 @@ fn on_stack(layout: &Layout, bytes: &mut u32) -> Home {
     Home::Stack(start)
 }
 
-/// The values of parameters or results, each with the index of its layout and its offset there in bytes (its
-/// number for an array of any size): each other layout has as many values, of 8 or 4 bytes, as it has room for. `None` if the values do not fit.
+/// The values of parameters or results, each with the index of its layout and its offset there in
+/// bytes. A layout has as many values, of 8 or 4 bytes, as it has room for. The values of an array of
+/// any size have numbers in place of offsets. `None` if the values do not fit.
 fn values(layouts: &[Layout], types: &[Type]) -> Option<Vec<(usize, u32)>> {
     let mut list = Vec::with_capacity(types.len());
     let mut types = types.iter();

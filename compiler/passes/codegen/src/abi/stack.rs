@@ -70,7 +70,7 @@ impl Plan {
         self.bytes == 0 && self.in_memory.is_none() && self.params.iter().all(|&home| home == Home::Register)
     }
 
-    /// Where the results in memory are, behind an array of that many bytes.
+    /// The place of the results in memory if an array of that many bytes precedes them.
     fn returned_at(&self, array: u32) -> Option<u32> {
         self.in_memory.map(|area| (self.bytes + array).next_multiple_of(area.align))
     }
@@ -81,14 +81,16 @@ impl Plan {
         end.unwrap_or(self.bytes + array).next_multiple_of(STACK_ALIGN)
     }
 
-    /// The bytes of the array that a call passes. `None` if the call does not say.
+    /// The bytes of the array that a call passes. `None` if the call does not say, or names more than
+    /// a parameter may have.
     fn array_of(&self, func: &Function, call: &InstData) -> Option<u32> {
         if !self.params.iter().any(|home| matches!(home, Home::Array(_))) {
             return Some(0);
         }
         let args = call.args.get(first_argument(&call.op)..)?;
         let (&bytes, _) = args.iter().zip(&self.params).find(|(_, home)| **home == Home::ArrayBytes)?;
-        func.constant(bytes).and_then(|bytes| u32::try_from(bytes).ok())
+        let bytes = func.constant(bytes).and_then(|bytes| u32::try_from(bytes).ok());
+        bytes.filter(|&bytes| bytes <= MOST_ARRAY)
     }
 }
 
@@ -193,6 +195,9 @@ fn plan_of_function(func: &mut Function) -> Option<Plan> {
 
 /// The alignment of the stack pointer at a call, in bytes.
 const STACK_ALIGN: u32 = 16;
+
+/// The most bytes of an array that a call copies: the translation of PTX makes none with more.
+const MOST_ARRAY: u32 = 1 << 15;
 
 /// The values that stay in registers.
 fn kept<T: Copy>(values: &[T], homes: &[Home]) -> impl Iterator<Item = T> {

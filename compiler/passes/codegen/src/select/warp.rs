@@ -151,11 +151,10 @@ impl Lower<'_> {
     /// enters together. Before the warp enters such a loop again, all lanes have left it.
     fn is_alone(&self, election: IrInst) -> bool {
         let is_together = |block: MBlockId| !self.mir.blocks[block].divergent;
-        let entries = || self.cfg.preds(self.block).iter().filter(|&&from| from != self.block);
         is_together(self.block)
             || self.is_collective()
             || self.met.contains(election)
-            || entries().all(|&from| is_together(from))
+            || self.cfg.preds(self.block).iter().all(|&from| from == self.block || is_together(from))
     }
 
     /// Whether an instruction may answer in a uniform register: a called function has none for
