@@ -44,6 +44,7 @@ pub mod image;
 pub mod lists;
 pub mod liveness;
 pub mod loops;
+pub mod matrix;
 pub mod memory;
 pub mod postdominators;
 #[cfg(test)]

@@ -8,6 +8,7 @@
 
 use smallvec::SmallVec;
 
+use crate::matrix::Element;
 use crate::memory::{Access, AtomicOp, Space};
 use crate::op::{BarrierKind, MbarrierWait, Op};
 use crate::types::Type;
@@ -39,6 +40,8 @@ pub enum Arg {
     Float,
     /// `f32`.
     F32,
+    /// `f64`.
+    F64,
     /// `f16x2`.
     F16x2,
 }
@@ -60,6 +63,7 @@ impl Arg {
             Arg::Int => Types::INT.contains(actual),
             Arg::Float => Types::FLOAT.contains(actual),
             Arg::F32 => actual == Type::F32,
+            Arg::F64 => actual == Type::F64,
             Arg::F16x2 => actual == Type::F16x2,
         }
     }
@@ -82,6 +86,7 @@ impl Arg {
             Arg::Int => "an integer".to_string(),
             Arg::Float => "a float".to_string(),
             Arg::F32 => "f32".to_string(),
+            Arg::F64 => "f64".to_string(),
             Arg::F16x2 => "f16x2".to_string(),
         }
     }
@@ -231,10 +236,22 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
                 args.push(Arg::Pred);
             }
         }
+        Op::MatrixStore { access, .. } => {
+            args.extend(std::iter::repeat_n(Arg::B32, access.lanes.into()));
+        }
+        Op::MatrixProduct(product) => {
+            let component = |element: Element| if element == Element::F64 { Arg::F64 } else { Arg::B32 };
+            let sum = if product.sum_type == Element::F32 { Arg::F32 } else { component(product.sum_type) };
+            args.extend(std::iter::repeat_n(component(product.a), product.of_a()));
+            args.extend(std::iter::repeat_n(component(product.b), product.of_b()));
+            args.extend(std::iter::repeat_n(sum, product.of_sum()));
+            args.extend(product.sparse.map(|_| Arg::B32));
+        }
         arithmetic!() => {}
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => {}
         Op::Load(_) | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy => {}
         Op::CacheHint | Op::IsSpace(_) | Op::ImageSize(_) => {}
+        Op::MatrixLoad { .. } | Op::MatrixTranspose => {}
         Op::ActiveMask
         | Op::Nanosleep
         | Op::PmEvent { .. }
@@ -267,6 +284,8 @@ macro_rules! access {
             | Op::Red { access, .. }
             | Op::TryAtomic { access, .. }
             | Op::AsyncCopy { access, .. }
+            | Op::MatrixLoad { access, .. }
+            | Op::MatrixStore { access, .. }
             | Op::AsyncFill { access, .. } => Some(access),
             arithmetic!() => None,
             Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => None,
@@ -275,6 +294,7 @@ macro_rules! access {
             Op::Texture(_) | Op::ImageSize(_) => None,
             Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => None,
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => None,
+            Op::MatrixTranspose | Op::MatrixProduct(_) => None,
             Op::Nanosleep
             | Op::PmEvent { .. }
             | Op::CacheLine { .. }

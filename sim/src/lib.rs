@@ -48,6 +48,7 @@ pub mod images;
 mod integer_update;
 mod interleave;
 mod launch;
+mod matrix;
 mod mbarrier;
 pub mod memory;
 mod module;

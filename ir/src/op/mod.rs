@@ -58,6 +58,8 @@ mod image;
 #[macro_use]
 mod warp;
 #[macro_use]
+mod matrix;
+#[macro_use]
 mod barrier;
 #[macro_use]
 mod mbarrier;
@@ -92,6 +94,7 @@ pub use warp::{MatchMode, ReduxOp, ShflMode, VoteMode};
 use crate::condition::{FloatCond, IntCond};
 use crate::entities::{Block, FuncRef, Symbol};
 use crate::image::{Dimension, Sampling, SurfaceAccess};
+use crate::matrix::Product;
 pub use crate::memory::Prefetch;
 use crate::memory::{Access, AtomicOp, LineAction, Order, Scope, Space};
 use crate::types::Type;
@@ -104,8 +107,8 @@ macro_rules! operations {
     ($consumer:ident) => {
         constant_operations! {
             integer_operations bits_operations compare_operations float_operations
-            convert_operations memory_operations image_operations warp_operations barrier_operations
-            mbarrier_operations copies_operations proxy_operations call_operations
+            convert_operations memory_operations image_operations warp_operations matrix_operations
+            barrier_operations mbarrier_operations copies_operations proxy_operations call_operations
             convergence_operations terminator_operations $consumer {}
         }
     };
@@ -221,7 +224,7 @@ integer_operations! {
     bits_operations compare_operations float_operations convert_operations arithmetic_pattern {}
 }
 constant_operations! {
-    memory_operations image_operations warp_operations barrier_operations mbarrier_operations
-    copies_operations proxy_operations call_operations convergence_operations terminator_operations
-    not_arithmetic_pattern {}
+    memory_operations image_operations warp_operations matrix_operations barrier_operations
+    mbarrier_operations copies_operations proxy_operations call_operations convergence_operations
+    terminator_operations not_arithmetic_pattern {}
 }

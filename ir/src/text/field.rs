@@ -7,6 +7,7 @@ use crate::condition::{FloatCond, IntCond};
 use crate::entities::{Block, FuncRef, Symbol};
 use crate::function::Function;
 use crate::image::{Dimension, Fetch, Outside, Sampling, Shape, SurfaceAccess};
+use crate::matrix::{Element, Product, Size, Sum};
 use crate::memory::{Access, AtomicOp, CacheOp, Eviction, LineAction, MemType, Order, Scope, Space, Spelled};
 use crate::op::{
     Approx, BarrierKind, ByteFormat, BytePick, ConvergenceBarrier, FloatMode, Funnel, GridDependency,
@@ -222,7 +223,9 @@ spelled_modifiers!(
     Fetch,
     Shape,
     Dimension,
-    Outside
+    Outside,
+    Element,
+    Sum
 );
 
 impl Modifier for FloatMode {
@@ -361,6 +364,37 @@ impl Modifier for SurfaceAccess {
         };
         input.advance(word.len());
         Ok(SurfaceAccess { shape, outside, texel, size, cache, guarded: input.flag("guarded") })
+    }
+}
+
+impl Modifier for Product {
+    fn write(&self, out: &mut OpWriter<'_>) {
+        out.word(&self.size.to_string());
+        for element in [self.sum_type, self.a, self.b] {
+            out.modifier(&element);
+        }
+        if self.sum != Sum::Plain {
+            out.modifier(&self.sum);
+        }
+        if let Some(lanes) = self.sparse {
+            out.word(&format!("sparse{lanes}"));
+        }
+    }
+
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
+        let word = input.word();
+        let Some(size) = Size::parse(word) else {
+            return Err(input.error("expected a size here, such as `m16n8k16`".to_string()));
+        };
+        input.advance(word.len());
+        let (sum_type, a, b) = (input.modifier()?, input.modifier()?, input.modifier()?);
+        let sum = input.optional().unwrap_or(Sum::Plain);
+        let word = input.word();
+        let sparse = word.strip_prefix("sparse").and_then(|lanes| lanes.parse().ok());
+        if sparse.is_some() {
+            input.advance(word.len());
+        }
+        Ok(Product { size, sum_type, a, b, sum, sparse })
     }
 }
 

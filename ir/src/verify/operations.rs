@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use super::{Level, Report, Rule};
 use crate::entities::{Block, Inst};
 use crate::function::{CalleeKind, Function, FunctionKind};
-use crate::memory::{Access, AtomicOp, CacheOp, Order, Space};
+use crate::memory::{Access, AtomicOp, CacheOp, MemType, Order, Space};
 use crate::op::Op;
 use crate::signature::{Arg, Types, arguments, row};
 use crate::symbol::SymbolData;
@@ -201,12 +201,18 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
                 say(Rule::Access, format!("an update of {} with {} bytes", data.ty, size));
             }
         }
+        Op::MatrixProduct(product) => {
+            if let Some(problem) = product.problem() {
+                say(Rule::Access, problem);
+            }
+        }
         arithmetic!() => {}
         Op::ImageSize(_) => {}
         Op::Undef | Op::SpecialReg(_) => {}
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => {}
         Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => {}
         Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => {}
+        Op::MatrixLoad { .. } | Op::MatrixStore { .. } | Op::MatrixTranspose => {}
         Op::Nanosleep
         | Op::PmEvent { .. }
         | Op::CacheLine { .. }
@@ -250,6 +256,9 @@ fn access_is_sound(op: &Op, access: &Access, ty: Type) -> Result<(), String> {
     } else {
         None
     };
+    if matches!(op, Op::MatrixLoad { .. } | Op::MatrixStore { .. }) {
+        return rows_are_sound(access);
+    }
     let is_vector_update =
         |op| matches!(op, AtomicOp::Fadd | AtomicOp::FaddNoftz | AtomicOp::Fmin | AtomicOp::Fmax);
     let lanes: &[u8] = if atomic.is_some_and(|op| !is_vector_update(op)) { &[1] } else { &[1, 2, 4, 8] };
@@ -292,6 +301,15 @@ fn access_is_sound(op: &Op, access: &Access, ty: Type) -> Result<(), String> {
     }
     if !matches!(op, Op::Load(_)) && matches!(access.space, Space::Const | Space::Param) {
         return Err(format!("{} is read-only", access.space));
+    }
+    Ok(())
+}
+
+/// A lane accesses one row of shared memory for all matrices together.
+fn rows_are_sound(access: &Access) -> Result<(), String> {
+    let is_plain = access.space == Space::Shared && access.order == Order::Weak;
+    if !is_plain || access.elem != MemType::B128 || !matches!(access.lanes, 1 | 2 | 4) {
+        return Err("matrices are one, two or four rows of 16 bytes in shared memory".to_string());
     }
     Ok(())
 }

@@ -1,5 +1,4 @@
-//! Matrices of 8 by 8 halves. A row is 16 bytes in shared memory; in registers, each of four lanes
-//! has a word of it.
+//! Matrices of [8 by 8 halves](crate::matrix) between registers and shared memory.
 
 use ptxc_sass::ModKind;
 
@@ -8,13 +7,9 @@ use super::memory::Place;
 use super::registers::Registers;
 use crate::engine::Step;
 use crate::error::Fault;
+use crate::matrix::{ROW, ROWS, element, rows_of, whole_warp};
 use crate::memory::{AccessKind, Space};
 use crate::warp::{Flow, LANES};
-
-/// Bytes of a row.
-const ROW: usize = 16;
-/// Rows of a matrix.
-const ROWS: usize = 8;
 
 /// The number of matrices.
 fn count(i: &Fields<'_>) -> Result<usize, String> {
@@ -35,23 +30,6 @@ fn transposed(i: &Fields<'_>) -> Result<bool, String> {
     }
 }
 
-/// The row and column of the element that a lane has in a half of its register.
-fn element(lane: usize, half: usize, transposed: bool) -> (usize, usize) {
-    let (row, column) = (lane / 4, 2 * (lane % 4) + half);
-    if transposed { (column, row) } else { (row, column) }
-}
-
-/// Checks that all lanes of a warp take part.
-fn whole_warp(step: &Step<'_>) -> Result<(), Fault> {
-    match !step.lanes {
-        0 => Ok(()),
-        absent => Err(Fault::new(
-            step.lanes.trailing_zeros(),
-            format!("moves matrices without lane {} of its warp", absent.trailing_zeros()),
-        )),
-    }
-}
-
 /// The addresses of the rows, in the first lanes: one lane per row.
 fn addresses(
     place: &Place,
@@ -65,17 +43,12 @@ fn addresses(
     addresses
 }
 
-/// The lanes that have an address.
-const fn rows_of(count: usize) -> u32 {
-    ((1u64 << (ROWS * count)) - 1) as u32
-}
-
 /// `LDSM`: lane `8 m + r` has the address of row r of matrix m.
 pub(super) fn ldsm(i: &Fields<'_>) -> Decoded {
     let (count, transposed) = (count(i)?, transposed(i)?);
     let (d, place) = (i.dests("d", count as u8)?, Place::new(i, Space::Shared)?);
     Ok(Box::new(move |registers, step| {
-        whole_warp(step)?;
+        whole_warp(step.lanes, "moves matrices")?;
         let addresses = addresses(&place, count, registers, step)?;
         step.log_access(AccessKind::Read, place.space, ROW as u32, &addresses);
         let mut rows = [[0u8; ROW]; LANES];
@@ -112,7 +85,7 @@ pub(super) fn stsm(i: &Fields<'_>) -> Decoded {
     };
     let place = Place::new(i, Space::Shared)?;
     Ok(Box::new(move |registers, step| {
-        whole_warp(step)?;
+        whole_warp(step.lanes, "moves matrices")?;
         let addresses = addresses(&place, count, registers, step)?;
         step.log_access(AccessKind::Write, place.space, ROW as u32, &addresses);
         let mut rows = [[0u8; ROW]; LANES];
@@ -142,7 +115,7 @@ pub(super) fn stsm(i: &Fields<'_>) -> Decoded {
 pub(super) fn movm(i: &Fields<'_>) -> Decoded {
     let (d, a) = (i.dest("d")?, i.word("a")?);
     Ok(Box::new(move |registers, step| {
-        whole_warp(step)?;
+        whole_warp(step.lanes, "moves matrices")?;
         let a = registers.int(a);
         registers.write(d, step.lanes, |lane| {
             let halves = [0, 1].map(|half| {

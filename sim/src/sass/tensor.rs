@@ -2,39 +2,30 @@
 //! elements and the rounding of sums.
 
 use ptxc_sass::ModKind;
-use ptxc_semantics::matrix::{Packing, product};
-use ptxc_semantics::{BF16, F16, F32, F64, Format, IntType, Mode, convert, float};
+use ptxc_semantics::matrix::{Multiply, Number, Sum};
+use ptxc_semantics::narrow::ByteFormat;
+use ptxc_semantics::{IntType, Rounding, S32};
 
 use super::fields::{Decoded, Fields};
 use super::registers::{Registers, Source};
-use crate::error::Fault;
+use crate::matrix::whole_warp;
 use crate::warp::{Flow, LANES};
 
-/// The size of a product: the rows of a, and the registers of a, b, and of c and d.
-struct Size {
-    rows: usize,
-    a: usize,
-    b: usize,
-    c: usize,
-}
-
-/// The size that `.MNK` says, for elements of `bits` bits and results of `result` bits.
-fn size(i: &Fields<'_>, bits: usize, result: usize) -> Result<Size, String> {
-    let (rows, k) = match i.modifier(ModKind::Shape) {
-        ".8816" => (8, 16),
-        ".8832" => (8, 32),
-        ".1684" | ".16x8x4" => (16, 4),
-        ".1688" | ".16x8x8" => (16, 8),
-        ".16816" | ".16x8x16" => (16, 16),
-        ".16832" => (16, 32),
-        ".16864" => (16, 64),
-        ".884" | ".8x8x4" => (8, 4),
-        _ => return i.unknown(ModKind::Shape),
+/// The rows of a and its columns.
+fn size(i: &Fields<'_>) -> Result<(usize, usize), String> {
+    let Some(shape) = i.modifier(ModKind::Shape).strip_prefix('.') else {
+        return i.unknown(ModKind::Shape);
     };
-    // A register, or a pair of them for elements of 64 bits, holds a lane's part of a row.
-    let register = bits.max(32);
-    let c = if result == 16 { rows / 8 } else { rows / 4 };
-    Ok(Size { rows, a: rows * k * bits / (LANES * register), b: 8 * k * bits / (LANES * register), c })
+    // `16816` or `16x8x16`.
+    let digits = shape.replace('x', "");
+    let (rows, depth) = match digits.strip_prefix("168") {
+        Some(depth) => (16, Some(depth)),
+        None => (8, digits.strip_prefix("88")),
+    };
+    match depth.and_then(|depth| depth.parse().ok()) {
+        Some(depth) => Ok((rows, depth)),
+        None => i.unknown(ModKind::Shape),
+    }
 }
 
 /// The registers of an operand.
@@ -58,25 +49,32 @@ fn read_pairs(registers: &Registers, sources: &[Source]) -> Vec<[u64; LANES]> {
     sources.as_chunks::<2>().0.iter().map(|&pair| registers.double(pair)).collect()
 }
 
-/// Makes an action from a function of the registers of a, b and c.
-fn action(
-    i: &Fields<'_>,
-    size: &Size,
-    pairs: bool,
-    multiply: impl Fn([&[[u64; LANES]]; 3]) -> Vec<[u64; LANES]> + 'static,
-) -> Decoded {
-    let width = if pairs { 2 } else { 1 };
-    let operand = |name, count| words(i, name, count * width);
-    let (a, b, c) = (operand("a", size.a)?, operand("b", size.b)?, operand("c", size.c)?);
-    let d = i.dests("d", (size.c * width) as u8)?;
+/// Makes an action of a product.
+fn action(i: &Fields<'_>, types: [Number; 3], sum: Sum, is_sparse: bool) -> Decoded {
+    let (rows, depth) = size(i)?;
+    let [a, b, sum_type] = types;
+    let (meta, sparse) = match is_sparse {
+        true => (Some(i.word("meta")?), Some(i.imm("selector")? as u8)),
+        false => (None, None),
+    };
+    let multiply = Multiply { rows, a, b, sum_type, sum, sparse };
+    // A register, or a pair of them for elements of 64 bits, holds a lane's part of a row.
+    let width = if sum_type.bits() == 64 { 2 } else { 1 };
+    let registers = |elements: usize, number: Number| {
+        let per_register = 32 * width;
+        (elements * number.bits() as usize / LANES).div_ceil(per_register) * width
+    };
+    let stored = if is_sparse { depth / 2 } else { depth };
+    let of_c = registers(rows * 8, sum_type);
+    let a = words(i, "a", registers(rows * stored, a))?;
+    let b = words(i, "b", registers(8 * depth, b))?;
+    let (c, d) = (words(i, "c", of_c)?, i.dests("d", of_c as u8)?);
     Ok(Box::new(move |registers, step| {
-        if step.lanes != u32::MAX {
-            let absent = (!step.lanes).trailing_zeros();
-            let what = format!("multiplies matrices without lane {absent} of its warp");
-            return Err(Fault::new(step.lanes.trailing_zeros(), what));
-        }
-        let read = if pairs { read_pairs } else { read };
-        let result = multiply([&read(registers, &a), &read(registers, &b), &read(registers, &c)]);
+        whole_warp(step.lanes, "multiplies matrices")?;
+        let read = if width == 2 { read_pairs } else { read };
+        let places = meta.map(|meta| registers.int(meta).map(u64::from));
+        let operands = [&a, &b, &c].map(|operand| read(registers, operand));
+        let result = multiply.run(operands.each_ref().map(Vec::as_slice), places.as_ref());
         for (dests, values) in d.chunks(width).zip(&result) {
             registers.write_wide(dests, step.lanes, |lane| values[lane]);
         }
@@ -84,94 +82,114 @@ fn action(
     }))
 }
 
-/// The value of a float as a binary64, which holds all values of the narrower formats.
-fn value(format: Format, bits: u64) -> f64 {
-    f64::from_bits(convert::float_to_float(format, F64, bits, Mode::IEEE))
+/// The type of sums of floats.
+fn float_sum(i: &Fields<'_>) -> Result<Number, String> {
+    match i.modifier(ModKind::DataType) {
+        ".F16" => Ok(Number::HALF),
+        ".F32" => Ok(Number::SINGLE),
+        _ => i.unknown(ModKind::DataType),
+    }
 }
 
-/// `HMMA`. TF32 is binary32 whose lower bits are ignored.
-pub(super) fn hmma(i: &Fields<'_>) -> Decoded {
-    let (format, bits) = match i.modifier(ModKind::SourceType) {
-        "" => (F16, 16),
-        ".BF16" => (BF16, 16),
-        ".TF32" => (F32, 32),
+/// Halves, bfloat16 and TF32.
+fn halves(i: &Fields<'_>, is_sparse: bool) -> Decoded {
+    let number = match i.modifier(ModKind::SourceType) {
+        "" => Number::HALF,
+        ".BF16" => Number::BFLOAT,
+        ".TF32" => Number::Tf32,
         _ => return i.unknown(ModKind::SourceType),
-    };
-    let (result, result_bits) = match i.modifier(ModKind::DataType) {
-        ".F16" => (F16, 16),
-        ".F32" => (F32, 32),
-        _ => return i.unknown(ModKind::DataType),
     };
     if !i.modifier(ModKind::Sat).is_empty() {
         return i.unknown(ModKind::Sat);
     }
-    const TF32: u64 = !0x1fff;
-    let element = move |bits: u64| value(format, if format == F32 { bits & TF32 } else { bits });
-    let size = size(i, bits, result_bits)?;
-    let rows = size.rows;
-    let (narrow, wide) = (Packing::of(bits as u32), Packing::of(result_bits as u32));
-    action(i, &size, false, move |operands| {
-        product(
-            operands,
-            [narrow, narrow, wide],
-            rows,
-            |c| value(result, c),
-            |sum, a, b| sum + element(a) * element(b),
-            |sum| convert::float_to_float(F64, result, sum.to_bits(), Mode::IEEE),
-        )
-    })
+    action(i, [number, number, float_sum(i)?], Sum::Plain, is_sparse)
+}
+
+/// `HMMA`.
+pub(super) fn hmma(i: &Fields<'_>) -> Decoded {
+    halves(i, false)
+}
+
+/// `HMMA.SP`.
+pub(super) fn hmma_sp(i: &Fields<'_>) -> Decoded {
+    halves(i, true)
+}
+
+/// Floats of 8 bits.
+fn bytes(i: &Fields<'_>, is_sparse: bool) -> Decoded {
+    let number = |kind| match i.modifier(kind) {
+        ".E4M3" => Ok(Number::Byte(ByteFormat::E4m3)),
+        ".E5M2" => Ok(Number::Byte(ByteFormat::E5m2)),
+        _ => i.unknown(kind),
+    };
+    let (a, b) = (number(ModKind::SourceType)?, number(ModKind::SecondType)?);
+    action(i, [a, b, float_sum(i)?], Sum::Plain, is_sparse)
+}
+
+/// `QMMA`.
+pub(super) fn qmma(i: &Fields<'_>) -> Decoded {
+    bytes(i, false)
+}
+
+/// `QMMA.SP`.
+pub(super) fn qmma_sp(i: &Fields<'_>) -> Decoded {
+    bytes(i, true)
 }
 
 /// `IMMA` on bytes.
 pub(super) fn imma(i: &Fields<'_>) -> Decoded {
-    integers(i, 8, [".U8", ".S8"])
+    integers(i, 8, false)
+}
+
+/// `IMMA.SP` on bytes.
+pub(super) fn imma_sp(i: &Fields<'_>) -> Decoded {
+    integers(i, 8, true)
 }
 
 /// `IMMA` on half bytes.
 pub(super) fn imma_4(i: &Fields<'_>) -> Decoded {
-    integers(i, 4, [".U4", ".S4"])
+    integers(i, 4, false)
 }
 
-/// Products of integers of `bits` bits, with the names of the unsigned and the signed type.
-fn integers(i: &Fields<'_>, bits: u32, [unsigned, signed]: [&str; 2]) -> Decoded {
-    let ty = |kind| match i.modifier(kind) {
-        text if text == unsigned => Ok(false),
-        text if text == signed => Ok(true),
+/// `IMMA.SP` on half bytes.
+pub(super) fn imma_4_sp(i: &Fields<'_>) -> Decoded {
+    integers(i, 4, true)
+}
+
+/// Products of integers of `bits` bits.
+fn integers(i: &Fields<'_>, bits: u32, is_sparse: bool) -> Decoded {
+    let number = |kind| match i.modifier(kind) {
+        text if text == format!(".U{bits}") => Ok(Number::Int(IntType::new(bits, false))),
+        text if text == format!(".S{bits}") => Ok(Number::Int(IntType::new(bits, true))),
         _ => i.unknown(kind),
     };
-    let [a, b] =
-        [ty(ModKind::SourceType)?, ty(ModKind::SecondType)?].map(|signed| IntType::new(bits, signed));
-    let saturates = match i.modifier(ModKind::Sat) {
-        "" => false,
-        ".SAT" => true,
+    let (a, b) = (number(ModKind::SourceType)?, number(ModKind::SecondType)?);
+    let sum = match i.modifier(ModKind::Sat) {
+        "" => Sum::Plain,
+        ".SAT" => Sum::Saturating,
         _ => return i.unknown(ModKind::Sat),
     };
-    let size = size(i, bits as usize, 32)?;
-    let (rows, narrow) = (size.rows, Packing::of(bits));
-    action(i, &size, false, move |operands| {
-        product(
-            operands,
-            [narrow, narrow, Packing::of(32)],
-            rows,
-            |c| i64::from(c as i32),
-            |sum, x, y| sum + (a.value(x) * b.value(y)) as i64,
-            |sum| {
-                let sum = if saturates { sum.clamp(i32::MIN.into(), i32::MAX.into()) } else { sum };
-                u64::from(sum as u32)
-            },
-        )
-    })
+    action(i, [a, b, Number::Int(S32)], sum, is_sparse)
+}
+
+/// `BMMA`.
+pub(super) fn bmma(i: &Fields<'_>) -> Decoded {
+    let sum = match i.modifier(ModKind::Combine) {
+        ".XOR" => Sum::Xor,
+        ".AND" => Sum::And,
+        _ => return i.unknown(ModKind::Combine),
+    };
+    action(i, [Number::Bit, Number::Bit, Number::Int(S32)], sum, false)
 }
 
 /// `DMMA`.
 pub(super) fn dmma(i: &Fields<'_>) -> Decoded {
-    if !i.modifier(ModKind::Round).is_empty() {
-        return i.unknown(ModKind::Round);
-    }
-    let size = size(i, 64, 64)?;
-    let (rows, packing) = (size.rows, Packing::of(64));
-    action(i, &size, true, move |operands| {
-        let step = |sum, a, b| float::fma(F64, a, b, sum, Mode::IEEE);
-        product(operands, [packing; 3], rows, |c| c, step, |sum| sum)
-    })
+    let sum = match i.modifier(ModKind::Round) {
+        "" => Sum::Plain,
+        ".RZ" => Sum::Directed(Rounding::Zero),
+        ".RM" => Sum::Directed(Rounding::Down),
+        ".RP" => Sum::Directed(Rounding::Up),
+        _ => return i.unknown(ModKind::Round),
+    };
+    action(i, [Number::DOUBLE; 3], sum, false)
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use ptxc_ir::op::{BarrierKind, MbarrierWait, ReduxOp, ShflMode, SpecialReg, VoteMode};
 use ptxc_ir::{AtomicOp, Inst, MemType, Op};
+use ptxc_semantics::matrix::Multiply;
 
 use super::arith::Lane;
 use crate::engine::Step;
@@ -105,6 +106,8 @@ pub(super) enum Action {
     Elect { d: SlotIndex, p: SlotIndex, mask: Option<SlotIndex> },
     /// The active lanes.
     ActiveMask { d: SlotIndex },
+    /// An operation on matrices by all lanes of the warp.
+    Matrix { matrix: Matrix, d: Vec<SlotIndex>, args: Vec<SlotIndex> },
     /// Wait for the lanes of a mask.
     WarpSync { mask: SlotIndex },
     /// Arrive at a CTA barrier, and wait unless the kind says otherwise.
@@ -165,6 +168,30 @@ pub(super) enum Action {
     Exit,
     /// The grid ends.
     Trap,
+}
+
+/// What an operation on matrices does; its operands and results are in slots of their own.
+pub(super) enum Matrix {
+    /// Loads matrices; the operand is the address of a row.
+    Load { place: Place, transposed: bool },
+    /// Stores them.
+    Store { place: Place, transposed: bool },
+    /// Exchanges rows and columns.
+    Transpose,
+    /// A product; the numbers are those of the components of a and of b.
+    Product { multiply: Multiply, of_a: usize, of_b: usize },
+}
+
+impl Matrix {
+    /// Its name, for messages and to tell whether lanes execute the same operation.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Matrix::Load { .. } => "matrix_load",
+            Matrix::Store { .. } => "matrix_store",
+            Matrix::Transpose => "matrix_transpose",
+            Matrix::Product { .. } => "matrix_product",
+        }
+    }
 }
 
 /// A node and the instruction that it came from.

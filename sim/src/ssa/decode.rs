@@ -17,7 +17,7 @@ use ptxc_ir::{
 use rustc_hash::FxHashMap;
 
 use super::arith::{self, lane};
-use super::code::{Action, Body, Code, Edge, Node, Numbers, Place, SlotIndex};
+use super::code::{Action, Body, Code, Edge, Matrix, Node, Numbers, Place, SlotIndex};
 use super::guesses::guessed_loads;
 use super::layout::Layout;
 use crate::error::SimError;
@@ -287,6 +287,18 @@ impl Decoder<'_> {
             }
             Op::Redux(op) => Action::Redux { d, op, a: args[0], mask: args.get(1).copied() },
             Op::Elect => Action::Elect { d, p: results[1], mask: args.first().copied() },
+            Op::MatrixLoad { access, transposed } => {
+                let matrix = Matrix::Load { place: self.place(&access, args[0])?, transposed };
+                Action::Matrix { matrix, d: results, args }
+            }
+            Op::MatrixStore { access, transposed } => {
+                let matrix = Matrix::Store { place: self.place(&access, args[0])?, transposed };
+                Action::Matrix { matrix, d: results, args }
+            }
+            Op::MatrixTranspose => Action::Matrix { matrix: Matrix::Transpose, d: results, args },
+            Op::MatrixProduct(product) => {
+                Action::Matrix { matrix: Matrix::product(&product), d: results, args }
+            }
             Op::Nanosleep | Op::PmEvent { .. } | Op::WarpFence => Action::Nothing,
             Op::WarpSync => Action::WarpSync { mask: args[0] },
             Op::Bar(kind) | Op::Barrier { kind, .. } => {

@@ -12,7 +12,8 @@
 //! block2: v4 = vote.any v2, all        and continue when lanes 16 to 31 arrive here
 //! ```
 //! The operation is executed once, where the last lanes arrived. Lanes from elsewhere supply their
-//! operands, and take the results to their own slots.
+//! operands, and take the results to their own slots. Operations on matrices are for all lanes of
+//! the warp, which PTX wants at the same place.
 
 use smallvec::SmallVec;
 
@@ -32,16 +33,37 @@ struct Exchange {
     kind: (&'static str, &'static str),
     /// Its operands except the mask.
     args: SmallVec<[SlotIndex; 4]>,
-    /// `None` if it applies to the active lanes.
-    mask: Option<SlotIndex>,
+    /// The lanes that it is for.
+    lanes: Named,
     results: SmallVec<[SlotIndex; 2]>,
+}
+
+/// The lanes that an operation is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    /// The active lanes.
+    Active,
+    /// Those of the mask in a slot, wherever they are.
+    Mask(SlotIndex),
+    /// All lanes of the warp, at the same place.
+    Warp,
+}
+
+impl Named {
+    /// The lanes that a lane names.
+    fn of(self, values: &Values, lane: u32) -> u32 {
+        match self {
+            Named::Mask(slot) => values.get(slot, lane) as u32,
+            Named::Active | Named::Warp => u32::MAX,
+        }
+    }
 }
 
 /// The exchange that an action is, if it is one.
 fn exchange(action: &Action) -> Option<Exchange> {
     let of = |kind, args: &[SlotIndex], mask: &Option<SlotIndex>, results: &[SlotIndex]| {
         let (args, results) = (SmallVec::from_slice(args), SmallVec::from_slice(results));
-        Some(Exchange { kind, args, mask: *mask, results })
+        Some(Exchange { kind, args, lanes: mask.map_or(Named::Active, Named::Mask), results })
     };
     match action {
         Action::Vote { d, mode, p, mask } => of(("vote", mode.name()), &[*p], mask, &[*d]),
@@ -51,6 +73,12 @@ fn exchange(action: &Action) -> Option<Exchange> {
         Action::Redux { d, op, a, mask } => of(("redux", op.name()), &[*a], mask, &[*d]),
         Action::Elect { d, p, mask } => of(("elect", ""), &[], mask, &[*d, *p]),
         Action::WarpSync { mask } => of(("warpsync", ""), &[], &Some(*mask), &[]),
+        Action::Matrix { matrix, d, args } => Some(Exchange {
+            kind: (matrix.name(), ""),
+            args: SmallVec::from_slice(args),
+            lanes: Named::Warp,
+            results: SmallVec::from_slice(d),
+        }),
         _ => None,
     }
 }
@@ -63,31 +91,30 @@ pub(super) fn gather(
     code: &Code,
     values: &mut Values,
     step: &mut Step<'_>,
-    mut f: impl FnMut(&mut Values, &[Words], u32),
+    mut f: impl FnMut(&mut Values, &mut Step<'_>, &[Words], u32) -> Result<(), Fault>,
 ) -> Result<Flow, Fault> {
     let Some(own) = exchange(&code.nodes[step.pc as usize].action) else { return Ok(Flow::Next) };
-    let Some(mask) = own.mask else {
-        f(values, &operands(values, &own, &[]), step.lanes);
+    if own.lanes == Named::Active {
+        f(values, step, &operands(values, &own, &[]), step.lanes)?;
         return Ok(Flow::Next);
-    };
+    }
     let (mut left, mut waiting, mut awaited) = (step.lanes, 0, 0);
     while left != 0 {
         let lane = left.trailing_zeros();
-        let mask_of = |values: &Values, lane| values.get(mask, lane) as u32;
-        let named = mask_of(values, lane);
+        let named = own.lanes.of(values, lane);
         if named >> lane & 1 == 0 {
             return Err(Fault::new(lane, format!("is not in its own mask {named:#010x}")));
         }
-        let same = lanes_of(left).filter(|&other| mask_of(values, other) == named);
+        let same = lanes_of(left).filter(|&other| own.lanes.of(values, other) == named);
         let together = same.fold(0, |set, other| set | 1 << other);
         left &= !together;
         let missing = named & step.control.live & !together;
         if missing == 0 {
-            f(values, &operands(values, &own, &[]), together);
+            f(values, step, &operands(values, &own, &[]), together)?;
             step.memory.meet(together);
         } else if let Some(others) = elsewhere(code, values, step, &own, named, missing) {
             let saved = save(values, &own, &others);
-            f(values, &operands(values, &own, &others), together | missing);
+            f(values, step, &operands(values, &own, &others), together | missing)?;
             take_back(values, &own, &others, saved);
             step.memory.meet(together | missing);
             let done = others.iter().map(|(group, lanes, _)| (*group, *lanes));
@@ -119,8 +146,11 @@ fn elsewhere(
             continue;
         }
         let Some(theirs) = exchange(&code.nodes[group.pc as usize].action) else { continue };
-        let (true, Some(mask)) = (theirs.kind == own.kind, theirs.mask) else { continue };
-        let alike = |&lane: &u32| values.get(mask, lane) as u32 == named;
+        let is_same_kind = theirs.kind == own.kind && theirs.lanes != Named::Active;
+        if !is_same_kind || (own.lanes == Named::Warp && group.pc != step.pc) {
+            continue;
+        }
+        let alike = |&lane: &u32| theirs.lanes.of(values, lane) == named;
         let lanes = lanes_of(group.lanes & missing).filter(alike).fold(0, |set, lane| set | 1 << lane);
         if lanes != 0 {
             found |= lanes;

@@ -23,6 +23,7 @@ mod frames;
 mod guesses;
 mod image;
 mod layout;
+mod matrix;
 mod meeting;
 mod special;
 mod unwritten;
@@ -39,6 +40,7 @@ use crate::error::{Fault, SimError};
 use crate::generic_atomic;
 use crate::interleave;
 use crate::launch::{Checks, Options, STACK, Shape};
+use crate::matrix::whole_warp;
 use crate::memory::{self, AccessKind};
 use crate::module;
 use crate::phase::{self, Answer};
@@ -317,7 +319,7 @@ impl Ssa<'_> {
                 }
             }
             Action::Vote { d, mode, .. } => {
-                return gather(&self.code, values, step, |values, read, together| {
+                return gather(&self.code, values, step, |values, _, read, together| {
                     let votes = |&lane: &u32| read[0][lane as usize] & 1 != 0;
                     let holds = lanes_of(together).filter(votes).fold(0, |set, lane| set | 1 << lane);
                     let result = match mode {
@@ -329,10 +331,11 @@ impl Ssa<'_> {
                     for lane in lanes_of(together) {
                         values.set(*d, lane, result);
                     }
+                    Ok(())
                 });
             }
             Action::Shfl { d, p, mode, .. } => {
-                return gather(&self.code, values, step, |values, read, together| {
+                return gather(&self.code, values, step, |values, _, read, together| {
                     let source = read[0];
                     for lane in lanes_of(together) {
                         let (b, c) = (read[1][lane as usize] as u32, read[2][lane as usize] as u32);
@@ -344,10 +347,11 @@ impl Ssa<'_> {
                         values.set(*d, lane, value);
                         values.set(*p, lane, in_range.into());
                     }
+                    Ok(())
                 });
             }
             Action::Match { d, all, .. } => {
-                return gather(&self.code, values, step, |values, read, together| {
+                return gather(&self.code, values, step, |values, _, read, together| {
                     let found = matching(&read[0], together);
                     for lane in lanes_of(together) {
                         let same = found[lane as usize];
@@ -360,27 +364,36 @@ impl Ssa<'_> {
                             }
                         }
                     }
+                    Ok(())
                 });
             }
             Action::Redux { d, op, .. } => {
-                return gather(&self.code, values, step, |values, read, together| {
+                return gather(&self.code, values, step, |values, _, read, together| {
                     let result = reduce(*op, &read[0].map(|word| word as u32), together);
                     for lane in lanes_of(together) {
                         values.set(*d, lane, result.into());
                     }
+                    Ok(())
                 });
             }
             Action::Elect { d, p, .. } => {
-                return gather(&self.code, values, step, |values, _, together| {
+                return gather(&self.code, values, step, |values, _, _, together| {
                     let elected = together.trailing_zeros();
                     for lane in lanes_of(together) {
                         values.set(*d, lane, elected.into());
                         values.set(*p, lane, (lane == elected).into());
                     }
+                    Ok(())
                 });
             }
             Action::Fence => step.memory.fence(lanes),
-            Action::WarpSync { .. } => return gather(&self.code, values, step, |_, _, _| {}),
+            Action::WarpSync { .. } => return gather(&self.code, values, step, |_, _, _, _| Ok(())),
+            Action::Matrix { matrix, d, .. } => {
+                return gather(&self.code, values, step, |values, step, operands, together| {
+                    whole_warp(together, matrix.name())?;
+                    matrix.run(values, step, d, operands)
+                });
+            }
             Action::ActiveMask { d } => {
                 for lane in lanes_of(lanes) {
                     values.set(*d, lane, lanes.into());

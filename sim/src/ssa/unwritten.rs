@@ -168,7 +168,7 @@ fn slots(action: &Action) -> (Slots, Slots) {
             let defs: Slots = d.iter().flat_map(|&slot| [slot, slot + 1]).collect();
             access(place, &[*a, a + 1, *b, b + 1], &defs)
         }
-        Action::Image { d, args, .. } => of(args, d),
+        Action::Image { d, args, .. } | Action::Matrix { d, args, .. } => of(args, d),
         Action::IsSpace { d, address, .. } => of(&[*address], &[*d]),
         Action::Vote { d, p, mask, .. } => masked(&[*p], mask, &[*d]),
         Action::Match { d, all, a, mask } => {

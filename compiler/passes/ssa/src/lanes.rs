@@ -27,7 +27,8 @@ pub(crate) enum Lanes {
     /// The lanes of the mask in this argument; without the argument, the lanes that execute it
     /// together.
     OfMask(usize),
-    /// All lanes of the warp: the operation is a barrier of the CTA or the cluster.
+    /// All lanes of the warp: the operation is a barrier of the CTA or the cluster, or it is on
+    /// matrices that the warp holds.
     Warp,
 }
 
@@ -38,6 +39,8 @@ pub(crate) fn lanes_of(op: &Op) -> Lanes {
         Op::Vote(_) | Op::Match(_) | Op::Redux(_) => Lanes::OfMask(1),
         Op::Elect | Op::WarpSync => Lanes::OfMask(0),
         Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => Lanes::Warp,
+        Op::MatrixLoad { .. } | Op::MatrixStore { .. } => Lanes::Warp,
+        Op::MatrixTranspose | Op::MatrixProduct(_) => Lanes::Warp,
         arithmetic!() => Lanes::Here,
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => Lanes::Here,
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } => Lanes::Here,
@@ -69,15 +72,14 @@ pub(crate) fn lanes_of(op: &Op) -> Lanes {
     }
 }
 
-/// Whether an operation is a barrier of the CTA or the cluster. All lanes of the warp arrive at it,
-/// and it has no mask.
-pub(crate) fn is_barrier(op: Op) -> bool {
+/// Whether an operation is for all lanes of the warp and has no mask.
+pub(crate) fn is_for_warp(op: Op) -> bool {
     lanes_of(&op) == Lanes::Warp
 }
 
 /// The lanes that an operation waits for; `None` if it does not wait.
 pub(crate) fn mask_of(func: &Function, data: &InstData) -> Option<Mask> {
-    if is_barrier(data.op) {
+    if is_for_warp(data.op) {
         return Some(Mask::ALL);
     }
     let value = mask_argument(data)?;
@@ -125,6 +127,8 @@ pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(Value)
         | Op::WarpFence => None,
         Op::Bar(_) | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => None,
         Op::GridDependency(_) => None,
+        Op::MatrixLoad { .. } | Op::MatrixStore { .. } => None,
+        Op::MatrixTranspose | Op::MatrixProduct(_) => None,
         Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => None,
         Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => None,
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => None,

@@ -322,8 +322,7 @@ impl<'a> Lower<'a> {
                 self.components(inst, sampling);
                 return self.regs[value].expect("the value is used");
             }
-            let is_tuple = matches!(data.op, IrOp::Load(_) | IrOp::Atomic { .. } | IrOp::SurfaceLoad(_));
-            if results.len() > 1 && is_tuple {
+            if self.is_part_of_tuple(value) {
                 let each = width_of(ty);
                 let tuple = self.mir.new_vreg(RegFile::Gpr, each * results.len() as u8);
                 for (n, &result) in results.iter().enumerate() {
@@ -339,6 +338,11 @@ impl<'a> Lower<'a> {
         };
         self.regs[value] = Some(reg);
         reg
+    }
+
+    /// Whether a value has a register already.
+    pub(super) fn has_reg(&self, value: Value) -> bool {
+        self.regs[value].is_some()
     }
 
     /// Gives a value its register.
@@ -561,14 +565,22 @@ impl<'a> Lower<'a> {
             && self.bank_place(value).is_none()
     }
 
+    /// Whether a value is one of several results of an instruction in neighbouring registers.
+    pub(super) fn is_part_of_tuple(&self, value: Value) -> bool {
+        let ValueDef::Result(inst, _) = self.func.def(value) else { return false };
+        let op = self.func.insts[inst].op;
+        let is_tuple = matches!(op, IrOp::Load(_) | IrOp::Atomic { .. } | IrOp::SurfaceLoad(_))
+            || matches!(op, IrOp::MatrixLoad { .. } | IrOp::MatrixProduct(_));
+        is_tuple && self.func.results(inst).len() > 1
+    }
+
     /// Whether the definition of a value can write a register that its user chooses: it has none
     /// yet, is in the same block, and is not part of a tuple of its own.
     fn may_write_to(&self, value: Value) -> bool {
         let ValueDef::Result(inst, _) = self.func.def(value) else { return false };
         let op = self.func.insts[inst].op;
-        let part = matches!(op, IrOp::Load(_) | IrOp::Atomic { .. } | IrOp::Unpack)
-            || matches!(op, IrOp::Texture(_) | IrOp::SurfaceLoad(_));
-        let part = self.func.results(inst).len() > 1 && part;
+        let part = matches!(op, IrOp::Unpack | IrOp::Texture(_)) && self.func.results(inst).len() > 1;
+        let part = part || self.is_part_of_tuple(value);
         self.regs[value].is_none() && self.home[inst] == Some(self.block) && !part
     }
 

@@ -43,6 +43,7 @@ mod integer_pairs;
 mod lane_groups;
 mod logic;
 mod lower;
+mod matrix;
 mod mbarrier;
 mod memory;
 mod narrow;
@@ -438,6 +439,8 @@ impl Lower<'_> {
                 self.lower_warp(inst)
             }
             Op::Match(_) | Op::Redux(_) | Op::Elect | Op::Nanosleep => self.lower_warp(inst),
+            Op::MatrixLoad { .. } | Op::MatrixStore { .. } => self.lower_matrix(inst),
+            Op::MatrixTranspose | Op::MatrixProduct(_) => self.lower_matrix(inst),
             Op::PmEvent { .. } => self.lower_warp(inst),
             Op::CacheLine { .. } => self.lower_cache_line(inst),
             Op::Barrier { .. } => self.lower_barrier(inst),

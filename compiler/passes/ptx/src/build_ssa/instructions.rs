@@ -16,7 +16,7 @@ use super::translator::Translator;
 use super::video::{Lane, Operation};
 use super::{
     arith, asynchronous, bits, cache_line, cache_policy, calls, carry, cluster, control, convert, fence,
-    float, image_query, logic, mbarrier, memory, moves, stack, surface, sync, texture, video,
+    float, image_query, logic, matrix, mbarrier, memory, moves, stack, surface, sync, texture, video,
 };
 use crate::check::decoded::Decoded;
 use crate::check::table::{Mnemonic as M, Modifier};
@@ -240,6 +240,12 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         M::MbarrierTryWaitParity => effect(|t, form| mbarrier::ask(t, form, MbarrierWait::Try, true)),
         M::MbarrierPendingCount => effect(mbarrier::pending_count),
 
+        // Matrices.
+        M::Ldmatrix => effect(matrix::load),
+        M::Stmatrix => effect(matrix::store),
+        M::Movmatrix => effect(matrix::transpose),
+        M::Mma => effect(matrix::multiply),
+
         // Asynchronous copies.
         M::CpAsync => effect(asynchronous::element),
         M::CpAsyncCommitGroup => effect(|t, form| asynchronous::plain(t, form, Op::AsyncCommit)),
@@ -276,9 +282,6 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         | M::CpAsyncBulkTensor
         | M::CpReduceAsyncBulk
         | M::CpReduceAsyncBulkTensor
-        | M::Ldmatrix
-        | M::Mma
-        | M::Movmatrix
         | M::MultimemCpAsyncBulk
         | M::MultimemCpReduceAsyncBulk
         | M::MultimemLdReduce
@@ -287,7 +290,6 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         | M::MultimemSt
         | M::MultimemStAsync
         | M::StBulk
-        | M::Stmatrix
         | M::Tcgen05
         | M::Tcgen05Alloc
         | M::Tcgen05Commit

@@ -45,6 +45,7 @@ mod gradient;
 mod image_query;
 mod instructions;
 mod logic;
+mod matrix;
 mod mbarrier;
 mod meetings;
 mod memory;

@@ -1,6 +1,7 @@
 //! The meaning of modifiers in the IR. Each kind is matched exhaustively, so a new modifier of a
 //! kind needs an arm here.
 
+use ptxc_ir::matrix::Size;
 use ptxc_ir::op::Prefetch;
 use ptxc_ir::{
     BytePick, CacheOp, Dimension, Eviction, Fetch, FloatCond, Funnel, IntCond, MatchMode, Op, Order, Outside,
@@ -35,6 +36,23 @@ meanings! {
         Rzi => Rounding::Zero,
         Rmi => Rounding::Down,
         Rpi => Rounding::Up,
+    }
+    MatrixShape => Size {
+        M8n8k4 => Size { m: 8, n: 8, k: 4 },
+        M8n8k16 => Size { m: 8, n: 8, k: 16 },
+        M8n8k32 => Size { m: 8, n: 8, k: 32 },
+        M8n8k128 => Size { m: 8, n: 8, k: 128 },
+        M16n8k4 => Size { m: 16, n: 8, k: 4 },
+        M16n8k8 => Size { m: 16, n: 8, k: 8 },
+        M16n8k16 => Size { m: 16, n: 8, k: 16 },
+        M16n8k32 => Size { m: 16, n: 8, k: 32 },
+        M16n8k64 => Size { m: 16, n: 8, k: 64 },
+        M16n8k128 => Size { m: 16, n: 8, k: 128 },
+        M16n8k256 => Size { m: 16, n: 8, k: 256 },
+        M16n16k8 => Size { m: 16, n: 16, k: 8 },
+        M16n16k16 => Size { m: 16, n: 16, k: 16 },
+        M8n32k16 => Size { m: 8, n: 32, k: 16 },
+        M32n8k16 => Size { m: 32, n: 8, k: 16 },
     }
     Join => Op {
         And => Op::And,

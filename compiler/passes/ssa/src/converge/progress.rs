@@ -177,9 +177,16 @@ fn waits(func: &Function, inst: Inst) -> Option<Waits> {
             (!is_known).then_some(Waits::ForAny)
         }
         Op::CallIndirect(prototype) => (!func.callees[prototype].lanes.independent).then_some(Waits::ForAny),
-        Op::Shfl(_) | Op::Vote(_) | Op::Match(_) | Op::Redux(_) | Op::Elect | Op::WarpSync => {
-            mask_of(func, data).map(Waits::ForMask)
-        }
+        Op::MatrixLoad { .. }
+        | Op::MatrixStore { .. }
+        | Op::MatrixTranspose
+        | Op::MatrixProduct(_)
+        | Op::Shfl(_)
+        | Op::Vote(_)
+        | Op::Match(_)
+        | Op::Redux(_)
+        | Op::Elect
+        | Op::WarpSync => mask_of(func, data).map(Waits::ForMask),
         Op::Call { pure: true, .. } => None,
         arithmetic!() => None,
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => None,

@@ -1,5 +1,6 @@
 //! Brings the lanes of a mask together for the operations that need them: `shfl.sync`, votes,
-//! matches, reductions, elections, `bar.warp.sync`, and barriers of the CTA and the cluster.
+//! matches, reductions, elections, `bar.warp.sync`, operations on matrices, and barriers of the CTA
+//! and the cluster.
 //!
 //! In: a converged function, in which each of these operations waits for the lanes of its mask
 //! wherever they are. Out: a function in which the present lanes execute the operations, with
@@ -12,7 +13,7 @@
 //! | it may not, sm_90 | an operation that does not [pair](pairs) | a `warpsync` of its mask before it, once for each block and mask |
 //! | the same | an operation that pairs | the two ways below; lanes meet in a `WARPSYNC.COLLECTIVE` |
 //! | it may not, before sm_90 | all of them | the two ways below; lanes meet in a routine that is called |
-//! | it may not | a barrier with `.aligned` | `warpsync` before it |
+//! | it may not | a barrier with `.aligned`, an operation on matrices | `warpsync` before it |
 //!
 //! ```text
 //! v5, v6 = shfl.bfly v1, v2, v3, v4    =>       brtogether v4, block7, block8
@@ -50,7 +51,7 @@ use ptxc_machine::{Arch, Feature};
 use smallvec::SmallVec;
 
 use crate::analyses::Analyses;
-use crate::lanes::{Mask, is_barrier, mask_of};
+use crate::lanes::{Mask, is_for_warp, mask_of};
 use crate::runtime;
 use crate::uniformity::Uniformity;
 pub(crate) use pairs::equivalent_blocks;
@@ -110,7 +111,7 @@ pub fn gather_in(
             let Some(mask) = mask_of(func, data) else { continue };
             if uniformity.is_convergent_block(block) {
                 let is_uniform = |&mask: &Value| uniformity.is_uniform(mask);
-                holds &= is_barrier(data.op) || data.args.last().is_none_or(is_uniform);
+                holds &= is_for_warp(data.op) || data.args.last().is_none_or(is_uniform);
                 changed |= stays(func, inst, arch, &uniformity);
             } else {
                 let routine = routine_for(func, inst);
@@ -176,6 +177,10 @@ fn is_aligned(op: Op) -> bool {
         Op::Barrier { aligned: true, .. }
             | Op::ClusterArrive { aligned: true, .. }
             | Op::ClusterWait { aligned: true, .. }
+            | Op::MatrixLoad { .. }
+            | Op::MatrixStore { .. }
+            | Op::MatrixTranspose
+            | Op::MatrixProduct(_)
     )
 }
 
@@ -239,7 +244,7 @@ fn meeting(func: &Function, sites: &mut [Site], arch: Arch) -> EntitySet<Inst> {
 /// changed.
 fn stays(func: &mut Function, inst: Inst, arch: Arch, uniformity: &Uniformity) -> bool {
     let data = func.insts[inst].clone();
-    if is_barrier(data.op) {
+    if is_for_warp(data.op) {
         return false;
     }
     if data.op == Op::WarpSync {
@@ -318,7 +323,7 @@ impl Splitter<'_> {
 
     fn without_mask(&mut self, inst: Inst) {
         let data = self.func.insts[inst].clone();
-        let keeps = is_barrier(data.op) || keeps_mask(self.func, &data, self.arch, self.uniformity);
+        let keeps = is_for_warp(data.op) || keeps_mask(self.func, &data, self.arch, self.uniformity);
         if !keeps {
             self.func.replace(inst, data.op, data.ty, &data.args[..data.args.len() - 1]);
         }

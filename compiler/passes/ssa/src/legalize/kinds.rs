@@ -76,6 +76,8 @@ impl Kinds {
     pub const IMAGE: Kinds = Kinds(1 << 28);
     /// The address of a texture, sampler or surface that has a name.
     pub const IMAGE_NAME: Kinds = Kinds(1 << 29);
+    /// Products of matrices.
+    pub const MATRIX_PRODUCT: Kinds = Kinds(1 << 30);
 
     /// Operations that concern the order of memory: accesses, and barriers that order others.
     pub const ORDERED: Kinds = Kinds(Kinds::ORDERED_ACCESS.0 | Kinds::CLUSTER_BARRIER.0 | Kinds::MBARRIER.0);
@@ -213,6 +215,9 @@ impl Kinds {
             Op::FloatToHalf { .. } | Op::FloatsToHalves { .. } | Op::RoundToIntegral { .. } => of_type,
             Op::Fence { .. } | Op::CachePolicy | Op::CacheHint => of_type,
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => of_type,
+            Op::MatrixLoad { .. } | Op::MatrixStore { .. } => Kinds::NONE,
+            Op::MatrixTranspose => Kinds::NONE,
+            Op::MatrixProduct(_) => Kinds::MATRIX_PRODUCT,
             Op::Nanosleep
             | Op::PmEvent { .. }
             | Op::CacheLine { .. }

@@ -77,6 +77,8 @@ fn ordered_access(op: &Op) -> Option<Access> {
         Op::Texture(_) | Op::ImageSize(_) => None,
         Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => None,
         Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => None,
+        Op::MatrixLoad { .. } | Op::MatrixStore { .. } => None,
+        Op::MatrixTranspose | Op::MatrixProduct(_) => None,
         Op::Nanosleep
         | Op::PmEvent { .. }
         | Op::CacheLine { .. }
@@ -126,6 +128,8 @@ fn of_barrier(op: Op, arch: Arch) -> Option<(Option<Op>, Op, Option<Op>)> {
         Op::Texture(_) | Op::ImageSize(_) => return None,
         Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => return None,
         Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => return None,
+        Op::MatrixLoad { .. } | Op::MatrixStore { .. } => return None,
+        Op::MatrixTranspose | Op::MatrixProduct(_) => return None,
         Op::Nanosleep
         | Op::PmEvent { .. }
         | Op::CacheLine { .. }

@@ -165,6 +165,8 @@ fn may_wait(func: &Function, inst: Inst) -> bool {
         // The proof says that the lanes of a warp operation are together.
         Op::Shfl(_) | Op::Vote(_) | Op::Match(_) | Op::Redux(_) | Op::Elect => false,
         Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => false,
+        Op::MatrixLoad { .. } | Op::MatrixStore { .. } => false,
+        Op::MatrixTranspose | Op::MatrixProduct(_) => false,
         arithmetic!() => false,
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => false,
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => false,

@@ -229,6 +229,8 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
                 Op::Texture(_) | Op::ImageSize(_) => {}
                 Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => {}
                 Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => {}
+                Op::MatrixLoad { .. } | Op::MatrixStore { .. } => {}
+                Op::MatrixTranspose | Op::MatrixProduct(_) => {}
                 Op::Nanosleep
                 | Op::PmEvent { .. }
                 | Op::CacheLine { .. }

@@ -282,6 +282,8 @@ impl Solver<'_> {
             Op::SurfaceLoad(_) | Op::SurfaceStore(_) => self.diverge_results(inst),
             Op::SurfaceRed { .. } => self.diverge_results(inst),
             Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) => self.diverge_results(inst),
+            Op::MatrixLoad { .. } | Op::MatrixStore { .. } => self.diverge_results(inst),
+            Op::MatrixTranspose | Op::MatrixProduct(_) => self.diverge_results(inst),
             Op::Elect
             | Op::Nanosleep
             | Op::PmEvent { .. }
@@ -438,6 +440,9 @@ fn is_source(op: &Op) -> bool {
         | Op::SaveBarrier(_)
         | Op::Call { pure: false, .. }
         | Op::CallIndirect(_) => true,
+        // Each lane has its own elements.
+        Op::MatrixLoad { .. } | Op::MatrixTranspose | Op::MatrixProduct(_) => true,
+        Op::MatrixStore { .. } => false,
         // Threads arrive one after another, and each may find a different state.
         Op::MbarrierArrive { .. } | Op::MbarrierState { .. } | Op::MbarrierParity { .. } => true,
         Op::Load(access) => {
@@ -494,6 +499,8 @@ fn needs_whole_warp(op: &Op) -> bool {
         Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => false,
         Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => false,
         Op::IsSpace(_) => false,
+        Op::MatrixLoad { .. } | Op::MatrixStore { .. } => false,
+        Op::MatrixTranspose | Op::MatrixProduct(_) => false,
         Op::Shfl(_)
         | Op::Elect
         | Op::Nanosleep

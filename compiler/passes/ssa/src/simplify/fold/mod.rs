@@ -278,6 +278,8 @@ impl Folder<'_> {
             Op::Texture(_) | Op::ImageSize(_) => None,
             Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => None,
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) => None,
+            Op::MatrixLoad { .. } | Op::MatrixStore { .. } => None,
+            Op::MatrixTranspose | Op::MatrixProduct(_) => None,
             Op::Elect
             | Op::Nanosleep
             | Op::PmEvent { .. }

@@ -12,8 +12,20 @@
 //! Elements are passed as 64 bits; narrow elements are in the low bits of the word that they share
 //! with their neighbours.
 //!
-//! How the hardware rounds within a sum is not documented. Here a sum of products of halves, or of tf32, is exact to 53
-//! bits and rounded once; sums of binary64 are fused multiply-adds in the order of k; integers are exact.
+//! How the hardware rounds within a sum is not documented. Here a sum of products of halves, or of
+//! tf32, is exact to 53 bits and rounded once; sums of binary64 are fused multiply-adds in the order
+//! of k; integers are exact.
+//!
+//! | file | content |
+//! |---|---|
+//! | `mod.rs` | the positions of elements, and sums over them |
+//! | [`multiply`] | the element types, and how their products are summed |
+//! | [`places`] | the places of the elements of a sparse a |
+
+pub mod multiply;
+pub mod places;
+
+pub use multiply::{Multiply, Number, Sum};
 
 /// Lanes of a warp.
 const LANES: usize = 32;
@@ -72,26 +84,20 @@ pub const fn depth(registers: usize, packing: Packing, rows: usize) -> usize {
     registers / (rows / 8) * 4 * packing.count
 }
 
-/// The whole product: `d`, in the registers of c. `start` converts an element of c to a sum, `step`
-/// adds the product of two elements to a sum, and `finish` converts a sum to an element of d. If a
-/// register of c has room for more than its two elements, the rest is zero.
-pub fn product<T: Copy>(
-    [a, b, c]: [&Fragment; 3],
-    [of_a, of_b, of_c]: [Packing; 3],
+/// The whole product: `d`, in the registers of c, whose elements start as [`Packing`] says.
+/// `element` computes the element of d in a row and column from that of c.
+fn product(
+    c: &Fragment,
+    packing: Packing,
     rows: usize,
-    start: impl Fn(u64) -> T,
-    step: impl Fn(T, u64, u64) -> T,
-    finish: impl Fn(T) -> u64,
+    element: impl Fn(usize, usize, u64) -> u64,
 ) -> Vec<[u64; LANES]> {
     let mut d = vec![[0; LANES]; c.len()];
     for row in 0..rows {
         for column in 0..COLUMNS {
-            let (register, lane, index) = addend(of_c, row, column);
-            let mut sum = start(of_c.element(c[register][lane], index));
-            for k in 0..depth(a.len(), of_a, rows) {
-                sum = step(sum, left(a, of_a, rows, row, k), right(b, of_b, k, column));
-            }
-            d[register][lane] |= finish(sum) << (of_c.bits as usize * index);
+            let (register, lane, index) = addend(packing, row, column);
+            let of_c = packing.element(c[register][lane], index);
+            d[register][lane] |= element(row, column, of_c) << (packing.bits as usize * index);
         }
     }
     d
@@ -120,39 +126,6 @@ mod tests {
                     let name = (register as u64) << 9 | (lane as u64) << 1 | half as u64;
                     assert_eq!(left(&a, packing, 16, row, column), name & 0xffff, "{row} {column}");
                 }
-            }
-        }
-    }
-
-    #[test]
-    fn integers_multiply_as_matrices_do() {
-        let packing = Packing::of(8);
-        let (rows, k) = (16, 32);
-        let at = |row: usize, column: usize| (row * 7 + column * 3 + 1) as u64 & 0x7f;
-        let mut a = vec![[0u64; LANES]; 4];
-        let mut b = vec![[0u64; LANES]; 2];
-        for lane in 0..LANES {
-            for byte in 0..4 {
-                for (register, words) in a.iter_mut().enumerate() {
-                    let (row, column) =
-                        (lane / 4 + 8 * (register % 2), 4 * (lane % 4) + byte + 16 * (register / 2));
-                    words[lane] |= at(row, column) << (8 * byte);
-                }
-                for (register, words) in b.iter_mut().enumerate() {
-                    words[lane] |= at(4 * (lane % 4) + byte + 16 * register, lane / 4) << (8 * byte);
-                }
-            }
-        }
-        let c = vec![[5u64; LANES]; 4];
-        let word = Packing::of(32);
-        assert_eq!(depth(4, packing, rows), k);
-        let d =
-            product([&a, &b, &c], [packing, packing, word], rows, |c| c, |sum, a, b| sum + a * b, |sum| sum);
-        for row in 0..rows {
-            for column in 0..COLUMNS {
-                let sum: u64 = (0..k).map(|n| at(row, n) * at(n, column)).sum();
-                let (register, lane, _) = addend(word, row, column);
-                assert_eq!(d[register][lane], sum + 5, "{row} {column}");
             }
         }
     }
