@@ -4,13 +4,15 @@
 //! of them give its column among the four. Two neighbours of 4 bits count as one element. Of tf32
 //! one of two columns is stored, and four bits give its column: `0b0100` the first, `0b1110` the
 //! second. A row has 16, 32 or 64 bits: one, two or four lanes of the four that share rows g and
-//! g + 8 have 16 bits of each row, those of row g in the lower half of their word. (PTX ISA, sparse
-//! matrix storage.)
+//! g + 8 have the bits of both. (PTX ISA, sparse matrix storage, where figures show the places;
+//! `docs/facts/encoding.md` says how they were checked.)
+//!
+//! | elements | each lane has |
+//! |---|---|
+//! | 16 bits, tf32 | 16 bits of row g in the lower half of its word, the same bits of row g + 8 in the upper half |
+//! | 8 and 4 bits | 32 bits of one row: the lanes alternate between row g and row g + 8 |
 
 use super::{LANES, Number};
-
-/// Bits of a row in one lane.
-const BITS: usize = 16;
 
 /// The columns of the stored elements.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +21,8 @@ pub struct Places<'a> {
     /// The first of the four lanes.
     first: usize,
     kind: Kind,
+    /// Bits of a row in one lane.
+    bits: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,16 +54,21 @@ impl<'a> Places<'a> {
             4 => (Kind::Pairs, depth / 2),
             _ => (Kind::Elements, depth),
         };
-        let lanes = (stored * kind.bits()).div_ceil(BITS).clamp(1, 4);
-        Places { words, first: usize::from(selector) * lanes % 4, kind }
+        let lanes = (stored * kind.bits()).div_ceil(16).clamp(1, 4);
+        let bits = if number.bits() < 16 { 32 } else { 16 };
+        Places { words, first: usize::from(selector) * lanes % 4, kind, bits }
     }
 
     /// The column of a stored element.
     pub fn column(&self, row: usize, stored: usize) -> usize {
         let index = if matches!(self.kind, Kind::Pairs) { stored / 2 } else { stored };
         let at = index * self.kind.bits();
-        let word = self.words[4 * (row % 8) + (self.first + at / BITS) % 4];
-        let place = (word >> (BITS * (row / 8) + at % BITS)) as usize;
+        let (lane, shift) = match self.bits {
+            16 => (at / 16, 16 * (row / 8)),
+            bits => (2 * (at / bits) + row / 8, 0),
+        };
+        let word = self.words[4 * (row % 8) + (self.first + lane) % 4];
+        let place = (word >> (shift + at % self.bits)) as usize;
         match self.kind {
             Kind::Elements => 4 * (index / 2) + place % 4,
             Kind::Pairs => 8 * (index / 2) + 2 * (place % 4) + stored % 2,
@@ -89,6 +98,8 @@ mod tests {
     fn long_rows_are_in_several_lanes() {
         let mut words = [0; LANES];
         words[3] = 0b10_01 << 16;
+        let places = Places::new(&words, 1, Number::HALF, 16);
+        assert_eq!([8, 9].map(|stored| places.column(8, stored)), [16 + 1, 16 + 2]);
         let places = Places::new(&words, 1, Number::Int(S8), 16);
         assert_eq!([8, 9].map(|stored| places.column(8, stored)), [16 + 1, 16 + 2]);
         let places = Places::new(&words, 0, Number::Int(U8), 32);

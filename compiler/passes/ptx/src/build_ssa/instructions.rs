@@ -55,8 +55,10 @@ fn branch(translate: Translate, target: Target) -> Option<Lowering> {
 
 /// The lowering of an opcode; `None` if it can't be lowered yet.
 pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
-    // `cvt.pack` makes elements of types that no register has, and `istypep` asks about such types.
-    let names_others = matches!(opcode.instruction, M::CvtPack | M::Istypep);
+    // `cvt.pack` makes elements of types that no register has, matrices have such elements, and
+    // `istypep` asks about such types.
+    let of_matrices = matches!(opcode.instruction, M::Mma | M::WmmaLoad | M::WmmaMma | M::WmmaStore);
+    let names_others = of_matrices || matches!(opcode.instruction, M::CvtPack | M::Istypep);
     if !names_others && !opcode.types.iter().all(|scalar| scalar.is_translated()) {
         return None;
     }

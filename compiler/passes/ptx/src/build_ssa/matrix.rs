@@ -139,7 +139,9 @@ fn emit(t: &mut Translator, product: Product, args: &[Value]) -> Translated<Smal
 /// How elements are computed, by the modifiers.
 fn sum(form: &mut Form) -> Sum {
     if form.take(Modifier::Popc) {
-        return if form.take(Modifier::Xor) { Sum::Xor } else { Sum::And };
+        let is_and = form.take(Modifier::And);
+        form.take(Modifier::Xor);
+        return if is_and { Sum::And } else { Sum::Xor };
     }
     if form.take(Modifier::Satfinite) {
         return Sum::Saturating;
