@@ -138,6 +138,17 @@ features! {
     /// `VOTE` and `MATCH.ALL` give their answer in a predicate. Source: ptxas.
     VotePredicates = vote_predicates,
 
+    // Matrices.
+
+    /// `QMMA` multiplies matrices of floats of 8 bits. Source: ptxas.
+    ByteFloatProducts = byte_float_products,
+    /// `IMMA` multiplies matrices of integers of 4 bits. Source: ptxas.
+    NibbleProducts = nibble_products,
+    /// `BMMA` counts the bits that differ. Source: ptxas.
+    XorProducts = xor_products,
+    /// `HMMA` has products of 16 columns, `IMMA` and `BMMA` of 16 rows. Source: ptxas.
+    LongProducts = long_products,
+
     // Arithmetic on halves.
 
     /// The least and the greatest of pairs of `f16`: `HMNMX2`. Source: ptxas.

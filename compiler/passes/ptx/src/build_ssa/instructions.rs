@@ -16,7 +16,7 @@ use super::translator::Translator;
 use super::video::{Lane, Operation};
 use super::{
     arith, asynchronous, bits, cache_line, cache_policy, calls, carry, cluster, control, convert, fence,
-    float, image_query, logic, matrix, mbarrier, memory, moves, stack, surface, sync, texture, video,
+    float, image_query, logic, matrix, mbarrier, memory, moves, stack, surface, sync, texture, video, wmma,
 };
 use crate::check::decoded::Decoded;
 use crate::check::table::{Mnemonic as M, Modifier};
@@ -247,6 +247,9 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         M::Stmatrix => effect(matrix::store),
         M::Movmatrix => effect(matrix::transpose),
         M::Mma => effect(matrix::multiply),
+        M::WmmaLoad => effect(wmma::load),
+        M::WmmaStore => effect(wmma::store),
+        M::WmmaMma => effect(wmma::multiply),
 
         // Asynchronous copies.
         M::CpAsync => effect(asynchronous::element),
@@ -310,9 +313,6 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         | M::WgmmaFence
         | M::WgmmaMmaAsync
         | M::WgmmaMmaAsyncSp
-        | M::WgmmaWaitGroup
-        | M::WmmaLoad
-        | M::WmmaMma
-        | M::WmmaStore => None,
+        | M::WgmmaWaitGroup => None,
     }
 }

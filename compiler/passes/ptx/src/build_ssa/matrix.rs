@@ -128,7 +128,7 @@ pub(super) fn multiply(t: &mut Translator, form: &mut Form) -> Translated {
 }
 
 /// Emits a product; returns its results.
-fn emit(t: &mut Translator, product: Product, args: &[Value]) -> Translated<SmallVec<[Value; 8]>> {
+pub(super) fn emit(t: &mut Translator, product: Product, args: &[Value]) -> Translated<SmallVec<[Value; 8]>> {
     if product.parts(args).is_none() {
         return Err(Unsupported);
     }
@@ -137,7 +137,7 @@ fn emit(t: &mut Translator, product: Product, args: &[Value]) -> Translated<Smal
 }
 
 /// How elements are computed, by the modifiers.
-fn sum(form: &mut Form) -> Sum {
+pub(super) fn sum(form: &mut Form) -> Sum {
     if form.take(Modifier::Popc) {
         let is_and = form.take(Modifier::And);
         form.take(Modifier::Xor);
@@ -155,7 +155,7 @@ fn sum(form: &mut Form) -> Sum {
 }
 
 /// The type in which a component of a fragment is read.
-fn component(element: Element) -> Scalar {
+pub(super) fn component(element: Element) -> Scalar {
     match element.component() {
         Type::F64 => Scalar::F64,
         Type::F32 => Scalar::F32,
@@ -164,7 +164,7 @@ fn component(element: Element) -> Scalar {
 }
 
 /// The type of elements.
-fn element(scalar: Scalar) -> Translated<Element> {
+pub(super) fn element(scalar: Scalar) -> Translated<Element> {
     Ok(match scalar {
         Scalar::F16 => Element::F16,
         Scalar::Bf16 => Element::BF16,

@@ -41,6 +41,7 @@ mod dialect;
 mod fence;
 mod float;
 mod form;
+mod fragments;
 mod gradient;
 mod image_query;
 mod instructions;
@@ -62,6 +63,7 @@ mod sync;
 mod texture;
 mod translator;
 mod video;
+mod wmma;
 
 pub use calls::{layouts, prototype_signatures};
 use ptxc_ir::function::LaunchBounds;

@@ -49,6 +49,7 @@ mod image_names;
 mod integer_division;
 mod kinds;
 mod lane_turns;
+mod matrix_products;
 mod mbarrier_atomics;
 mod mbarrier_states;
 mod memory_orders;
@@ -90,6 +91,7 @@ pub use image_names::image_names;
 pub use integer_division::integer_division;
 pub use kinds::Kinds;
 pub use lane_turns::{is_known, lane_turns};
+pub use matrix_products::matrix_products;
 pub use mbarrier_atomics::mbarrier_atomics;
 pub use mbarrier_states::mbarrier_states;
 pub use memory_orders::memory_orders;
@@ -138,6 +140,7 @@ pub const RULES: &[Rule] = &[
     Rule { name: "copied-bytes", apply: copied_bytes, starts_from: &[Kinds::ASYNC_COPY] },
     Rule { name: "image-names", apply: image_names, starts_from: &[Kinds::IMAGE_NAME] },
     Rule { name: "half-textures", apply: half_textures, starts_from: &[Kinds::IMAGE] },
+    Rule { name: "matrix-products", apply: matrix_products, starts_from: &[Kinds::MATRIX_PRODUCT] },
     Rule { name: "lane-turns", apply: lane_turns, starts_from: &[Kinds::ONCE_A_WARP] },
     Rule { name: "packed-atomics", apply: packed_atomics, starts_from: &[Kinds::ATOMIC] },
     Rule { name: "split-vector-atomics", apply: split_vector_atomics, starts_from: &[Kinds::ATOMIC] },
