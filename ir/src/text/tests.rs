@@ -80,6 +80,11 @@ block0:
     v154, v155 = match.all.b32 v1, v7
     v156 = redux.smin v1, v7
     v157, v158 = elect v7
+    v600, v601, v602, v603 = matrix_load.shared.b128.v4.transposed [v5 + 16]
+    matrix_store.shared.b128.v2 [v5], v600, v601
+    v604 = matrix_transpose v602
+    v605, v606 = matrix_product.m8n8k16.s32.u8.s8.satfinite v600, v601, v602, v603
+    v607, v608 = matrix_product.m16n8k16.f16.f16.f16.sparse3 v600, v601, v602, v603, v604, v605, v606
     nanosleep v7
     pmevent 0x81
     breakpoint

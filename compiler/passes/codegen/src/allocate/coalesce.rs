@@ -1,6 +1,7 @@
 //! Groups virtual registers that may share a physical register, so that copies between them vanish.
 //!
-//! In: live ranges, and *affinities*: pairs of components that a block edge or a copy connects.
+//! In: live ranges, and *affinities*: pairs of components that a block edge or a copy connects, and
+//! sums that a matrix product reads and writes: these stay in place through loops.
 //! Out: classes. A class places each member at a fixed distance from a common origin, so the scalar
 //! that is copied into the upper half of a pair is a member at distance 1. Two classes merge only
 //! if no lane of one is live where the same lane of the other is, and if their alignments agree.
@@ -328,7 +329,8 @@ fn overlaps(segments: &BTreeMap<u32, u32>, segment: Segment) -> bool {
 /// Two components that should share a register, and how often that would save a copy.
 pub(super) type Affinity = (u64, VReg, VReg);
 
-/// The pairs that edges and copies connect, the most frequent first.
+/// The pairs that edges and copies connect, and the sums of matrix products: the most frequent
+/// first.
 pub(super) fn affinities(work: &Work<'_>) -> Vec<Affinity> {
     let mut affinities: Vec<Affinity> = Vec::new();
     for &block in &work.mir.layout {
@@ -337,6 +339,9 @@ pub(super) fn affinities(work: &Work<'_>) -> Vec<Affinity> {
             ptxc_interrupt::poll();
             if let Some((dst, src)) = moves::as_copy(&inst.inst) {
                 affinities.push((data.frequency, dst, src));
+            } else if let Some((to, from, width)) = moves::accumulates(&inst.inst) {
+                let weight = data.frequency.saturating_mul(2 * u64::from(width));
+                affinities.push((weight, to, from));
             }
         }
         for edge in data.term.edges() {

@@ -1,7 +1,8 @@
 //! The instructions that the allocator adds, over virtual and physical registers alike.
 
 use ptxc_sass::{
-    Address, Inst, Op, Operand, OperandKind, RegFile, Register, SlotName, SpecialReg, choice, slot, slot_name,
+    Address, Inst, Op, Operand, OperandKind, Pipe, RegFile, Register, SlotName, SpecialReg, choice, slot,
+    slot_name,
 };
 
 /// `dst = src`, in one file. There is no such instruction for uniform predicates; callers reject
@@ -118,6 +119,18 @@ pub(super) fn enter<R: Register>(frame: R, stack_top: u32, bytes: u32) -> [Inst<
 pub(super) fn move_stack<R: Register>(frame: R, bytes: u32) -> Inst<R> {
     let r1 = Operand::reg(frame);
     Inst::new(Op::IADD3).ops([r1, r1, Operand::imm(bytes), Operand::rz()])
+}
+
+/// The first registers of the sums that a matrix product writes and adds to, and their number, if
+/// both may be the same registers.
+pub(super) fn accumulates<R: Register>(inst: &Inst<R>) -> Option<(R, R, u8)> {
+    if inst.row().pipe != Pipe::Tensor || inst.guard.is_some() {
+        return None;
+    }
+    let [d, c] = [inst.slot_index(slot_name!("d"))?, inst.slot_index(slot_name!("c"))?];
+    let (to, from) = (inst.operands[d].as_reg()?, inst.operands[c].as_reg()?);
+    let width = inst.slot_width(d);
+    (width == inst.slot_width(c)).then_some((to, from, width))
 }
 
 /// The operands of a plain copy within one file: `(dst, src)`. Only registers count as sources.
