@@ -12,10 +12,11 @@ use smallvec::SmallVec;
 
 use super::form::{Form, Translated, Unsupported};
 use super::memory::{address, constant};
+use super::quads;
 use super::translator::Translator;
 use crate::check::scalar::Scalar;
 use crate::check::table::Modifier;
-use crate::check::table::modifiers::{MatrixCount, MatrixShape, Rounding};
+use crate::check::table::modifiers::{MatrixCount, MatrixLayout, MatrixShape, Rounding};
 
 /// Takes the modifiers that all these instructions have.
 fn aligned(form: &mut Form) -> Translated {
@@ -84,6 +85,11 @@ pub(super) fn transpose(t: &mut Translator, form: &mut Form) -> Translated {
     t.write(form.operand(0)?, value)
 }
 
+/// Whether the next matrix is stored by rows.
+pub(super) fn by_rows(form: &mut Form) -> Translated<bool> {
+    Ok(matches!(form.choose::<MatrixLayout>().ok_or(Unsupported)?, MatrixLayout::Row))
+}
+
 /// Writes values to the elements of a vector.
 pub(super) fn write_all(t: &mut Translator, operand: &Operand, values: &[Value]) -> Translated {
     let destinations = t.elements(operand);
@@ -103,7 +109,10 @@ pub(super) fn multiply(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(if is_sparse { 6 } else { 4 })?;
     aligned(form)?;
     let size = form.choose::<MatrixShape>().ok_or(Unsupported)?.into();
-    if !form.take(Modifier::Row) || !form.take(Modifier::Col) {
+    if size == quads::SIZE && form.types.contains(&Scalar::F16) {
+        return quads::multiply(t, form);
+    }
+    if !by_rows(form)? || by_rows(form)? {
         return Err(Unsupported);
     }
     let [d, a, b, c] = form.types[..] else { return Err(Unsupported) };

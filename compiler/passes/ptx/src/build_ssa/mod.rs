@@ -53,6 +53,7 @@ mod memory;
 mod modifiers;
 mod moves;
 mod params;
+mod quads;
 mod resolve;
 mod scalar;
 mod ssa;

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use super::form::{Form, Translated, Unsupported};
 use super::fragments::{Block, Fragment, Matrix, is_transposed};
-use super::matrix::{component, element, emit, sum, write_all};
+use super::matrix::{by_rows, component, element, emit, sum, write_all};
 use super::memory::address;
 use super::translator::Translator;
 use crate::check::scalar::Scalar;
@@ -98,12 +98,6 @@ fn matrix(form: &mut Form) -> Translated<Matrix> {
         of(Modifier::D, Matrix::Sum),
     ];
     named.into_iter().find_map(|(modifier, matrix)| form.take(modifier).then_some(matrix)).ok_or(Unsupported)
-}
-
-/// Whether a matrix is stored by rows.
-fn by_rows(form: &mut Form) -> Translated<bool> {
-    let by_rows = form.take(Modifier::Row);
-    if by_rows || form.take(Modifier::Col) { Ok(by_rows) } else { Err(Unsupported) }
 }
 
 /// The fragment of a load or store, and the place of its matrix; the operands are numbered.
@@ -373,7 +367,7 @@ pub(super) fn multiply(t: &mut Translator, form: &mut Form) -> Translated {
 }
 
 /// Pairs of binary16 as binary32.
-fn widened(t: &mut Translator, pairs: &[Value]) -> Vec<Value> {
+pub(super) fn widened(t: &mut Translator, pairs: &[Value]) -> Vec<Value> {
     let mut wide = Vec::new();
     for &pair in pairs {
         let (low, high) = t.emit_pair(Op::Unpack, Type::B32, &[pair]);
@@ -386,7 +380,7 @@ fn widened(t: &mut Translator, pairs: &[Value]) -> Vec<Value> {
 }
 
 /// Pairs of neighbouring binary32 as pairs of binary16.
-fn narrowed(t: &mut Translator, wide: &[Value]) -> Vec<Value> {
+pub(super) fn narrowed(t: &mut Translator, wide: &[Value]) -> Vec<Value> {
     let convert = Op::FloatsToHalves { round: Rounding::Nearest, relu: false, finite: false };
     let pairs = wide.as_chunks::<2>().0.iter().map(|pair| {
         let pair = t.emit(convert, Type::F16x2, pair);
