@@ -70,9 +70,8 @@ pub(super) fn multiply(t: &mut Translator, form: &mut Form) -> Translated {
         let column = columns.get(column, |place| b.outer(t, &lane, place));
         let zero = t.constant(Type::F32, 0);
         let products = row.iter().zip(&column);
-        let sum = products.fold(zero, |sum, (&a, &b)| {
-            t.emit(Op::Ffma(FloatMode::RN), Type::F32, &[a, b, sum])
-        });
+        let sum =
+            products.fold(zero, |sum, (&a, &b)| t.emit(Op::Ffma(FloatMode::RN), Type::F32, &[a, b, sum]));
         results.push(t.emit(Op::Fadd(FloatMode::RN), Type::F32, &[c, sum]));
     }
     let results = if d == Element::F16 { narrowed(t, &results) } else { results };
