@@ -51,6 +51,17 @@ fn each_rule_catches_its_case() {
         ("block0:\n v0 = undef.b32\n store.const.b32 [v0], v0\n exit", &[Access]),
         ("block0:\n v0 = undef.b32\n red.add.shared.b32 [v0], v0\n exit", &[Access]),
         ("block0:\n fence.weak.gpu\n exit", &[Access]),
+        ("block0:\n v0 = undef.b64\n v1 = matrix_load.global.b128 [v0]\n exit", &[Access]),
+        ("block0:\n v0 = undef.b32\n v1 = matrix_load.shared.b32 [v0]\n exit", &[Access]),
+        (
+            "block0:\n v0 = undef.b32\n v1, v2 = matrix_product.m8n8k16.s32.u8.f16 v0, v0, v0, v0, v0\n exit",
+            &[Access],
+        ),
+        (
+            "block0:\n v0 = undef.b32\n v1, v2 = matrix_product.m8n8k16.s32.u8.u8.xor v0, v0, v0, v0\n exit",
+            &[Access],
+        ),
+        ("block0:\n v0 = undef.b32\n v1, v2 = matrix_product.m8n8k16.s32.u8.u8 v0, v0, v0\n exit", &[Type]),
         ("block0:\n v0 = const.b16 0x10000\n exit", &[Constant]),
         ("block0:\n v0 = const.pred 2\n exit", &[Constant]),
         ("block0:\n v0 = const.b64 0xffffffffffffffff\n exit", &[]),

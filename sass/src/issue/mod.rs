@@ -42,10 +42,11 @@ use ptxc_machine::Arch;
 use smallvec::SmallVec;
 
 use crate::control::Control;
-use crate::inst::AccessRole;
+use crate::inst::{AccessRole, Inst};
 use crate::program::{Coded, Program};
-use crate::register::{RegFile, Register};
-use crate::table::{Completion, Pipe};
+use crate::register::{PReg, RegFile, Register};
+use crate::slot_name;
+use crate::table::{Completion, Op, Pipe};
 use ports::Ports;
 pub use table::{PipeTiming, pipe_timing, pipes};
 
@@ -87,6 +88,8 @@ struct Read {
 pub struct Demand {
     pipe: Pipe,
     timing: &'static PipeTiming,
+    /// Cycles for which it occupies its unit, if its pipe has no queue.
+    interval: u64,
     /// Whether it goes through stage Allocate.
     fixed: bool,
     reads: SmallVec<[Read; 6]>,
@@ -117,6 +120,7 @@ impl Demand {
         Demand {
             pipe: row.pipe,
             timing: pipe_timing(arch, row.pipe),
+            interval: interval(arch, inst),
             fixed,
             reads,
             stall: stall(&coded.control),
@@ -126,6 +130,28 @@ impl Demand {
     /// The figures of its pipe.
     pub fn pipe(&self) -> &'static PipeTiming {
         self.timing
+    }
+}
+
+/// Cycles for which an instruction occupies its unit.
+///
+/// The tensor cores take a product of four registers of a in the interval of their pipe, and shorter
+/// products in proportion, whatever the elements: halves of the width come in twice the number
+/// (guide: results a cycle for each type). Doubles take twice as many multiply-adds a cycle as the
+/// pipe of double precision, which takes 32 in its interval (A100 and H100 white papers).
+fn interval(arch: Arch, inst: &Inst<PReg>) -> u64 {
+    let pipe = inst.row().pipe;
+    let base = u64::from(pipe_timing(arch, pipe).interval);
+    let registers = match pipe {
+        Pipe::Tensor => inst.slot_index(slot_name!("a")).map(|slot| u64::from(inst.slot_width(slot))),
+        _ => None,
+    };
+    match registers {
+        Some(registers) if inst.op == Op::DMMA => {
+            2 * registers * u64::from(pipe_timing(arch, Pipe::Fp64).interval)
+        }
+        Some(registers) => (base * registers).div_ceil(4),
+        None => base,
     }
 }
 
@@ -198,7 +224,7 @@ impl Front {
         if timing.queue == 0 {
             let free = |unit: &&u8| self.free[usize::from(**unit)];
             if let Some(&unit) = timing.units.iter().min_by_key(free) {
-                self.free[usize::from(unit)] = at + u64::from(timing.interval);
+                self.free[usize::from(unit)] = at + demand.interval;
             }
             return at;
         }

@@ -109,6 +109,8 @@ pub static ARGUMENTS: Templates = LazyLock::new(|| read(include_str!("../templat
 pub static SERVICES: Templates = LazyLock::new(|| read(include_str!("../templates/services.txt")));
 /// Textures.
 pub static TEXTURES: Templates = LazyLock::new(|| read(include_str!("../templates/textures.txt")));
+/// Matrices that a warp holds.
+pub static MATRICES: Templates = LazyLock::new(|| read(include_str!("../templates/matrices.txt")));
 /// Surfaces.
 pub static SURFACES: Templates = LazyLock::new(|| read(include_str!("../templates/surfaces.txt")));
 

@@ -28,7 +28,7 @@ impl Trial {
         let mut random = Random::new(seed);
         let sizes = match family {
             Family::Plain => [5, 10, 20, 40, 80],
-            Family::Packed | Family::Images => [4, 8, 15, 25, 50],
+            Family::Packed | Family::Images | Family::Matrices => [4, 8, 15, 25, 50],
             Family::Calls | Family::Flow | Family::Parameters | Family::Services => [3, 6, 10, 16, 30],
         };
         let size = random.pick(&sizes);

@@ -98,7 +98,7 @@ pub fn program(random: &mut Random, family: Family, target: u32, size: usize) ->
     // In the other families nearly every kernel can be compared with ptxas's code.
     let (may_approximate, may_dispute) = match family {
         Family::Plain => (may_approximate, may_dispute),
-        Family::Packed | Family::Images => (false, random.chance(4)),
+        Family::Packed | Family::Images | Family::Matrices => (false, random.chance(4)),
         Family::Parameters => (false, random.chance(2)),
         _ => (false, false),
     };

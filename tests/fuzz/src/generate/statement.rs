@@ -4,8 +4,9 @@ use super::{Flow, Generator, Mix};
 use crate::launch::OWN_BYTES;
 use crate::program::{Family, Piece, Statement};
 use crate::template::{
-    ARGUMENTS, ATOMIC, COMPUTED, CONVERTED, CTA, DOUBLE, FLOAT, INTEGER, MEMORY, PACKED, PARAMETERS, Role,
-    SERVICES, SHARED_BY_ALL, SHUFFLE, SPECIAL, SURFACES, TEXTURES, Template, Templates, Token, WARP,
+    ARGUMENTS, ATOMIC, COMPUTED, CONVERTED, CTA, DOUBLE, FLOAT, INTEGER, MATRICES, MEMORY, PACKED,
+    PARAMETERS, Role, SERVICES, SHARED_BY_ALL, SHUFFLE, SPECIAL, SURFACES, TEXTURES, Template, Templates,
+    Token, WARP,
 };
 
 /// Spaces and the addresses of the thread's own memory in them.
@@ -38,10 +39,11 @@ impl Generator<'_> {
         // If only some lanes of a warp are active, registers that must be the same in all lanes
         // cannot be written.
         let uniform = if self.lanes.is_some() { Flow::Thread } else { flow };
-        if let Some((templates, written)) = self.own_templates(uniform) {
+        if let Some((templates, written)) = self.own_templates(flow, uniform) {
             let template = self.template(templates, &|_| true);
             let mut statement = self.fill(template, written, false);
-            if !template.whole && self.random.chance(20) {
+            let is_of_warp = std::ptr::eq(templates, &raw const MATRICES);
+            if !template.whole && !is_of_warp && self.random.chance(20) {
                 statement.guard = Some(self.guard(written));
             }
             return statement;
@@ -60,15 +62,7 @@ impl Generator<'_> {
         let (templates, written): (&Templates, Flow) = match kind {
             0..=4 if together && flow == Flow::Cta && self.lanes.is_none() => (&CTA, Flow::Thread),
             5..=10 if plain && together && flow >= Flow::Warp => (&WARP, Flow::Thread),
-            11..=13
-                if plain
-                    && together
-                    && flow >= Flow::Warp
-                    && self.lanes.is_none()
-                    && self.shape.whole_warps() =>
-            {
-                (&SHUFFLE, Flow::Thread)
-            }
+            11..=13 if plain && self.has_whole_warps(flow) => (&SHUFFLE, Flow::Thread),
             14..=16 if self.function.is_none() => (&SHARED_BY_ALL, Flow::Thread),
             17..=21 => (&COMPUTED, Flow::Thread),
             22..=24 => (&ATOMIC, Flow::Thread),
@@ -97,13 +91,19 @@ impl Generator<'_> {
         statement
     }
 
+    /// Whether all lanes of each warp execute the next statement together.
+    fn has_whole_warps(&self, flow: Flow) -> bool {
+        !self.exits && flow >= Flow::Warp && self.lanes.is_none() && self.shape.whole_warps()
+    }
+
     /// The templates of the family's own statements, and the uniformity of their destinations; `None`
     /// for any other statement.
-    fn own_templates(&mut self, uniform: Flow) -> Option<(&'static Templates, Flow)> {
+    fn own_templates(&mut self, flow: Flow, uniform: Flow) -> Option<(&'static Templates, Flow)> {
         let percent = match self.family {
             Family::Plain | Family::Calls | Family::Flow => return None,
             Family::Packed => 65,
             Family::Images => 50,
+            Family::Matrices => 40,
             Family::Parameters => 40,
             Family::Services => 30,
         };
@@ -116,6 +116,8 @@ impl Generator<'_> {
             Family::Packed => (&PACKED, uniform),
             Family::Images if self.random.chance(40) => (&SURFACES, Flow::Thread),
             Family::Images => (&TEXTURES, Flow::Thread),
+            Family::Matrices if self.has_whole_warps(flow) => (&MATRICES, Flow::Thread),
+            Family::Matrices => return None,
             Family::Services => (&SERVICES, Flow::Thread),
             // A function gets another array from each thread.
             _ if self.function.is_some() => (&ARGUMENTS, Flow::Thread),

@@ -28,11 +28,13 @@ pub enum Family {
     Services,
     /// Textures and surfaces.
     Images,
+    /// Products of matrices.
+    Matrices,
 }
 
 impl Family {
     /// Every family.
-    pub const ALL: [Family; 7] = [
+    pub const ALL: [Family; 8] = [
         Family::Plain,
         Family::Calls,
         Family::Flow,
@@ -40,6 +42,7 @@ impl Family {
         Family::Parameters,
         Family::Services,
         Family::Images,
+        Family::Matrices,
     ];
 
     /// Its name: `calls`.
@@ -52,13 +55,14 @@ impl Family {
             Family::Parameters => "parameters",
             Family::Services => "services",
             Family::Images => "images",
+            Family::Matrices => "matrices",
         }
     }
 
     /// Whether lanes that act together have masks. Otherwise control flow is structured, and they
     /// act together only where control is uniform.
     pub const fn has_masks(self) -> bool {
-        !matches!(self, Family::Plain | Family::Packed | Family::Images)
+        !matches!(self, Family::Plain | Family::Packed | Family::Images | Family::Matrices)
     }
 
     /// Whether it has device functions.
