@@ -21,7 +21,7 @@ use ptxc_sass::Program;
 use crate::oracle::{Oracle, Refusal};
 
 /// All families.
-const FAMILIES: &str = "plain,calls,flow,packed,parameters,services,images";
+const FAMILIES: &str = "plain,calls,flow,packed,parameters,services,images,matrices";
 /// The interval between progress reports.
 const TELL: Duration = Duration::from_secs(10);
 
