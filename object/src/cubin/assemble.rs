@@ -403,6 +403,20 @@ fn put(bytes: &mut [u8], pointer: &Pointer, value: u64) {
     at.zip(value.to_le_bytes()).for_each(|(place, byte)| *place = byte);
 }
 
+/// The kinds of sparse matrix products in a program, as a mask.
+fn sparse_products(program: &Program) -> u16 {
+    if !program.arch.facts().cubin.is_some_and(|cubin| cubin.has_sparse_mma_mask) {
+        return 0;
+    }
+    program.insts.iter().fold(0, |mask, coded| {
+        mask | match coded.inst.op {
+            Op::HMMA_SP => 1 << 4,
+            Op::IMMA_SP => 1 << 5,
+            _ => 0,
+        }
+    })
+}
+
 /// Assembles one kernel.
 pub(super) fn kernel(source: &Source<'_>, abi: Abi, kept: Option<&Kept>) -> Result<Function, CubinError> {
     let program = source.program;
@@ -477,6 +491,7 @@ pub(super) fn kernel(source: &Source<'_>, abi: Abi, kept: Option<&Kept>) -> Resu
         launch: Launch::of(needs),
         banks,
         exits: insts().filter(|(coded, _)| coded.inst.op == Op::EXIT).map(|(_, offset)| offset).collect(),
+        sparse_products: sparse_products(program),
         branches: program.tables.iter().map(branch).collect(),
         relocations: relocations(program)?,
         lines: source.lines.clone(),

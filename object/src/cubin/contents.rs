@@ -152,6 +152,9 @@ pub struct Function {
     pub banks: Vec<Bank>,
     /// Byte offsets of its `EXIT`s.
     pub exits: Vec<u32>,
+    /// The kinds of sparse matrix products in its code, as a mask; 0 where files do not say it. Bit
+    /// 4 is `HMMA.SP`, bit 5 `IMMA.SP`. Source: ptxas.
+    pub sparse_products: u16,
     /// Branches that use a table.
     pub branches: Vec<IndirectBranch>,
     /// The addresses that the loader writes into its instructions.

@@ -78,7 +78,7 @@ pub(super) fn kernel_attributes(
         list.words(eiattr::MAX_CLUSTER_RANK, &[rank]);
     }
     if facts.has_sparse_mma_mask {
-        list.half(eiattr::SPARSE_MMA_MASK, 0);
+        list.half(eiattr::SPARSE_MMA_MASK, function.sparse_products);
     }
     if function.is_kernel || function.max_registers < 255 {
         list.half(eiattr::MAXREG_COUNT, function.max_registers.min(255) as u16);

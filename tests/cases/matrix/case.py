@@ -85,6 +85,8 @@ def write(name, about, args, block, grid=1):
 def write_ptx(name, version, target, parameters, about, body, before=""):
     """The file NAME.ptx with one kernel; every parameter is named with its type."""
     text = ["// " + line for line in about.strip().split("\n")]
+    # ptxas wants at least version 7.8 for sm_90.
+    version = max(version, "7.8", key=lambda text: [int(part) for part in text.split(".")])
     text += ["", ".version " + version, ".target " + target, ".address_size 64", ""]
     text += before.strip("\n").split("\n") + [""] if before else []
     text += [".visible .entry %s(" % name]
