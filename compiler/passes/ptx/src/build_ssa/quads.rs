@@ -68,14 +68,27 @@ pub(super) fn multiply(t: &mut Translator, form: &mut Form) -> Translated {
     for (&(row, column), &c) in places.iter().zip(&sums) {
         let row = rows.get(row, |place| a.outer(t, &lane, place));
         let column = columns.get(column, |place| b.outer(t, &lane, place));
-        let zero = t.constant(Type::F32, 0);
-        let products = row.iter().zip(&column);
-        let sum =
-            products.fold(zero, |sum, (&a, &b)| t.emit(Op::Ffma(FloatMode::RN), Type::F32, &[a, b, sum]));
-        results.push(t.emit(Op::Fadd(FloatMode::RN), Type::F32, &[c, sum]));
+        results.push(sum(t, d, row, column, c));
     }
     let results = if d == Element::F16 { narrowed(t, &results) } else { results };
     write_all(t, form.operand(0)?, &results)
+}
+
+/// An element of the result, in the order of ptxas's code: for binary16 the sums of two products each
+/// are added to c, for binary32 the sum of all four.
+fn sum(t: &mut Translator, d: Element, row: [Value; DEPTH], column: [Value; DEPTH], c: Value) -> Value {
+    let mode = FloatMode::RN;
+    if d != Element::F16 {
+        let zero = t.constant(Type::F32, 0);
+        let pairs = row.into_iter().zip(column);
+        let products = pairs.fold(zero, |sum, (a, b)| t.emit(Op::Ffma(mode), Type::F32, &[a, b, sum]));
+        return t.emit(Op::Fadd(mode), Type::F32, &[c, products]);
+    }
+    [0, 2].into_iter().fold(c, |sum, k| {
+        let product = t.emit(Op::Fmul(mode), Type::F32, &[row[k], column[k]]);
+        let products = t.emit(Op::Ffma(mode), Type::F32, &[row[k + 1], column[k + 1], product]);
+        t.emit(Op::Fadd(mode), Type::F32, &[sum, products])
+    })
 }
 
 /// An outer index: a constant plus a part of the number of the lane.
