@@ -15,7 +15,7 @@ spelled! {
         F16 = "f16",
         /// bfloat16.
         BF16 = "bf16",
-        /// binary32 of which the lower 13 bits are ignored.
+        /// binary32 whose lower 13 bits are ignored.
         TF32 = "tf32",
         /// binary32.
         F32 = "f32",
@@ -214,12 +214,16 @@ impl Product {
         let step = 4 * (32 / self.a.bits()).max(1) as u16;
         let stored = if self.sparse.is_some() { self.size.k / 2 } else { self.size.k };
         let fits = matches!(self.size.m, 8 | 16) && self.size.n == 8 && stored > 0 && stored % step == 0;
-        match () {
-            () if !suits => Some(format!("no product of {} and {} in {}", self.a, self.b, self.sum_type)),
-            () if !sum => Some(format!("no sums `{}` of {}", self.sum, self.a)),
-            () if !fits => Some(format!("no product of size {}", self.size)),
-            () if self.sparse.is_some_and(|lanes| lanes > 3) => Some("four lanes share a row".to_string()),
-            () => None,
+        if !suits {
+            Some(format!("no product of {} and {} in {}", self.a, self.b, self.sum_type))
+        } else if !sum {
+            Some(format!("no sums `{}` of {}", self.sum, self.a))
+        } else if !fits {
+            Some(format!("no product of size {}", self.size))
+        } else if self.sparse.is_some_and(|lanes| lanes > 3) {
+            Some("four lanes share a row".to_string())
+        } else {
+            None
         }
     }
 }

@@ -26,7 +26,7 @@ use crate::{BF16, F16, F32, F64, Format, IntType, Mode, Rounding, convert, float
 pub enum Number {
     /// A float.
     Float(Format),
-    /// A binary32 of which the lower 13 bits are ignored.
+    /// A binary32 whose lower 13 bits are ignored.
     Tf32,
     /// A float of 8 bits.
     Byte(ByteFormat),

@@ -7,7 +7,7 @@ use super::memory::Place;
 use super::registers::Registers;
 use crate::engine::Step;
 use crate::error::Fault;
-use crate::matrix::{ROW, ROWS, element, rows_of, whole_warp};
+use crate::matrix::{ROW, rows_of, rows_of_words, transposed_word, whole_warp, word_of_rows};
 use crate::memory::{AccessKind, Space};
 use crate::warp::{Flow, LANES};
 
@@ -62,14 +62,7 @@ pub(super) fn ldsm(i: &Fields<'_>) -> Decoded {
             },
         )?;
         for (matrix, &d) in d.iter().enumerate() {
-            registers.write(d, step.lanes, |lane| {
-                let halves = [0, 1].map(|half| {
-                    let (row, column) = element(lane, half, transposed);
-                    let bytes = &rows[ROWS * matrix + row];
-                    u32::from(u16::from_le_bytes([bytes[2 * column], bytes[2 * column + 1]]))
-                });
-                halves[0] | halves[1] << 16
-            });
+            registers.write(d, step.lanes, |lane| word_of_rows(&rows, matrix, lane, transposed));
         }
         Ok(Flow::Next)
     }))
@@ -88,16 +81,8 @@ pub(super) fn stsm(i: &Fields<'_>) -> Decoded {
         whole_warp(step.lanes, "moves matrices")?;
         let addresses = addresses(&place, count, registers, step)?;
         step.log_access(AccessKind::Write, place.space, ROW as u32, &addresses);
-        let mut rows = [[0u8; ROW]; LANES];
-        for (matrix, &source) in data.iter().enumerate() {
-            for (lane, word) in registers.int(source).into_iter().enumerate() {
-                for half in 0..2 {
-                    let (row, column) = element(lane, half, transposed);
-                    let bytes = ((word >> (16 * half)) as u16).to_le_bytes();
-                    rows[ROWS * matrix + row][2 * column..][..2].copy_from_slice(&bytes);
-                }
-            }
-        }
+        let words = data.iter().map(|&source| registers.int(source));
+        let rows = rows_of_words(words, transposed);
         step.memory.each(
             place.space,
             rows_of(count),
@@ -117,13 +102,7 @@ pub(super) fn movm(i: &Fields<'_>) -> Decoded {
     Ok(Box::new(move |registers, step| {
         whole_warp(step.lanes, "moves matrices")?;
         let a = registers.int(a);
-        registers.write(d, step.lanes, |lane| {
-            let halves = [0, 1].map(|half| {
-                let (row, column) = element(lane, half, true);
-                a[4 * row + column / 2] >> (16 * (column % 2)) & 0xffff
-            });
-            halves[0] | halves[1] << 16
-        });
+        registers.write(d, step.lanes, |lane| transposed_word(&a, lane));
         Ok(Flow::Next)
     }))
 }

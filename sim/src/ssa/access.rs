@@ -13,8 +13,7 @@ use crate::warp::lanes_of;
 
 /// The addresses of all lanes.
 pub(super) fn addresses(values: &Values, place: &Place) -> Words {
-    values.words[place.address as usize]
-        .map(|base| base.wrapping_add_signed(place.offset.into()) & place.address_mask)
+    place.addresses(&values.words[place.address as usize])
 }
 
 pub(super) fn address(values: &Values, place: &Place, lane: u32) -> u64 {

@@ -6,7 +6,7 @@ use ptxc_ir::op::{BarrierKind, MbarrierWait, ReduxOp, ShflMode, SpecialReg, Vote
 use ptxc_ir::{AtomicOp, Inst, MemType, Op};
 use ptxc_semantics::matrix::Multiply;
 
-use super::arith::Lane;
+use super::arith::{Lane, Words};
 use crate::engine::Step;
 use crate::generic_atomic::Update;
 use crate::memory;
@@ -55,6 +55,11 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// The addresses, given those without the offset.
+    pub fn addresses(&self, bases: &Words) -> Words {
+        bases.map(|base| base.wrapping_add_signed(self.offset.into()) & self.address_mask)
+    }
+
     /// Tells the memory the order of the access.
     pub fn announce(&self, step: &mut Step<'_>) {
         step.memory.instruction.strong = self.strong;

@@ -10,7 +10,7 @@ use super::arith::Words;
 use super::code::{Matrix, Place, SlotIndex};
 use crate::engine::Step;
 use crate::error::Fault;
-use crate::matrix::{ROW, element, rows_of};
+use crate::matrix::{ROW, Rows, rows_of, rows_of_words, transposed_word, word_of_rows};
 use crate::memory::AccessKind;
 use crate::warp::LANES;
 
@@ -49,36 +49,17 @@ impl Matrix {
             Matrix::Load { place, transposed } => {
                 let rows = load(step, place, &operands[0], d.len())?;
                 for (matrix, &d) in d.iter().enumerate() {
-                    values.write(d, u32::MAX, |lane| {
-                        let halves = [0, 1].map(|half| {
-                            let (row, column) = element(lane, half, *transposed);
-                            let bytes = &rows[8 * matrix + row][2 * column..];
-                            u64::from(u16::from_le_bytes([bytes[0], bytes[1]]))
-                        });
-                        halves[0] | halves[1] << 16
-                    });
+                    values.write(d, u32::MAX, |lane| word_of_rows(&rows, matrix, lane, *transposed).into());
                 }
             }
             Matrix::Store { place, transposed } => {
-                let mut rows = [[0u8; ROW]; LANES];
-                for (matrix, words) in operands[1..].iter().enumerate() {
-                    for (lane, word) in words.iter().enumerate() {
-                        for half in 0..2 {
-                            let (row, column) = element(lane, half, *transposed);
-                            let bytes = ((word >> (16 * half)) as u16).to_le_bytes();
-                            rows[8 * matrix + row][2 * column..][..2].copy_from_slice(&bytes);
-                        }
-                    }
-                }
+                let rows = rows_of_words(operands[1..].iter().map(words), *transposed);
                 store(step, place, &operands[0], operands.len() - 1, &rows)?;
             }
-            Matrix::Transpose => values.write(d[0], u32::MAX, |lane| {
-                let halves = [0, 1].map(|half| {
-                    let (row, column) = element(lane, half, true);
-                    operands[0][4 * row + column / 2] >> (16 * (column % 2)) & 0xffff
-                });
-                halves[0] | halves[1] << 16
-            }),
+            Matrix::Transpose => {
+                let a = words(&operands[0]);
+                values.write(d[0], u32::MAX, |lane| transposed_word(&a, lane).into());
+            }
             Matrix::Product { multiply, of_a, of_b } => {
                 let (a, rest) = operands.split_at(*of_a);
                 let (b, rest) = rest.split_at(*of_b);
@@ -109,21 +90,16 @@ const fn number(element: Element) -> Number {
     }
 }
 
-/// The addresses of the rows.
-fn addresses(place: &Place, bases: &Words) -> Words {
-    bases.map(|base| base.wrapping_add_signed(place.offset.into()) & place.address_mask)
+/// The operand as words of 32 bits.
+fn words(operand: &Words) -> [u32; LANES] {
+    operand.map(|word| word as u32)
 }
 
 /// The rows of that many matrices.
-fn load(
-    step: &mut Step<'_>,
-    place: &Place,
-    bases: &Words,
-    count: usize,
-) -> Result<[[u8; ROW]; LANES], Fault> {
+fn load(step: &mut Step<'_>, place: &Place, bases: &Words, count: usize) -> Result<Rows, Fault> {
     place.announce(step);
     let mut rows = [[0u8; ROW]; LANES];
-    let addresses = addresses(place, bases);
+    let addresses = place.addresses(bases);
     step.memory.each(
         place.space,
         rows_of(count),
@@ -134,15 +110,9 @@ fn load(
     Ok(rows)
 }
 
-fn store(
-    step: &mut Step<'_>,
-    place: &Place,
-    bases: &Words,
-    count: usize,
-    rows: &[[u8; ROW]; LANES],
-) -> Result<(), Fault> {
+fn store(step: &mut Step<'_>, place: &Place, bases: &Words, count: usize, rows: &Rows) -> Result<(), Fault> {
     place.announce(step);
-    let addresses = addresses(place, bases);
+    let addresses = place.addresses(bases);
     step.memory.each(
         place.space,
         rows_of(count),

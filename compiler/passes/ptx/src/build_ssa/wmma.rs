@@ -90,12 +90,11 @@ impl Place {
 
 /// The matrix that an instruction names.
 fn matrix(form: &mut Form) -> Translated<Matrix> {
-    let of = |modifier, matrix| (modifier, matrix);
     let named = [
-        of(Modifier::A, Matrix::A),
-        of(Modifier::B, Matrix::B),
-        of(Modifier::C, Matrix::Sum),
-        of(Modifier::D, Matrix::Sum),
+        (Modifier::A, Matrix::A),
+        (Modifier::B, Matrix::B),
+        (Modifier::C, Matrix::Sum),
+        (Modifier::D, Matrix::Sum),
     ];
     named.into_iter().find_map(|(modifier, matrix)| form.take(modifier).then_some(matrix)).ok_or(Unsupported)
 }
@@ -168,6 +167,13 @@ impl Layout {
         }
     }
 
+    /// The blocks whose components one access moves: two sums that are neighbours in memory, else one.
+    fn runs(self, fragment: &Fragment) -> impl Iterator<Item = &[Block]> {
+        fragment.blocks.chunk_by(move |one, next| {
+            self == Layout::Words && next.outer == one.outer && next.inner == one.inner + 1
+        })
+    }
+
     /// Moves the place to the elements of a lane.
     fn start(self, t: &mut Translator, place: &mut Place, fragment: &Fragment) -> Translated {
         let (group, part) = lane_parts(t, place.lane, fragment.step);
@@ -207,24 +213,16 @@ fn load_components(t: &mut Translator, fragment: &Fragment, place: &mut Place) -
     layout.start(t, place, fragment)?;
     let (elem, ty) = word_of(fragment.element);
     let mut values = Vec::new();
-    let mut blocks = &fragment.blocks[..];
-    while let [block, rest @ ..] = blocks {
-        let (major, minor) = layout.distances(*block);
-        blocks = rest;
+    for blocks in layout.runs(fragment) {
+        let (major, minor) = layout.distances(blocks[0]);
         if layout == Layout::Elements && fragment.element.bits() == 8 {
             values.push(load_bytes(t, place, major, minor)?);
             continue;
         }
-        // Two neighbouring sums are one access.
-        let pair = rest.first().filter(|next| {
-            layout == Layout::Words && next.outer == block.outer && next.inner == block.inner + 1
-        });
-        let lanes = if pair.is_some() { 2 } else { 1 };
         let (base, offset) = place.after(t, major, minor);
-        let access = place.access(elem, lanes, offset);
+        let access = place.access(elem, blocks.len() as u8, offset);
         let inst = t.inst(Op::Load(access), ty, &[base]);
         let loaded: SmallVec<[Value; 2]> = t.function.results(inst).iter().copied().collect();
-        blocks = &rest[loaded.len() - 1..];
         match layout {
             Layout::Turned => values.push(t.emit(Op::MatrixTranspose, Type::B32, &loaded)),
             Layout::Words | Layout::Elements => values.extend(loaded),
@@ -288,23 +286,18 @@ pub(super) fn store(t: &mut Translator, form: &mut Form) -> Translated {
     let layout = Layout::of(&fragment);
     layout.start(t, &mut place, &fragment)?;
     let (elem, ty) = word_of(fragment.element);
-    let mut at = 0;
-    while let Some(&block) = fragment.blocks.get(at) {
-        let (major, minor) = layout.distances(block);
-        let is_pair = fragment.blocks.get(at + 1).is_some_and(|next| {
-            layout == Layout::Words && next.outer == block.outer && next.inner == block.inner + 1
-        });
-        let lanes = if is_pair { 2 } else { 1 };
+    let mut values = values.into_iter();
+    for blocks in layout.runs(&fragment) {
+        let (major, minor) = layout.distances(blocks[0]);
         let (base, offset) = place.after(t, major, minor);
         let mut args: SmallVec<[Value; 3]> = SmallVec::from_slice(&[base]);
-        for &value in &values[at..at + lanes] {
+        for value in values.by_ref().take(blocks.len()) {
             args.push(match layout {
                 Layout::Turned => t.emit(Op::MatrixTranspose, Type::B32, &[value]),
                 Layout::Words | Layout::Elements => value,
             });
         }
-        t.inst(Op::Store(place.access(elem, lanes as u8, offset)), ty, &args);
-        at += lanes;
+        t.inst(Op::Store(place.access(elem, blocks.len() as u8, offset)), ty, &args);
     }
     Ok(())
 }
@@ -320,6 +313,7 @@ pub(super) fn multiply(t: &mut Translator, form: &mut Form) -> Translated {
     form.take(Modifier::Sync);
     form.take(Modifier::Aligned);
     let size: Size = form.choose::<MatrixShape>().ok_or(Unsupported)?.into();
+    // How the matrices lay in memory no longer matters.
     let (_, _) = (by_rows(form)?, by_rows(form)?);
     let (d, a, b, c) = match form.types[..] {
         [d, c] => (element(d)?, Element::F16, Element::F16, element(c)?),

@@ -158,8 +158,8 @@ fn of_byte_floats(
 
 /// A sparse matrix of floats of 8 bits with 64 columns: two products of 32 columns of `f16`.
 ///
-/// Four columns of a are a *group*, of which two are stored. Lane `t` of four has groups `2 t` and
-/// `2 t + 1` of a in a word, and group `4 n + t` of b in word `n`. As `f16` it has groups `t` and
+/// Four neighbouring columns of a form a *group*, and two of them are stored. Lane `t` of four has
+/// groups `2 t` and `2 t + 1` of a in a word, and group `4 n + t` of b in word `n`. As `f16` it has groups `t` and
 /// `4 + t` of a, and half of group `2 n + t / 2` of b in word `n`. So group `2 q` becomes group `q`,
 /// group `2 q + 1` becomes group `4 + q`, and b comes from the lanes that have these groups.
 ///
