@@ -54,6 +54,7 @@ pub mod symbol;
 pub mod text;
 pub mod types;
 pub mod verify;
+pub mod warpgroup;
 
 pub use builder::Builder;
 pub use cfg::Cfg;

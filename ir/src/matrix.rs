@@ -151,31 +151,36 @@ pub struct Product {
     pub sparse: Option<u8>,
 }
 
-/// The lanes of a warp.
-const LANES: u32 = 32;
-
-/// The number of components of a fragment of that many elements.
-const fn components(elements: u32, element: Element) -> usize {
-    let per_lane = elements * element.bits() / LANES;
+/// The number of components of a fragment of that many elements in the registers of that many lanes.
+const fn components(elements: u32, element: Element, lanes: u32) -> usize {
+    let per_lane = elements * element.bits() / lanes;
     let component = if element.bits() == 64 { 64 } else { 32 };
     per_lane.div_ceil(component) as usize
 }
 
 impl Product {
+    /// The rows of a product of a [warpgroup](crate::warpgroup).
+    pub(crate) const GROUP_ROWS: u8 = 64;
+
+    /// The lanes that hold the matrices: a warp, or four for 64 rows.
+    const fn lanes(&self) -> u32 {
+        if self.size.m == Product::GROUP_ROWS { 128 } else { 32 }
+    }
+
     /// The number of components of a.
     pub const fn of_a(&self) -> usize {
         let stored = self.size.k as u32 / if self.sparse.is_some() { 2 } else { 1 };
-        components(self.size.m as u32 * stored, self.a)
+        components(self.size.m as u32 * stored, self.a, self.lanes())
     }
 
     /// The number of components of b.
     pub const fn of_b(&self) -> usize {
-        components(self.size.n as u32 * self.size.k as u32, self.b)
+        components(self.size.n as u32 * self.size.k as u32, self.b, self.lanes())
     }
 
     /// The number of components of c, and of d.
     pub const fn of_sum(&self) -> usize {
-        components(self.size.m as u32 * self.size.n as u32, self.sum_type)
+        components(self.size.m as u32 * self.size.n as u32, self.sum_type, self.lanes())
     }
 
     /// The components of a, b and c, and the word with the places of a sparse a; `None` if there are
@@ -192,8 +197,8 @@ impl Product {
         Some(Parts { a, b, c, places })
     }
 
-    /// What is wrong with the payload.
-    pub(crate) fn problem(&self) -> Option<String> {
+    /// What is wrong with the types and the kind of sums.
+    pub(crate) fn problem_of_types(&self) -> Option<String> {
         use Element::{B1, BF16, E4M3, E5M2, F16, F32, F64, S4, S8, S32, TF32, U4, U8};
         let suits = match (self.a, self.b) {
             (F16, F16) => matches!(self.sum_type, F16 | F32),
@@ -209,15 +214,24 @@ impl Product {
             Sum::TowardZero | Sum::Down | Sum::Up => self.a == F64,
             Sum::Xor | Sum::And => self.a == B1,
         };
+        if !suits {
+            Some(format!("no product of {} and {} in {}", self.a, self.b, self.sum_type))
+        } else if !sum {
+            Some(format!("no sums `{}` of {}", self.sum, self.a))
+        } else {
+            None
+        }
+    }
+
+    /// What is wrong with the payload.
+    pub(crate) fn problem(&self) -> Option<String> {
         // The columns of a and the rows of b that a lane's words have, for each of the four lanes
         // that share a row.
         let step = 4 * (32 / self.a.bits()).max(1) as u16;
         let stored = if self.sparse.is_some() { self.size.k / 2 } else { self.size.k };
         let fits = matches!(self.size.m, 8 | 16) && self.size.n == 8 && stored > 0 && stored % step == 0;
-        if !suits {
-            Some(format!("no product of {} and {} in {}", self.a, self.b, self.sum_type))
-        } else if !sum {
-            Some(format!("no sums `{}` of {}", self.sum, self.a))
+        if let Some(problem) = self.problem_of_types() {
+            Some(problem)
         } else if !fits {
             Some(format!("no product of size {}", self.size))
         } else if self.sparse.is_some_and(|lanes| lanes > 3) {

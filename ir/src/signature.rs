@@ -12,6 +12,7 @@ use crate::matrix::Element;
 use crate::memory::{Access, AtomicOp, Space};
 use crate::op::{BarrierKind, MbarrierWait, Op};
 use crate::types::Type;
+use crate::warpgroup::{GroupOptions, GroupProduct};
 
 /// The type that an argument must have, in terms of the controlling type `T`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +110,8 @@ impl Types {
     pub const ADDRESS: Types = Types::of(&[Type::B32, Type::B64]);
     /// Integers of one or two registers.
     pub const WORDS: Types = Types::of(&[Type::B32, Type::B64]);
+    /// Types of one register.
+    pub const WORD: Types = Types::of(&[Type::B32, Type::F32]);
     /// `b32` alone.
     pub const B32: Types = Types::of(&[Type::B32]);
     /// Integers that have a product of twice their width.
@@ -247,11 +250,27 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
             args.extend(std::iter::repeat_n(sum, product.of_sum()));
             args.extend(product.sparse.map(|_| Arg::B32));
         }
+        Op::WarpgroupProduct(GroupProduct { product, options }) => {
+            match options.has(GroupOptions::REGISTERS) {
+                true => args.extend(std::iter::repeat_n(Arg::B32, product.of_a())),
+                false => args.push(Arg::B64),
+            }
+            args.push(Arg::B64);
+            if options.has(GroupOptions::ADD) {
+                args.extend(std::iter::repeat_n(Arg::T, product.of_sum()));
+                args.push(Arg::Pred);
+            }
+            args.extend(product.sparse.map(|_| Arg::B32));
+        }
+        Op::Lend { count } | Op::Settle { count } | Op::Release { count } => {
+            args.extend(std::iter::repeat_n(Arg::T, count.0.into()));
+        }
         arithmetic!() => {}
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => {}
         Op::Load(_) | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy => {}
         Op::CacheHint | Op::IsSpace(_) | Op::ImageSize(_) => {}
         Op::MatrixLoad { .. } | Op::MatrixTranspose => {}
+        Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } => {}
         Op::ActiveMask
         | Op::Nanosleep
         | Op::PmEvent { .. }
@@ -295,6 +314,9 @@ macro_rules! access {
             Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => None,
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => None,
             Op::MatrixTranspose | Op::MatrixProduct(_) => None,
+            Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => None,
+            Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } => None,
+            Op::WarpgroupProduct(_) => None,
             Op::Nanosleep
             | Op::PmEvent { .. }
             | Op::CacheLine { .. }

@@ -67,6 +67,7 @@ pub mod timing;
 pub mod trace;
 mod unwritten;
 mod warp;
+mod warpgroup;
 
 pub use case::Case;
 pub use checks::{Finding, FindingKind, Role, Side};

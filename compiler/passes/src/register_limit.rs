@@ -60,6 +60,7 @@ pub(crate) fn too_few(error: &AllocError, mir: &Mir<VReg>, arch: Arch, max_regs:
     let (file, loc) = match *error {
         AllocError::TooFewRegisters { file, loc, .. } => (file, Some(loc)),
         AllocError::Tied { loc } | AllocError::UniformPredicateCopy { loc } => (RegFile::Pred, Some(loc)),
+        AllocError::Lent { loc } => (RegFile::Gpr, Some(loc)),
         AllocError::SharedPlace { file, .. } => (file, None),
         AllocError::MaxRegs(_) => (RegFile::Gpr, None),
     };

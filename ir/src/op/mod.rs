@@ -60,6 +60,8 @@ mod warp;
 #[macro_use]
 mod matrix;
 #[macro_use]
+mod warpgroup;
+#[macro_use]
 mod barrier;
 #[macro_use]
 mod mbarrier;
@@ -98,6 +100,7 @@ use crate::matrix::Product;
 pub use crate::memory::Prefetch;
 use crate::memory::{Access, AtomicOp, LineAction, Order, Scope, Space};
 use crate::types::Type;
+use crate::warpgroup::{Count, GroupProduct, Groups};
 use effects::effects;
 use mbarrier::arrival_results;
 use results::results;
@@ -108,7 +111,7 @@ macro_rules! operations {
         constant_operations! {
             integer_operations bits_operations compare_operations float_operations
             convert_operations memory_operations image_operations warp_operations matrix_operations
-            barrier_operations mbarrier_operations copies_operations proxy_operations call_operations
+            warpgroup_operations barrier_operations mbarrier_operations copies_operations proxy_operations call_operations
             convergence_operations terminator_operations $consumer {}
         }
     };
@@ -224,7 +227,7 @@ integer_operations! {
     bits_operations compare_operations float_operations convert_operations arithmetic_pattern {}
 }
 constant_operations! {
-    memory_operations image_operations warp_operations matrix_operations barrier_operations
-    mbarrier_operations copies_operations proxy_operations call_operations convergence_operations
+    memory_operations image_operations warp_operations matrix_operations warpgroup_operations
+    barrier_operations mbarrier_operations copies_operations proxy_operations call_operations convergence_operations
     terminator_operations not_arithmetic_pattern {}
 }

@@ -17,6 +17,7 @@ use crate::op::{
 use crate::text::ParseError;
 use crate::text::parse::FunctionParser;
 use crate::types::Type;
+use crate::warpgroup::{Count, GroupOptions, GroupProduct, Groups};
 
 /// Writes one operation.
 pub(crate) struct OpWriter<'a> {
@@ -398,6 +399,40 @@ impl Modifier for Product {
     }
 }
 
+impl Modifier for GroupProduct {
+    fn write(&self, out: &mut OpWriter<'_>) {
+        out.modifier(&self.product);
+        for (option, word) in GroupOptions::ALL {
+            if self.options.has(option) {
+                out.word(word);
+            }
+        }
+    }
+
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
+        let product = input.modifier()?;
+        let options = GroupOptions::ALL
+            .into_iter()
+            .fold(GroupOptions::default(), |options, (option, word)| options.with(option, input.flag(word)));
+        Ok(GroupProduct { product, options })
+    }
+}
+
+impl Modifier for Count {
+    fn write(&self, out: &mut OpWriter<'_>) {
+        out.word(&format!("x{}", self.0));
+    }
+
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
+        let word = input.word();
+        let Some(count) = word.strip_prefix('x').and_then(|count| count.parse().ok()) else {
+            return Err(input.error("expected a number of values here, such as `x4`".to_string()));
+        };
+        input.advance(word.len());
+        Ok(Count(count))
+    }
+}
+
 /// The type of a value that has the same form in a register as in memory.
 fn implied_type(elem: MemType) -> Option<Type> {
     match elem {
@@ -437,6 +472,16 @@ impl Operand for u8 {
 }
 
 /// An offset.
+impl Operand for Groups {
+    fn write(&self, out: &mut OpWriter<'_>) {
+        let _ = write!(out.out, "{}", self.0);
+    }
+
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
+        u8::read(input).map(Groups)
+    }
+}
+
 impl Operand for u32 {
     fn write(&self, out: &mut OpWriter<'_>) {
         let _ = write!(out.out, "+{self}");

@@ -30,6 +30,11 @@
 //!   call requires. A call has the arguments and results of its callee, and a `ret` has the results
 //!   of the function. A kernel returns nothing.
 //!
+//! - **flight**: Values that are [lent](crate::op) to products of a warpgroup are only for products,
+//!   `settle`, `release` and parameters. An arrival comes between `lend` and a product, and a wait
+//!   for the product's group before `settle` and `release`. Nothing is under way at the end of the
+//!   function, or where a lent value has no name.
+//!
 //! By level:
 //!
 //! - **level**: From [`Level::Legal`] on there is no PTX `bar`, only `barrier`; a `barrier` whose
@@ -45,6 +50,7 @@
 
 mod convergence;
 mod dominance;
+mod flight;
 mod operations;
 mod structure;
 
@@ -82,6 +88,7 @@ pub enum Rule {
     Dominance,
     Symbol,
     Call,
+    Flight,
     Level,
     Convergence,
 }
@@ -103,6 +110,7 @@ impl Rule {
             Rule::Dominance => "dominance",
             Rule::Symbol => "symbol",
             Rule::Call => "call",
+            Rule::Flight => "flight",
             Rule::Level => "level",
             Rule::Convergence => "convergence",
         }
@@ -156,6 +164,7 @@ pub fn verify(func: &Function, level: Level) -> Result<(), Vec<VerifierError>> {
     if structure::check(func, &mut report) {
         operations::check(func, level, &mut report);
         dominance::check(func, &mut report);
+        flight::check(func, &mut report);
         if level == Level::Converged {
             convergence::check(func, &mut report);
         }

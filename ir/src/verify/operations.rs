@@ -206,7 +206,14 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
                 say(Rule::Access, problem);
             }
         }
+        Op::WarpgroupProduct(product) => {
+            if let Some(problem) = product.problem() {
+                say(Rule::Access, problem);
+            }
+        }
         arithmetic!() => {}
+        Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => {}
+        Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } => {}
         Op::ImageSize(_) => {}
         Op::Undef | Op::SpecialReg(_) => {}
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => {}

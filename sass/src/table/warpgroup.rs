@@ -1,7 +1,7 @@
 //! Asynchronous matrix products of a warpgroup.
 //!
 //! b, and a unless it is in registers, are in shared memory. The descriptors `gdesc[UR4]` tell
-//! where: four uniform registers for a and b, two for b alone. `WARPGROUP.ARRIVE` comes before the
+//! where: four uniform registers, two for a, if it is there, and two for b. `WARPGROUP.ARRIVE` comes before the
 //! first product of a group; the last one of the group has `gsb0`, the scoreboard that counts
 //! groups and that `WARPGROUP.DEPBAR.LE` waits for. Until then accumulators and registers of a may
 //! not be touched. The products use no scoreboard of the warp; ptxas leaves at least one cycle
@@ -42,8 +42,8 @@ const C: Slot = Slot::read("c", Kinds::R).width(Width::Share(Matrix::Accumulator
 const ACCUMULATE: Slot = Slot::read("accumulate", Kinds::UP).not().hidden().place(Place::complement(87, 3));
 /// The descriptors of a and b.
 const AB: Slot = Slot::read("ab", Kinds::UR).width(Width::Fixed(4)).after_prefix("gdesc").at(24, 6);
-/// The descriptor of b.
-const B: Slot = Slot::read("b", Kinds::UR).width(Width::Fixed(2)).after_prefix("gdesc").at(32, 6);
+/// The descriptor of b, in the upper two of four registers, as after that of a.
+const B: Slot = Slot::read("b", Kinds::UR).width(Width::Fixed(4)).after_prefix("gdesc").at(32, 6);
 /// The places of the stored elements of a sparse matrix.
 const META: Slot = Slot::read("meta", Kinds::R).at(40, 8);
 /// The lanes that hold these places.

@@ -72,6 +72,26 @@ pub(super) fn iadd3_x(i: &Fields<'_>) -> Decoded {
     add3(i, [i.pred("ps")?, i.pred("pt")?])
 }
 
+/// `UIADD3.64`, whose constant has a sign, without carries.
+pub(super) fn uiadd3_64(i: &Fields<'_>) -> Decoded {
+    let d = i.dests("d", 2)?;
+    if i.pred_dest("pd")?.is_some() || i.pred_dest("pe")?.is_some() {
+        return Err("carries of 64 bits".to_string());
+    }
+    let mut terms = Vec::new();
+    for name in ["a", "b", "c"] {
+        terms.push(i.signed_pair(name)?);
+    }
+    Ok(Box::new(move |registers, step| {
+        let sum = terms.iter().fold([0u64; LANES], |sum, &term| {
+            let term = registers.wide(term);
+            std::array::from_fn(|lane| sum[lane].wrapping_add(term[lane]))
+        });
+        registers.write_wide(&d, step.lanes, |lane| sum[lane]);
+        Ok(Flow::Next)
+    }))
+}
+
 /// `LOP3.LUT`, `ULOP3.LUT`.
 pub(super) fn lop3(i: &Fields<'_>) -> Decoded {
     let (d, pd, ps) = (i.dest("d")?, i.pred_dest("pd")?, i.pred("ps")?);

@@ -105,8 +105,14 @@ impl<'a> Fields<'a> {
 
     /// The `n` consecutive words of a source operand, with signs applied to each.
     pub fn words<const N: usize>(&self, name: &str) -> Result<[Source; N], String> {
+        let words = self.some_words(name, N)?;
+        Ok(std::array::from_fn(|n| words[n]))
+    }
+
+    /// The same for a number that depends on the instruction.
+    pub fn some_words(&self, name: &str, count: usize) -> Result<Vec<Source>, String> {
         let operand = self.operand(name)?;
-        let mut words = [plain(Origin::Value(0)); N];
+        let mut words = vec![plain(Origin::Value(0)); count];
         for (n, word) in words.iter_mut().enumerate() {
             let origin = match operand.kind {
                 OperandKind::Zero(_) => Origin::Value(0),
@@ -123,6 +129,18 @@ impl<'a> Fields<'a> {
             *word = Source { origin, neg: flags.neg, abs: flags.abs, not: flags.not };
         }
         Ok(words)
+    }
+
+    /// A 64-bit integer source operand; an immediate is its lower half, with its sign.
+    pub fn signed_pair(&self, name: &str) -> Result<[Source; 2], String> {
+        match self.operand(name)?.kind {
+            OperandKind::Imm(bits) => {
+                let low = self.word(name)?;
+                let sign = if bits >> 31 == 1 { u32::MAX } else { 0 };
+                Ok([low, Source { origin: Origin::Value(sign), ..low }])
+            }
+            _ => self.words(name),
+        }
     }
 
     /// A 64-bit integer source operand; an immediate is its upper half.

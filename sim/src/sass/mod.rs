@@ -49,6 +49,7 @@ mod tensor;
 mod uniform;
 mod unwritten;
 mod warp;
+mod warpgroup;
 mod watched;
 mod xu;
 

@@ -10,7 +10,9 @@ use ptxc_semantics::{F32, F64, float};
 use crate::hazard::Tracks;
 use crate::random::Random;
 use crate::unwritten::Unwritten;
+use super::warpgroup::Places;
 use crate::warp::{LANES, lanes_of};
+use crate::warpgroup::Flights;
 
 /// A 32-bit value of each lane.
 pub(super) type Lanes = [u32; LANES];
@@ -101,6 +103,8 @@ pub(super) struct Registers {
     pub unwritten: Unwritten,
     /// The source of values that the hardware leaves undefined.
     pub random: Random,
+    /// The products of a warpgroup that are under way.
+    pub flights: Flights<Places>,
     /// The accesses in flight of the warp, if hazards are checked.
     pub tracks: Option<Box<Tracks>>,
 }
@@ -136,6 +140,7 @@ impl Registers {
             written: vec![0; PReg::COUNT],
             unwritten: Unwritten::default(),
             random,
+            flights: Flights::default(),
             tracks: None,
         }
     }

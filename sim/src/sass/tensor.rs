@@ -83,7 +83,7 @@ fn action(i: &Fields<'_>, types: [Number; 3], sum: Sum, is_sparse: bool) -> Deco
 }
 
 /// The type of sums of floats.
-fn float_sum(i: &Fields<'_>) -> Result<Number, String> {
+pub(super) fn float_sum(i: &Fields<'_>) -> Result<Number, String> {
     match i.modifier(ModKind::DataType) {
         ".F16" => Ok(Number::HALF),
         ".F32" => Ok(Number::SINGLE),

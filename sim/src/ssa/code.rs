@@ -7,6 +7,7 @@ use ptxc_ir::{AtomicOp, Inst, MemType, Op};
 use ptxc_semantics::matrix::Multiply;
 
 use super::arith::{Lane, Words};
+use super::warpgroup::Group;
 use crate::engine::Step;
 use crate::generic_atomic::Update;
 use crate::memory;
@@ -185,6 +186,8 @@ pub(super) enum Matrix {
     Transpose,
     /// A product; the numbers are those of the components of a and of b.
     Product { multiply: Multiply, of_a: usize, of_b: usize },
+    /// An operation on products of a warpgroup, with its name.
+    Group(Group, &'static str),
 }
 
 impl Matrix {
@@ -195,6 +198,7 @@ impl Matrix {
             Matrix::Store { .. } => "matrix_store",
             Matrix::Transpose => "matrix_transpose",
             Matrix::Product { .. } => "matrix_product",
+            Matrix::Group(_, name) => name,
         }
     }
 }

@@ -20,6 +20,7 @@ use super::arith::{self, lane};
 use super::code::{Action, Body, Code, Edge, Matrix, Node, Numbers, Place, SlotIndex};
 use super::guesses::guessed_loads;
 use super::layout::Layout;
+use super::warpgroup::Group;
 use crate::error::SimError;
 use crate::generic_atomic::Update;
 use crate::memory::{
@@ -168,6 +169,12 @@ impl Decoder<'_> {
         let results: Vec<SlotIndex> =
             func.results(inst).iter().map(|&value| self.slots[self.index][value]).collect();
         let args: Vec<SlotIndex> = data.args.iter().map(|&value| self.slots[self.index][value]).collect();
+        let name = ptxc_ir::signature::row(&data.op).mnemonic;
+        let group = |group| Action::Matrix {
+            matrix: Matrix::Group(group, name),
+            d: results.clone(),
+            args: args.clone(),
+        };
         let d = results.first().copied().unwrap_or(0);
         let ty = data.ty;
         let action = match data.op {
@@ -299,6 +306,12 @@ impl Decoder<'_> {
             Op::MatrixProduct(product) => {
                 Action::Matrix { matrix: Matrix::product(&product), d: results, args }
             }
+            Op::Lend { .. } => group(Group::Lend),
+            Op::Settle { .. } => group(Group::Settle),
+            Op::Release { .. } | Op::WarpgroupArrive => group(Group::Nothing),
+            Op::WarpgroupProduct(product) => group(Group::product(&product)),
+            Op::WarpgroupCommit => group(Group::Commit),
+            Op::WarpgroupWait { pending } => group(Group::Wait { pending: pending.0.into() }),
             Op::Nanosleep | Op::PmEvent { .. } | Op::WarpFence => Action::Nothing,
             Op::WarpSync => Action::WarpSync { mask: args[0] },
             Op::Bar(kind) | Op::Barrier { kind, .. } => {

@@ -15,8 +15,8 @@ use crate::memory::AccessKind;
 use crate::warp::LANES;
 
 impl Matrix {
-    /// The action of a product.
-    pub(super) fn product(product: &Product) -> Matrix {
+    /// The types and the rule of a product.
+    pub(super) fn multiply(product: &Product) -> Multiply {
         let sum = match product.sum {
             Sum::Plain => Rule::Plain,
             Sum::Saturating => Rule::Saturating,
@@ -26,14 +26,19 @@ impl Matrix {
             Sum::Xor => Rule::Xor,
             Sum::And => Rule::And,
         };
-        let multiply = Multiply {
+        Multiply {
             rows: product.size.m.into(),
             a: number(product.a),
             b: number(product.b),
             sum_type: number(product.sum_type),
             sum,
             sparse: product.sparse,
-        };
+        }
+    }
+
+    /// The action of a product.
+    pub(super) fn product(product: &Product) -> Matrix {
+        let multiply = Matrix::multiply(product);
         Matrix::Product { multiply, of_a: product.of_a(), of_b: product.of_b() }
     }
 
@@ -60,6 +65,7 @@ impl Matrix {
                 let a = words(&operands[0]);
                 values.write(d[0], u32::MAX, |lane| transposed_word(&a, lane).into());
             }
+            Matrix::Group(group, _) => group.run(values, step, d, operands)?,
             Matrix::Product { multiply, of_a, of_b } => {
                 let (a, rest) = operands.split_at(*of_a);
                 let (b, rest) = rest.split_at(*of_b);

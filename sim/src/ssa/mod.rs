@@ -27,6 +27,7 @@ mod matrix;
 mod meeting;
 mod special;
 mod unwritten;
+mod warpgroup;
 
 use ptxc_ir::op::{MbarrierWait, VoteMode};
 use ptxc_ir::{Function, SourceLoc};
@@ -119,6 +120,8 @@ struct Values {
     active: Vec<[u32; LANES]>,
     /// The bits of values that come from unwritten memory.
     unwritten: Unwritten,
+    /// The products of a warpgroup that are under way.
+    groups: warpgroup::Groups,
 }
 
 impl Values {
@@ -181,6 +184,7 @@ impl Engine for Ssa<'_> {
             frames: (0..LANES).map(|_| Vec::new()).collect(),
             active: vec![[0; LANES]; self.code.functions.len()],
             unwritten: Unwritten::default(),
+            groups: warpgroup::Groups::default(),
         }
     }
 

@@ -5,8 +5,7 @@ import random
 import struct
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent  # of the kernels; the cases are in the folder above
-PTX = "cases/matrix/%s.ptx"  # the path that a case names
+CASES = Path(__file__).resolve().parent.parent  # of the JSON files; the kernels are in the folder of their family
 
 
 # Elements in memory.
@@ -74,15 +73,15 @@ def scalar(elem, value):
     return {"kind": "scalar", "elem": elem, "value": value}
 
 
-def write(name, about, args, block, grid=1):
+def write(name, about, args, block, grid=1, family="matrix"):
     """The case NAME.json of the kernel NAME."""
     block = [block, 1, 1] if isinstance(block, int) else block
-    case = {"ptx": PTX % name, "entry": name, "grid": [grid, 1, 1], "block": block, "dynamic_smem": 0,
+    case = {"ptx": "cases/%s/%s.ptx" % (family, name), "entry": name, "grid": [grid, 1, 1], "block": block, "dynamic_smem": 0,
             "about": about, "args": args}
-    (FOLDER.parent / (name + ".json")).write_text(json.dumps(case, indent=1) + "\n")
+    (CASES / (name + ".json")).write_text(json.dumps(case, indent=1) + "\n")
 
 
-def write_ptx(name, version, target, parameters, about, body, before=""):
+def write_ptx(name, version, target, parameters, about, body, before="", directives="", family="matrix"):
     """The file NAME.ptx with one kernel; every parameter is named with its type."""
     text = ["// " + line for line in about.strip().split("\n")]
     # ptxas wants at least version 7.8 for sm_90.
@@ -90,12 +89,14 @@ def write_ptx(name, version, target, parameters, about, body, before=""):
     text += ["", ".version " + version, ".target " + target, ".address_size 64", ""]
     text += before.strip("\n").split("\n") + [""] if before else []
     text += [".visible .entry %s(" % name]
-    text += [",\n".join("\t.param .%s %s" % (kind, parameter) for parameter, kind in parameters), ")", "{"]
+    text += [",\n".join("\t.param .%s %s" % (kind, parameter) for parameter, kind in parameters), ")"]
+    text += directives.split("\n") if directives else []
+    text += ["{"]
     for line in body.strip("\n").split("\n"):
         line = line.strip()
         text.append(line if line.endswith(":") or not line else "\t" + line)
     text += ["\tret;", "}", ""]
-    (FOLDER / (name + ".ptx")).write_text("\n".join(text))
+    (CASES / family / (name + ".ptx")).write_text("\n".join(text))
 
 
 def generator(name):

@@ -23,7 +23,7 @@ use ptxc_sass::{RegFile, Register};
 use super::assign::Budget;
 use super::live::{LiveRanges, Segment};
 use super::work::Work;
-use super::{AllocError, isolate, live, moves};
+use super::{AllocError, isolate, lent, live, moves};
 use crate::mir::{EdgeArg, VReg, VRegId};
 
 /// The alignment of a tuple: the next power of two, at most 4; 1 for predicates.
@@ -366,7 +366,8 @@ pub(super) fn coalesce(affinities: &[Affinity], live: &LiveRanges<'_>, classes: 
     }
 }
 
-/// Merges values that must share a register: each guarded definition with its old value.
+/// Merges values that must share a register: each guarded definition with its old value, and
+/// registers that are lent to products of a warpgroup.
 pub(super) fn join_ties(
     work: &Work<'_>,
     live: &live::LiveRanges<'_>,
@@ -375,6 +376,11 @@ pub(super) fn join_ties(
     for ((old, def), loc) in isolate::ties(work) {
         if !classes.merge(live, def, old) {
             return Err(AllocError::Tied { loc });
+        }
+    }
+    for (to, from, loc) in lent::pairs(&work.mir, |id| work.lent[id]) {
+        if !classes.merge(live, to, from) {
+            return Err(AllocError::Lent { loc });
         }
     }
     Ok(())

@@ -41,6 +41,7 @@ mod check;
 mod coalesce;
 mod hoist;
 mod isolate;
+mod lent;
 mod live;
 mod moves;
 mod names;
@@ -142,6 +143,11 @@ pub enum AllocError {
         /// The instruction.
         loc: SourceLoc,
     },
+    /// Registers that are lent to products of a warpgroup would have to be copied.
+    Lent {
+        /// The instruction or branch.
+        loc: SourceLoc,
+    },
     /// Calls need one register for several uniform values that a divergent region keeps.
     SharedPlace {
         /// The file.
@@ -168,6 +174,9 @@ impl fmt::Display for AllocError {
             }
             AllocError::Tied { .. } => {
                 write!(f, "the old value of a guarded definition cannot be in its register")
+            }
+            AllocError::Lent { .. } => {
+                write!(f, "registers of a product of a warpgroup would have to be copied while it runs")
             }
             AllocError::SharedPlace { file, index } => {
                 write!(f, "calls in one divergent region want different values in {}{index}", file.prefix())

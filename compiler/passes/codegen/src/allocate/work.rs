@@ -12,6 +12,7 @@ use ptxc_sass::{Inst, Op, PReg, RegFile, Register};
 use ptxc_ssa::runtime;
 use smallvec::SmallVec;
 
+use super::lent;
 use super::live::diverges_after;
 use crate::abi;
 use crate::mir::{Edge, EdgeArg, MBlock, MBlockId, MInst, Mir, RegSet, Term, VReg, VRegId, for_blocks};
@@ -42,8 +43,10 @@ pub(super) struct Work<'a> {
     /// Bytes of spill slots.
     pub spill_bytes: u32,
     /// By virtual register, whether the allocator made it with a live range that cannot get
-    /// shorter.
+    /// shorter, or it is lent.
     pub short: SecondaryMap<VRegId, bool>,
+    /// By virtual register, whether it is [lent](super::lent) to products of a warpgroup.
+    pub lent: SecondaryMap<VRegId, bool>,
     /// By predicate or uniform register, the general registers that it was spilled to.
     pub general: SecondaryMap<VRegId, Option<VRegId>>,
     /// By virtual register, the register that it must be in: arguments and results of calls.
@@ -88,13 +91,19 @@ impl<'a> Work<'a> {
         let calls_with_stack = insts.filter_map(|inst| inst.call.as_ref()).any(|call| call.uses_stack);
         let kept_uniform = abi::kept_uniform_registers(&mir.header, calls_device_functions(mir));
         let fixed = fixed_of_device_function(mir);
+        let mut short = SecondaryMap::new();
+        let mut is_lent = SecondaryMap::new();
+        for id in lent::registers(mir) {
+            (short[id], is_lent[id]) = (true, true);
+        }
         Work {
             mir: Cow::Borrowed(mir),
             kept_uniform,
             origins,
             frame: None,
             spill_bytes: mir.header.outgoing_bytes,
-            short: SecondaryMap::new(),
+            short,
+            lent: is_lent,
             general: SecondaryMap::new(),
             fixed,
             calls_with_stack,

@@ -205,8 +205,11 @@ fn push_touches(inst: &Inst<PReg>, arch: Arch, list: &mut Vec<Touch>) {
         let write = access.role == AccessRole::Def;
         let late = match access.role {
             AccessRole::Def => completion == Completion::Variable,
+            // No scoreboard tells when a product of a warpgroup has read its registers: they are
+            // held until a wait for its group.
             AccessRole::Use => {
-                completion != Completion::Fixed && !reads_at_issue(arch, inst, access.reg.file())
+                !matches!(completion, Completion::Fixed | Completion::Group)
+                    && !reads_at_issue(arch, inst, access.reg.file())
             }
             AccessRole::Guard => false,
         };

@@ -1,5 +1,7 @@
 //! The effect of a call on registers.
 //!
+//! An instruction may also [hold](CallSite::held) registers that its operands do not name.
+//!
 //! A called routine finds its arguments in fixed registers, leaves its results in fixed registers,
 //! and destroys others. In machine IR a call instruction has a [`CallSite`] with these registers:
 //!
@@ -41,6 +43,9 @@ pub struct CallSite<R> {
     pub args: SmallVec<[Fixed<R>; 4]>,
     /// The values that it returns, each in its place. No two places overlap.
     pub results: SmallVec<[Fixed<R>; 2]>,
+    /// Registers that the instruction reads although no operand names them, and that no other
+    /// instruction moves over it to write or read: those that are lent to products of a warpgroup.
+    pub held: Vec<Tuple<R>>,
     /// The registers that it clobbers; never R1.
     pub clobbers: RegSet,
     /// Whether it has a stack frame of its own below that of the caller; R1 must then be the stack
@@ -55,20 +60,27 @@ impl<R> Default for CallSite<R> {
     /// A call site that reads, returns and clobbers nothing.
     fn default() -> CallSite<R> {
         let (args, results) = Default::default();
-        CallSite { args, results, clobbers: RegSet::default(), uses_stack: false, moved_stack: None }
+        CallSite {
+            args,
+            results,
+            held: Vec::new(),
+            clobbers: RegSet::default(),
+            uses_stack: false,
+            moved_stack: None,
+        }
     }
 }
 
 impl<R: Copy> CallSite<R> {
     /// The same with other names for the values.
     pub fn map<S>(&self, mut rename: impl FnMut(R) -> S) -> CallSite<S> {
-        let mut fixed = |fixed: &Fixed<R>| Fixed {
-            value: Tuple { reg: rename(fixed.value.reg), width: fixed.value.width },
-            place: fixed.place,
-        };
+        let mut tuple = |tuple: &Tuple<R>| Tuple { reg: rename(tuple.reg), width: tuple.width };
+        let held = self.held.iter().map(&mut tuple).collect();
+        let mut fixed = |fixed: &Fixed<R>| Fixed { value: tuple(&fixed.value), place: fixed.place };
         CallSite {
             args: self.args.iter().map(&mut fixed).collect(),
             results: self.results.iter().map(&mut fixed).collect(),
+            held,
             clobbers: self.clobbers,
             uses_stack: self.uses_stack,
             moved_stack: self.moved_stack,

@@ -128,6 +128,9 @@ impl<R: Register> MInst<R> {
         for arg in self.call.iter().flat_map(|call| &call.args) {
             visit(arg.value.reg, arg.value.width);
         }
+        for held in self.call.iter().flat_map(|call| &call.held) {
+            visit(held.reg, held.width);
+        }
     }
 
     /// Calls `visit` for each register that it reads or writes, with the number of neighbours and
@@ -141,6 +144,7 @@ impl<R: Register> MInst<R> {
         }
         if let Some(call) = &self.call {
             call.args.iter().for_each(|arg| visit(arg.value.reg, arg.value.width, false));
+            call.held.iter().for_each(|held| visit(held.reg, held.width, false));
             call.results.iter().for_each(|result| visit(result.value.reg, result.value.width, true));
         }
     }
@@ -153,7 +157,8 @@ impl<R: Register> MInst<R> {
         }
         if let Some(call) = &mut self.call {
             let values = call.args.iter_mut().chain(&mut call.results).map(|fixed| &mut fixed.value);
-            values.for_each(|value| value.reg = rename(value.reg));
+            let held = call.held.iter_mut();
+            values.chain(held).for_each(|value| value.reg = rename(value.reg));
         }
     }
 

@@ -83,6 +83,7 @@ impl Accesses {
         if let Some(call) = &minst.call {
             let args = call.args.iter().map(|arg| access(arg.value.reg, arg.value.width, 0, Role::Use));
             list.extend(args);
+            list.extend(call.held.iter().map(|held| access(held.reg, held.width, 0, Role::Use)));
         }
         let partly = minst.inst.guard.is_some() && !N::DEFINED_ONCE;
         let definition = if partly { Role::GuardedDef } else { Role::Def };

@@ -128,7 +128,7 @@ impl Lower<'_> {
         }
         let mut call = MInst::new(made, self.loc);
         let moved_stack = stack.map(|(_, bytes)| bytes);
-        call.call = Some(Box::new(CallSite { args, results, clobbers, uses_stack: false, moved_stack }));
+        call.call = Some(Box::new(CallSite { args, results, clobbers, moved_stack, ..CallSite::default() }));
         self.seq.push(call);
     }
 

@@ -34,7 +34,9 @@ impl Lower<'_> {
         let data = &self.func.insts[inst];
         let mut edges = Vec::new();
         for target in &data.targets {
-            let args = target.args.iter().map(|&arg| self.edge_arg(arg)).collect();
+            let params = &self.func.blocks[target.block].params;
+            let args = params.iter().zip(&target.args);
+            let args = args.filter_map(|(&param, &arg)| self.argument(param, arg)).collect();
             if let Some(block) = self.block_map[target.block] {
                 edges.push(Edge { block, args });
             }

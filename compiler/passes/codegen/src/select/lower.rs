@@ -24,6 +24,7 @@ use super::Unsupported;
 use super::pool::{BankPlace, Pool, Pooled};
 use super::source::Src;
 use super::special::linked_word;
+use super::warpgroup::Warpgroups;
 use crate::mir::{Cfg, EdgeArg, MBlockId, MInst, Mir, VReg};
 
 /// The constant bank of the module's constant variables.
@@ -73,6 +74,8 @@ pub(super) struct Lower<'a> {
     regs: SecondaryMap<Value, Option<VReg>>,
     uses: SecondaryMap<Value, u32>,
     home: SecondaryMap<IrInst, Option<MBlockId>>,
+    /// What is lent to products of a warpgroup.
+    pub(super) warpgroups: Warpgroups,
     /// The elections after a `warpsync` of their block.
     pub(super) met: EntitySet<IrInst>,
 }
@@ -133,6 +136,7 @@ impl<'a> Lower<'a> {
             regs,
             uses,
             home,
+            warpgroups: Warpgroups::default(),
             met,
         }
     }
@@ -514,6 +518,15 @@ impl<'a> Lower<'a> {
         (value, complement)
     }
 
+    /// The argument of an edge for a parameter; none if it is a part of another one's.
+    pub(super) fn argument(&mut self, param: Value, arg: Value) -> Option<EdgeArg<VReg>> {
+        match self.warpgroups.params[param] {
+            None => Some(self.edge_arg(arg)),
+            Some(0) => None,
+            Some(_) => Some(EdgeArg::Reg(self.reg_of(arg))),
+        }
+    }
+
     /// The argument of an edge.
     pub(super) fn edge_arg(&mut self, value: Value) -> EdgeArg<VReg> {
         let ty = self.func.ty(value);
@@ -570,7 +583,8 @@ impl<'a> Lower<'a> {
         let ValueDef::Result(inst, _) = self.func.def(value) else { return false };
         let op = self.func.insts[inst].op;
         let is_tuple = matches!(op, IrOp::Load(_) | IrOp::Atomic { .. } | IrOp::SurfaceLoad(_))
-            || matches!(op, IrOp::MatrixLoad { .. } | IrOp::MatrixProduct(_));
+            || matches!(op, IrOp::MatrixLoad { .. } | IrOp::MatrixProduct(_))
+            || matches!(op, IrOp::Lend { .. } | IrOp::WarpgroupProduct(_));
         is_tuple && self.func.results(inst).len() > 1
     }
 

@@ -55,6 +55,7 @@ mod surface;
 mod tests;
 mod texture;
 mod warp;
+mod warpgroup;
 mod wide;
 
 use cranelift_entity::SecondaryMap;
@@ -120,6 +121,7 @@ fn select_within(
         }
     }
     let mut lower = Lower::new(func, arch, uniformity, mir, cfg, block_map);
+    lower.place_lent_parameters();
     for &mblock in order.iter().rev() {
         if let Some(block) = source[mblock] {
             lower.lower_block(block, mblock, most);
@@ -292,6 +294,9 @@ impl Lower<'_> {
             self.seq[start..].reverse();
             self.is_acquired |= matches!(func.insts[inst].op, Op::Fence { order: Order::Acquire, .. });
         }
+        let start = self.seq.len();
+        self.start_of_block();
+        self.seq[start..].reverse();
         if func.kind == FunctionKind::Device && block == func.entry() {
             let parameters = self.parameters();
             self.mir.blocks[mblock].insts = parameters.into_iter().chain(self.seq.drain(..).rev()).collect();
@@ -299,7 +304,14 @@ impl Lower<'_> {
         }
         let params = func.blocks[block].params.iter();
         let params: Vec<Tuple<VReg>> = params
-            .map(|&param| Tuple { reg: self.reg_of(param), width: lower::width_of(func.ty(param)) })
+            .filter_map(|&param| {
+                let width = match self.warpgroups.params[param] {
+                    None => lower::width_of(func.ty(param)),
+                    Some(0) => return None,
+                    Some(width) => width,
+                };
+                Some(Tuple { reg: self.reg_of(param), width })
+            })
             .collect();
         let data = &mut self.mir.blocks[mblock];
         data.insts = self.seq.drain(..).rev().collect();
@@ -441,6 +453,10 @@ impl Lower<'_> {
             Op::Match(_) | Op::Redux(_) | Op::Elect | Op::Nanosleep => self.lower_warp(inst),
             Op::MatrixLoad { .. } | Op::MatrixStore { .. } => self.lower_matrix(inst),
             Op::MatrixTranspose | Op::MatrixProduct(_) => self.lower_matrix(inst),
+            Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => self.lower_warpgroup(inst),
+            Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => {
+                self.lower_warpgroup(inst)
+            }
             Op::PmEvent { .. } => self.lower_warp(inst),
             Op::CacheLine { .. } => self.lower_cache_line(inst),
             Op::Barrier { .. } => self.lower_barrier(inst),

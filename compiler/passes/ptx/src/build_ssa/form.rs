@@ -1,6 +1,7 @@
 //! One instruction as the families see it: its types, and its modifiers, which they take one by
 //! one.
 
+use ptxc_ir::matrix::Size;
 use ptxc_syntax::ast::Operand;
 
 use super::dialect::Dialect;
@@ -68,6 +69,11 @@ impl<'a> Form<'a> {
     /// Takes the first modifier of a kind.
     pub fn choose<C: Class>(&mut self) -> Option<C> {
         self.read(C::of)
+    }
+
+    /// Takes the size of a product of matrices.
+    pub fn size(&mut self) -> Option<Size> {
+        self.read(|modifier| Size::parse(modifier.name()))
     }
 
     /// Whether every modifier was taken.

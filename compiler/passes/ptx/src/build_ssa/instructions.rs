@@ -16,7 +16,8 @@ use super::translator::Translator;
 use super::video::{Lane, Operation};
 use super::{
     arith, asynchronous, bits, cache_line, cache_policy, calls, carry, cluster, control, convert, fence,
-    float, image_query, logic, matrix, mbarrier, memory, moves, stack, surface, sync, texture, video, wmma,
+    float, image_query, logic, matrix, mbarrier, memory, moves, stack, surface, sync, texture, video,
+    warpgroup, wmma,
 };
 use crate::check::decoded::Decoded;
 use crate::check::table::{Mnemonic as M, Modifier};
@@ -57,7 +58,10 @@ fn branch(translate: Translate, target: Target) -> Option<Lowering> {
 pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
     // `cvt.pack` makes elements of types that no register has, matrices have such elements, and
     // `istypep` asks about such types.
-    let of_matrices = matches!(opcode.instruction, M::Mma | M::WmmaLoad | M::WmmaMma | M::WmmaStore);
+    let of_matrices = matches!(
+        opcode.instruction,
+        M::Mma | M::WmmaLoad | M::WmmaMma | M::WmmaStore | M::WgmmaMmaAsync | M::WgmmaMmaAsyncSp
+    );
     let names_others = of_matrices || matches!(opcode.instruction, M::CvtPack | M::Istypep);
     if !names_others && !opcode.types.iter().all(|scalar| scalar.is_translated()) {
         return None;
@@ -246,6 +250,11 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         M::Ldmatrix => effect(matrix::load),
         M::Stmatrix => effect(matrix::store),
         M::Movmatrix => effect(matrix::transpose),
+        M::WgmmaFence => effect(warpgroup::fence),
+        M::WgmmaMmaAsync => effect(|t, form| warpgroup::multiply(t, form, false)),
+        M::WgmmaMmaAsyncSp => effect(|t, form| warpgroup::multiply(t, form, true)),
+        M::WgmmaCommitGroup => effect(warpgroup::commit),
+        M::WgmmaWaitGroup => effect(warpgroup::wait),
         M::Mma => effect(matrix::multiply),
         M::WmmaLoad => effect(wmma::load),
         M::WmmaStore => effect(wmma::store),
@@ -308,11 +317,6 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         | M::Tcgen05Shift
         | M::Tcgen05St
         | M::TensormapCpFenceproxy
-        | M::TensormapReplace
-        | M::WgmmaCommitGroup
-        | M::WgmmaFence
-        | M::WgmmaMmaAsync
-        | M::WgmmaMmaAsyncSp
-        | M::WgmmaWaitGroup => None,
+        | M::TensormapReplace => None,
     }
 }

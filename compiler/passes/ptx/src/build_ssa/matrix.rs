@@ -19,7 +19,7 @@ use crate::check::table::Modifier;
 use crate::check::table::modifiers::{MatrixCount, MatrixLayout, MatrixShape, Rounding};
 
 /// Takes the modifiers that all these instructions have.
-fn aligned(form: &mut Form) -> Translated {
+pub(super) fn aligned(form: &mut Form) -> Translated {
     if form.take(Modifier::Sync) && form.take(Modifier::Aligned) { Ok(()) } else { Err(Unsupported) }
 }
 

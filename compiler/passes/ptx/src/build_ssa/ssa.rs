@@ -160,7 +160,7 @@ impl Ssa {
     }
 
     /// Completes the function: all blocks of its layout are filled and reachable, and its edges
-    /// have no arguments yet.
+    /// have arguments only for parameters that the construction did not add.
     pub fn finish(mut self, func: &mut Function) {
         if self.placeholders.is_empty() {
             return;
@@ -190,7 +190,8 @@ impl Ssa {
             for edge in &mut func.insts[inst].targets {
                 let number = &mut filled[edge.block];
                 let params = &func.blocks[edge.block].params;
-                edge.args.extend(params.iter().map(|&param| arguments.of(param, *number)));
+                let known = edge.args.len();
+                edge.args.extend(params[known..].iter().map(|&param| arguments.of(param, *number)));
                 *number += 1;
             }
         }

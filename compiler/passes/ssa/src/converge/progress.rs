@@ -181,12 +181,17 @@ fn waits(func: &Function, inst: Inst) -> Option<Waits> {
         | Op::MatrixStore { .. }
         | Op::MatrixTranspose
         | Op::MatrixProduct(_)
+        | Op::WarpgroupArrive
+        | Op::WarpgroupProduct(_)
+        | Op::WarpgroupCommit
+        | Op::WarpgroupWait { .. }
         | Op::Shfl(_)
         | Op::Vote(_)
         | Op::Match(_)
         | Op::Redux(_)
         | Op::Elect
         | Op::WarpSync => mask_of(func, data).map(Waits::ForMask),
+        Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => None,
         Op::Call { pure: true, .. } => None,
         arithmetic!() => None,
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => None,

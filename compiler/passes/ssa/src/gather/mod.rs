@@ -181,6 +181,10 @@ fn is_aligned(op: Op) -> bool {
             | Op::MatrixStore { .. }
             | Op::MatrixTranspose
             | Op::MatrixProduct(_)
+            | Op::WarpgroupArrive
+            | Op::WarpgroupProduct(_)
+            | Op::WarpgroupCommit
+            | Op::WarpgroupWait { .. }
     )
 }
 

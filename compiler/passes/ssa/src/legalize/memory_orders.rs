@@ -79,6 +79,8 @@ fn ordered_access(op: &Op) -> Option<Access> {
         Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => None,
         Op::MatrixLoad { .. } | Op::MatrixStore { .. } => None,
         Op::MatrixTranspose | Op::MatrixProduct(_) => None,
+        Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => None,
+        Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => None,
         Op::Nanosleep
         | Op::PmEvent { .. }
         | Op::CacheLine { .. }
@@ -130,6 +132,8 @@ fn of_barrier(op: Op, arch: Arch) -> Option<(Option<Op>, Op, Option<Op>)> {
         Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => return None,
         Op::MatrixLoad { .. } | Op::MatrixStore { .. } => return None,
         Op::MatrixTranspose | Op::MatrixProduct(_) => return None,
+        Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => return None,
+        Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => return None,
         Op::Nanosleep
         | Op::PmEvent { .. }
         | Op::CacheLine { .. }

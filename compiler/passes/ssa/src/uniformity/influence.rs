@@ -231,6 +231,8 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
                 Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => {}
                 Op::MatrixLoad { .. } | Op::MatrixStore { .. } => {}
                 Op::MatrixTranspose | Op::MatrixProduct(_) => {}
+                Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => {}
+                Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => {}
                 Op::Nanosleep
                 | Op::PmEvent { .. }
                 | Op::CacheLine { .. }

@@ -284,6 +284,8 @@ impl Solver<'_> {
             Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) => self.diverge_results(inst),
             Op::MatrixLoad { .. } | Op::MatrixStore { .. } => self.diverge_results(inst),
             Op::MatrixTranspose | Op::MatrixProduct(_) => self.diverge_results(inst),
+            Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => self.diverge_results(inst),
+            Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => self.diverge_results(inst),
             Op::Elect
             | Op::Nanosleep
             | Op::PmEvent { .. }
@@ -442,6 +444,9 @@ fn is_source(op: &Op) -> bool {
         | Op::CallIndirect(_) => true,
         // Each lane has its own elements.
         Op::MatrixLoad { .. } | Op::MatrixTranspose | Op::MatrixProduct(_) => true,
+        Op::Lend { .. } | Op::Settle { .. } | Op::WarpgroupProduct(_) => true,
+        Op::Release { .. } => false,
+        Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } => false,
         Op::MatrixStore { .. } => false,
         // Threads arrive one after another, and each may find a different state.
         Op::MbarrierArrive { .. } | Op::MbarrierState { .. } | Op::MbarrierParity { .. } => true,
@@ -501,6 +506,8 @@ fn needs_whole_warp(op: &Op) -> bool {
         Op::IsSpace(_) => false,
         Op::MatrixLoad { .. } | Op::MatrixStore { .. } => false,
         Op::MatrixTranspose | Op::MatrixProduct(_) => false,
+        Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => false,
+        Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => false,
         Op::Shfl(_)
         | Op::Elect
         | Op::Nanosleep

@@ -168,6 +168,7 @@ impl Checker<'_> {
                 }
                 if let Some(call) = &inst.call {
                     call.args.iter().for_each(|fixed| placed.check(fixed.place, fixed.value.width));
+                    call.held.iter().for_each(|held| placed.check(held.reg, held.width));
                     let results = call.results.iter().map(|fixed| (fixed.value.reg, fixed.value.width));
                     let destroyed = call.clobbers.iter().map(|reg| (reg, 1));
                     results.chain(destroyed).for_each(|(reg, width)| written(&mut placed, reg, width));

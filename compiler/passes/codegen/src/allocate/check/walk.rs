@@ -199,6 +199,12 @@ impl<'a> Walk<'a> {
         let pair =
             |fixed: &Fixed<VReg>| Renamed::new(fixed.value.reg, fixed.place, fixed.value.width, components);
         old.args.iter().for_each(|fixed| self.read(index, &pair(fixed)));
+        if old.held.len() != new.held.len() {
+            return Err("registers that an instruction holds got lost".into());
+        }
+        for (old, new) in old.held.iter().zip(&new.held) {
+            self.read(index, &Renamed::new(old.reg, new.reg, old.width, components));
+        }
         let state = &mut *self.state;
         let r1 = Place::register(PReg::r(1));
         let at_frame = state.has(r1, Value::Frame) || frame.bytes == 0 && state.has(r1, Value::Stack);

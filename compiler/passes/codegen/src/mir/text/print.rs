@@ -147,9 +147,13 @@ pub(crate) fn write_inst<R: Register>(
             list(f, values)?;
         }
     }
+    if !call.held.is_empty() {
+        f.write_str(" holds")?;
+        list(f, &call.held)?;
+    }
     if !call.clobbers.is_empty() {
         write!(f, " clobbers({})", call.clobbers)?;
-    } else if call.args.is_empty() && call.results.is_empty() {
+    } else if call.args.is_empty() && call.results.is_empty() && call.held.is_empty() {
         f.write_str(" clobbers()")?;
     }
     if let Some(offset) = call.moved_stack {

@@ -540,6 +540,10 @@ pub(crate) fn read_inst<R: Register>(
             "tied" => tied(&mut minst, list, &slots),
             "args" => fixed(list).map(|args| minst.call.get_or_insert_default().args = args),
             "results" => fixed(list).map(|results| minst.call.get_or_insert_default().results = results),
+            "holds" => {
+                let held: Option<Vec<Tuple<R>>> = items(list).map(tuple).collect();
+                held.map(|held| minst.call.get_or_insert_default().held = held)
+            }
             "clobbers" => {
                 RegSet::parse(list).map(|clobbers| minst.call.get_or_insert_default().clobbers = clobbers)
             }

@@ -18,6 +18,7 @@ pub(super) use self::operands::integer;
 use super::control;
 use super::dialect::Dialect;
 use super::form::{Form, Translated, Unsupported};
+use super::lending;
 use super::instructions::{Guarded, Lowering, Translate, lowering};
 use super::params::Image;
 use super::ssa::{Above, Ssa};
@@ -74,6 +75,8 @@ pub(super) struct Translator<'a> {
     /// Whether an operation got a type that it does not have; only code that the check rejects
     /// causes this.
     mistyped: bool,
+    /// Whether there are products of a warpgroup.
+    pub has_group_products: bool,
     /// The variable that can't be named, if the instruction is unsupported because of it.
     no_room: Option<symbols::NoRoom>,
     /// A note and a help for the finding about an instruction that can't be lowered.
@@ -134,6 +137,7 @@ impl<'a> Translator<'a> {
             exit: None,
             return_block: None,
             mistyped: false,
+            has_group_products: false,
             no_room: None,
             explanation: None,
         }
@@ -217,6 +221,9 @@ impl<'a> Translator<'a> {
         self.placed.retain(|&block| reachable[block.as_u32() as usize]);
         self.function.layout = self.placed;
         self.ssa.finish(&mut self.function);
+        if self.has_group_products {
+            lending::lend(&mut self.function);
+        }
         Ok(self.function)
     }
 

@@ -280,6 +280,8 @@ impl Folder<'_> {
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) => None,
             Op::MatrixLoad { .. } | Op::MatrixStore { .. } => None,
             Op::MatrixTranspose | Op::MatrixProduct(_) => None,
+            Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => None,
+            Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => None,
             Op::Elect
             | Op::Nanosleep
             | Op::PmEvent { .. }

@@ -1,0 +1,309 @@
+//! Lends registers to the products of a warpgroup, and takes them back.
+//!
+//! In: a function whose [products](super::warpgroup) take and give ordinary values, as PTX has it.
+//! Out: each product takes [lent](ptxc_ir::op) values and gives lent ones, and after a wait they
+//! are settled.
+//!
+//! ```text
+//! warpgroup_arrive                               v8, v9, … = lend.f32.x4 v4, v5, …
+//! v12, … = warpgroup_product v1, v2, v4, …       warpgroup_arrive
+//! warpgroup_commit                         =>    v12, … = warpgroup_product v1, v2, v8, …
+//! warpgroup_wait 0                               warpgroup_commit
+//! … v12 …                                        warpgroup_wait 0
+//!                                                v16, … = settle.f32.x4 v12, …
+//!                                                … v16 …
+//! ```
+//!
+//! A data-flow analysis ([`flights`](super::flights)) finds the products that may be under way at
+//! each point. PTX leaves it undefined what a program finds in their registers, but compilers
+//! before us copy them where control flow meets. So parameters may be in flight, too. Where the
+//! program does more with a value in flight, or where control flow meets from places with different
+//! products under way, all products of the function are performed one after another, as ptxas does:
+//! each of them with an arrival, a commit and a wait of its own.
+
+use std::collections::BTreeMap;
+
+use cranelift_entity::SecondaryMap;
+use ptxc_ir::warpgroup::{Count, GroupOptions, GroupParts, Groups};
+use ptxc_ir::{Block, Function, Inst, InstData, Op, SourceLoc, Type, Value};
+
+use super::flights::{Flights, State};
+use super::ssa::{Above, Ssa};
+use crate::check::scope::Register;
+
+/// Marks everything that is lent to products.
+pub(super) fn lend(func: &mut Function) {
+    match Flights::find(func) {
+        Some(flights) => overlapping(func, &flights),
+        None => one_after_another(func),
+    }
+}
+
+/// The components of a that are in registers, and c.
+pub(super) fn borrowed<'a>(op: Op, args: &'a [Value]) -> Option<(&'a [Value], GroupParts<'a, Value>)> {
+    let Op::WarpgroupProduct(product) = op else { return None };
+    let parts = product.parts(args)?;
+    let in_registers = product.options.has(GroupOptions::REGISTERS);
+    Some((if in_registers { parts.a } else { &[] }, parts))
+}
+
+/// A block's instructions in the making.
+struct Body<'a> {
+    func: &'a mut Function,
+    loc: SourceLoc,
+    insts: Vec<Inst>,
+}
+
+impl Body<'_> {
+    fn make(&mut self, op: Op, ty: Type, args: &[Value]) -> Inst {
+        self.func.make_inst(InstData::new(op, ty, args).at(self.loc))
+    }
+
+    fn push(&mut self, op: Op, ty: Type, args: &[Value]) -> Inst {
+        let inst = self.make(op, ty, args);
+        self.insts.push(inst);
+        inst
+    }
+
+    /// Lends values of one type before the instruction at a place; returns their lent names.
+    fn lend_at(&mut self, place: usize, values: &[Value]) -> Vec<Value> {
+        let count = Count(values.len() as u8);
+        let inst = self.make(Op::Lend { count }, self.func.ty(values[0]), values);
+        self.insts.insert(place, inst);
+        self.func.results(inst).to_vec()
+    }
+
+    /// Settles the sums of a product; returns their new names.
+    fn settle(&mut self, values: &[Value]) -> Vec<Value> {
+        let count = Count(values.len() as u8);
+        let inst = self.push(Op::Settle { count }, self.func.ty(values[0]), values);
+        self.func.results(inst).to_vec()
+    }
+
+    fn release(&mut self, values: &[Value]) {
+        if let Some(&first) = values.first() {
+            let count = Count(values.len() as u8);
+            self.push(Op::Release { count }, self.func.ty(first), values);
+        }
+    }
+}
+
+/// Gives each product an arrival, a commit and a wait.
+fn one_after_another(func: &mut Function) {
+    let mut names: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();
+    for index in 0..func.layout.len() {
+        ptxc_interrupt::poll();
+        let block = func.layout[index];
+        let insts = std::mem::take(&mut func.blocks[block].insts);
+        let mut body = Body { func, loc: SourceLoc::NONE, insts: Vec::with_capacity(insts.len()) };
+        for inst in insts {
+            let data = body.func.insts[inst].clone();
+            let orders =
+                matches!(data.op, Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. });
+            let Some((a, parts)) = borrowed(data.op, &data.args) else {
+                if !orders {
+                    body.insts.push(inst);
+                }
+                continue;
+            };
+            body.loc = data.loc;
+            let mut args = data.args.to_vec();
+            let mut lent_a = Vec::new();
+            if !a.is_empty() {
+                lent_a = body.lend_at(body.insts.len(), a);
+                args[..a.len()].copy_from_slice(&lent_a);
+            }
+            if !parts.c.is_empty() {
+                let lent = body.lend_at(body.insts.len(), parts.c);
+                let first = parts.a.len() + 1;
+                args[first..first + lent.len()].copy_from_slice(&lent);
+            }
+            body.push(Op::WarpgroupArrive, Type::B32, &[]);
+            body.func.replace(inst, data.op, data.ty, &args);
+            body.insts.push(inst);
+            body.push(Op::WarpgroupCommit, Type::B32, &[]);
+            body.push(Op::WarpgroupWait { pending: Groups(0) }, Type::B32, &[]);
+            let results = body.func.results(inst).to_vec();
+            for (result, settled) in results.iter().zip(body.settle(&results)) {
+                names[*result] = Some(settled);
+            }
+            body.release(&lent_a);
+        }
+        func.blocks[block].insts = body.insts;
+    }
+    // Only settling reads the lent results.
+    for index in 0..func.layout.len() {
+        let block = func.layout[index];
+        for at in 0..func.blocks[block].insts.len() {
+            let inst = func.blocks[block].insts[at];
+            let data = &mut func.insts[inst];
+            if matches!(data.op, Op::Settle { .. }) {
+                continue;
+            }
+            let edges = data.targets.iter_mut().flat_map(|edge| &mut edge.args);
+            for arg in data.args.iter_mut().chain(edges) {
+                *arg = names[*arg].unwrap_or(*arg);
+            }
+        }
+    }
+}
+
+/// Lends and settles where the program waits.
+fn overlapping(func: &mut Function, flights: &Flights) {
+    let registers = flights.settled(func);
+    let mut pass = Overlapping { flights, registers, ssa: Ssa::new(), holds: BTreeMap::new() };
+    let entry = func.entry();
+    for index in 0..func.layout.len() {
+        ptxc_interrupt::poll();
+        let block = func.layout[index];
+        pass.ssa.enter(block, if block == entry { Above::Nothing } else { Above::Join });
+        for at in 0..func.blocks[block].params.len() {
+            pass.define(block, func.blocks[block].params[at]);
+        }
+        pass.block(func, block);
+    }
+    pass.ssa.finish(func);
+}
+
+struct Overlapping<'a> {
+    flights: &'a Flights,
+    /// The variables for values that are settled.
+    registers: BTreeMap<Value, Register>,
+    ssa: Ssa,
+    /// The lent names of a in registers, for each product.
+    holds: BTreeMap<Inst, Vec<Value>>,
+}
+
+impl Overlapping<'_> {
+    /// Notes the definition of a value that is settled later.
+    fn define(&mut self, block: Block, value: Value) {
+        if let Some(&register) = self.registers.get(&value) {
+            self.ssa.write(block, register, value);
+        }
+    }
+
+    /// The name of a value that is not in flight.
+    fn name(&mut self, func: &mut Function, block: Block, value: Value) -> Value {
+        match self.registers.get(&value) {
+            Some(&register) => {
+                let ty = func.ty(value);
+                self.ssa.read(func, block, register, ty)
+            }
+            None => value,
+        }
+    }
+
+    fn block(&mut self, func: &mut Function, block: Block) {
+        let mut state = self.flights.at_start(block);
+        let insts = std::mem::take(&mut func.blocks[block].insts);
+        // Where the values of this block are defined, by the number of the new instruction.
+        let mut homes: BTreeMap<Value, usize> = BTreeMap::new();
+        let mut arrival = None;
+        let mut body = Body { func, loc: SourceLoc::NONE, insts: Vec::with_capacity(insts.len()) };
+        for inst in insts {
+            let op = body.func.insts[inst].op;
+            body.loc = body.func.insts[inst].loc;
+            if op.is_terminator() {
+                self.lend_on_edges(&mut body, block, inst, &state);
+            }
+            self.rename(body.func, block, inst, &state);
+            let data = body.func.insts[inst].clone();
+            if let Some((a, parts)) = borrowed(op, &data.args) {
+                let c_flies = parts.c.first().is_some_and(|&c| state.flies(c));
+                let c = if c_flies { &[] } else { parts.c };
+                let mut args = data.args.to_vec();
+                let mut place = arrival.filter(|&arrival| {
+                    let precedes = |value| homes.get(value).is_none_or(|&home| home < arrival);
+                    a.iter().chain(c).all(precedes)
+                });
+                if place.is_none() && !(a.is_empty() && c.is_empty()) {
+                    place = Some(body.insts.len());
+                    arrival = place;
+                    body.push(Op::WarpgroupArrive, Type::B32, &[]);
+                }
+                for (first, values) in [(0, a), (parts.a.len() + 1, c)] {
+                    let Some(at) = place.filter(|_| !values.is_empty()) else { continue };
+                    let lent = body.lend_at(at, values);
+                    args[first..first + lent.len()].copy_from_slice(&lent);
+                    if first == 0 {
+                        self.holds.insert(inst, lent);
+                    }
+                    // Everything from here on is one place further.
+                    homes.values_mut().filter(|home| **home >= at).for_each(|home| *home += 1);
+                    place = Some(at + 1);
+                    arrival = place;
+                }
+                body.func.replace(inst, op, data.ty, &args);
+            }
+            if op == Op::WarpgroupArrive {
+                arrival = Some(body.insts.len());
+            }
+            let before = body.insts.len();
+            body.insts.push(inst);
+            for index in 0..body.func.results(inst).len() {
+                let result = body.func.results(inst)[index];
+                homes.insert(result, before);
+                self.define(block, result);
+            }
+            let landed = state.step(body.func, inst, &data);
+            for sums in landed.sums {
+                let settled = body.settle(&sums);
+                for (value, new) in sums.iter().zip(settled) {
+                    homes.insert(new, body.insts.len() - 1);
+                    if let Some(&register) = self.registers.get(value) {
+                        self.ssa.write(block, register, new);
+                    }
+                }
+            }
+            for product in landed.products {
+                let held = self.holds.get(&product).cloned().unwrap_or_default();
+                body.release(&held);
+            }
+        }
+        func.blocks[block].insts = body.insts;
+    }
+
+    /// Replaces the names of values that are not in flight.
+    fn rename(&mut self, func: &mut Function, block: Block, inst: Inst, state: &State) {
+        for index in 0..func.insts[inst].args.len() {
+            let value = func.insts[inst].args[index];
+            if !state.flies(value) {
+                func.insts[inst].args[index] = self.name(func, block, value);
+            }
+        }
+        for edge in 0..func.insts[inst].targets.len() {
+            for index in 0..func.insts[inst].targets[edge].args.len() {
+                let value = func.insts[inst].targets[edge].args[index];
+                if !state.flies(value) {
+                    func.insts[inst].targets[edge].args[index] = self.name(func, block, value);
+                }
+            }
+        }
+    }
+
+    /// Lends the ordinary arguments of parameters that are in flight on another edge.
+    fn lend_on_edges(&mut self, body: &mut Body<'_>, block: Block, inst: Inst, state: &State) {
+        for edge in 0..body.func.insts[inst].targets.len() {
+            let target = body.func.insts[inst].targets[edge].block;
+            let args = body.func.insts[inst].targets[edge].args.clone();
+            let params = body.func.blocks[target].params.clone();
+            let mut needs_arrival = false;
+            for places in self.flights.flying_parameters(target, &params) {
+                // All sums of a product are in flight, or none.
+                if state.flies(args[places[0]]) {
+                    continue;
+                }
+                let values: Vec<Value> =
+                    places.iter().map(|&index| self.name(body.func, block, args[index])).collect();
+                let lent = body.lend_at(body.insts.len(), &values);
+                for (&index, lent) in places.iter().zip(lent) {
+                    body.func.insts[inst].targets[edge].args[index] = lent;
+                }
+                needs_arrival = true;
+            }
+            if needs_arrival {
+                body.push(Op::WarpgroupArrive, Type::B32, &[]);
+            }
+        }
+    }
+}
