@@ -49,6 +49,12 @@ impl GroupOptions {
         self.0 & option.0 != 0
     }
 
+    /// The same without a property.
+    #[must_use]
+    pub const fn without(self, option: GroupOptions) -> GroupOptions {
+        GroupOptions(self.0 & !option.0)
+    }
+
     /// The same and another property, if `holds`.
     #[must_use]
     pub const fn with(self, option: GroupOptions, holds: bool) -> GroupOptions {

@@ -40,8 +40,8 @@ macro_rules! warpgroup_operations {
             -> () { reads, writes, convergent, ordered };
         /// `(a: b64 or components, b: b64 [, components of c, accumulate: pred] [, places: b32]) ->
         /// components of d`: starts d = a · b + c, or a · b if `accumulate` does not hold. The
-        /// [operands](crate::warpgroup::GroupParts) depend on the payload; components of a and c are
-        /// lent, and those of d are. Components of c and d have the type `T`.
+        /// [operands](crate::warpgroup::GroupParts) depend on the payload; components of a and c and
+        /// the places are lent, and the components of d are. Components of c and d have the type `T`.
         WarpgroupProduct(product: GroupProduct) = "warpgroup_product" [product T] [] WORD ()
             -> (T; product.product.of_sum() as u8) { reads, convergent, ordered } slow;
         /// `()`: the products since the last commit are a group.

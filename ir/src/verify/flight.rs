@@ -20,6 +20,7 @@ use crate::dominators::Dominators;
 use crate::entities::{Block, Inst, Value};
 use crate::function::{BlockCall, Function};
 use crate::op::Op;
+use crate::warpgroup::GroupParts;
 
 /// The general registers that a thread can have.
 const MOST: usize = 255;
@@ -155,6 +156,12 @@ fn lent(func: &Function, cfg: &Cfg) -> SecondaryMap<Value, bool> {
     lent
 }
 
+/// The registers that a product only reads: those of a, and the places of its elements.
+fn read(parts: &GroupParts<'_, Value>) -> Vec<Value> {
+    let a = if parts.a.len() > 1 { parts.a } else { &[] };
+    a.iter().copied().chain(parts.places).collect()
+}
+
 struct Check<'a> {
     func: &'a Function,
     lent: SecondaryMap<Value, bool>,
@@ -177,15 +184,15 @@ impl Check<'_> {
             }
             Op::WarpgroupProduct(product) => {
                 let Some(parts) = product.parts(&data.args) else { return };
-                let a = if parts.a.len() > 1 { parts.a } else { &[] };
+                let read = read(&parts);
                 let unready = |value: &&Value| state.get(value).is_some_and(|flight| flight.must_arrive);
-                if let Some(value) = a.iter().chain(parts.c).find(unready) {
+                if let Some(value) = read.iter().chain(parts.c).find(unready) {
                     say(format!("no arrival after {value} was lent"));
                 }
                 for value in parts.c {
                     state.remove(value);
                 }
-                state.extend(a.iter().chain(self.func.results(inst)).map(|&value| (value, in_flight)));
+                state.extend(read.iter().chain(self.func.results(inst)).map(|&value| (value, in_flight)));
             }
             Op::WarpgroupCommit => {
                 let commits = state.values_mut().filter_map(|flight| flight.commits.as_mut());
@@ -230,11 +237,10 @@ impl Check<'_> {
         let wrong = match data.op {
             Op::WarpgroupProduct(product) => {
                 let Some(parts) = product.parts(&data.args) else { return };
-                let a = if parts.a.len() > 1 { parts.a } else { &[] };
-                for value in a.iter().chain(parts.c).filter(|&&value| !self.lent[value]) {
+                for value in read(&parts).iter().chain(parts.c).filter(|&&value| !self.lent[value]) {
                     say(format!("{value} is not lent"));
                 }
-                let others = [Some(parts.b), parts.accumulate, parts.places];
+                let others = [Some(parts.b), parts.accumulate];
                 others.into_iter().flatten().find(|&value| self.lent[value])
             }
             Op::Settle { .. } | Op::Release { .. } => data.args.iter().copied().find(|&value| !self.lent[value]),

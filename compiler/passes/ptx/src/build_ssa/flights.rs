@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Block, Cfg, Dominators, Function, Inst, InstData, Op, Value, ValueDef};
 
-use super::lending::borrowed;
+use super::lending::{Borrowed, borrowed};
 use crate::check::scope::Register;
 
 /// The greatest number of registers in flight. Some are left for everything else.
@@ -39,7 +39,7 @@ struct Sum {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
     sums: BTreeMap<Value, Sum>,
-    /// Products with a in registers, with their commits.
+    /// Products that read registers, with their commits.
     products: BTreeMap<Inst, u8>,
 }
 
@@ -91,15 +91,15 @@ impl State {
                 });
             }
             op => {
-                let Some((a, parts)) = borrowed(op, &data.args) else { return landed };
-                for value in parts.c {
+                let Some(Borrowed { sums, read }) = borrowed(op, &data.args) else { return landed };
+                for value in &data.args[sums] {
                     self.sums.remove(value);
                 }
                 let results = func.results(inst);
                 let (count, first) = (results.len() as u8, results[0]);
                 let sum = |place| Sum { commits: 0, place, count, first };
                 self.sums.extend((0..).zip(results).map(|(place, &value)| (value, sum(place))));
-                if !a.is_empty() {
+                if read.iter().any(|range| !range.is_empty()) {
                     self.products.insert(inst, 0);
                 }
             }
@@ -254,7 +254,7 @@ impl Flights {
         for &inst in &func.blocks[block].insts {
             ptxc_interrupt::poll();
             let data = &func.insts[inst];
-            let c = borrowed(data.op, &data.args).map_or(&[][..], |(_, parts)| parts.c);
+            let c = borrowed(data.op, &data.args).map_or(&[][..], |borrowed| &data.args[borrowed.sums]);
             let in_flight = c.iter().filter(|&&value| state.flies(value)).count();
             let in_place = (0..).zip(c).all(|(place, value)| {
                 let is_it = |sum: &Sum| (sum.place, sum.count, sum.first) == (place, c.len() as u8, c[0]);

@@ -22,9 +22,10 @@
 //! each of them with an arrival, a commit and a wait of its own.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use cranelift_entity::SecondaryMap;
-use ptxc_ir::warpgroup::{Count, GroupOptions, GroupParts, Groups};
+use ptxc_ir::warpgroup::{Count, GroupOptions, Groups};
 use ptxc_ir::{Block, Function, Inst, InstData, Op, SourceLoc, Type, Value};
 
 use super::flights::{Flights, State};
@@ -39,12 +40,28 @@ pub(super) fn lend(func: &mut Function) {
     }
 }
 
-/// The components of a that are in registers, and c.
-pub(super) fn borrowed<'a>(op: Op, args: &'a [Value]) -> Option<(&'a [Value], GroupParts<'a, Value>)> {
+/// The ranges of a product's arguments that are registers of the product while it is under way.
+pub(super) struct Borrowed {
+    /// c.
+    pub sums: Range<usize>,
+    /// What it only reads: a, if it is in registers, and the places of its elements.
+    pub read: [Range<usize>; 2],
+}
+
+/// What a product borrows.
+pub(super) fn borrowed(op: Op, args: &[Value]) -> Option<Borrowed> {
     let Op::WarpgroupProduct(product) = op else { return None };
     let parts = product.parts(args)?;
-    let in_registers = product.options.has(GroupOptions::REGISTERS);
-    Some((if in_registers { parts.a } else { &[] }, parts))
+    let first = parts.a.len() + 1;
+    let of_a = if product.options.has(GroupOptions::REGISTERS) { parts.a.len() } else { 0 };
+    let end = args.len();
+    let places = end - usize::from(parts.places.is_some());
+    Some(Borrowed { sums: first..first + parts.c.len(), read: [0..of_a, places..end] })
+}
+
+/// Whether an operation gives the same value anywhere.
+const fn is_constant(op: Op) -> bool {
+    matches!(op, Op::Const(_) | Op::Undef)
 }
 
 /// A block's instructions in the making.
@@ -66,10 +83,27 @@ impl Body<'_> {
     }
 
     /// Lends values of one type before the instruction at a place; returns their lent names.
+    /// Constants are made anew, since they may be defined later.
     fn lend_at(&mut self, place: usize, values: &[Value]) -> Vec<Value> {
         let count = Count(values.len() as u8);
-        let inst = self.make(Op::Lend { count }, self.func.ty(values[0]), values);
-        self.insts.insert(place, inst);
+        let mut constants: BTreeMap<Value, (Inst, Value)> = BTreeMap::new();
+        let mut values = values.to_vec();
+        for value in &mut values {
+            let Some(op) = self.func.def_inst(*value).map(|data| data.op).filter(|&op| is_constant(op)) else {
+                continue;
+            };
+            let ty = self.func.ty(*value);
+            let known = constants.get(value).copied();
+            let (inst, made) = known.unwrap_or_else(|| {
+                let inst = self.make(op, ty, &[]);
+                (inst, self.func.result(inst))
+            });
+            constants.insert(*value, (inst, made));
+            *value = made;
+        }
+        let inst = self.make(Op::Lend { count }, self.func.ty(values[0]), &values);
+        let new = constants.into_values().map(|(inst, _)| inst).chain([inst]);
+        self.insts.splice(place..place, new);
         self.func.results(inst).to_vec()
     }
 
@@ -100,7 +134,7 @@ fn one_after_another(func: &mut Function) {
             let data = body.func.insts[inst].clone();
             let orders =
                 matches!(data.op, Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. });
-            let Some((a, parts)) = borrowed(data.op, &data.args) else {
+            let Some(Borrowed { sums, read }) = borrowed(data.op, &data.args) else {
                 if !orders {
                     body.insts.push(inst);
                 }
@@ -108,15 +142,9 @@ fn one_after_another(func: &mut Function) {
             };
             body.loc = data.loc;
             let mut args = data.args.to_vec();
-            let mut lent_a = Vec::new();
-            if !a.is_empty() {
-                lent_a = body.lend_at(body.insts.len(), a);
-                args[..a.len()].copy_from_slice(&lent_a);
-            }
-            if !parts.c.is_empty() {
-                let lent = body.lend_at(body.insts.len(), parts.c);
-                let first = parts.a.len() + 1;
-                args[first..first + lent.len()].copy_from_slice(&lent);
+            for range in read.iter().chain([&sums]).filter(|range| !range.is_empty()) {
+                let lent = body.lend_at(body.insts.len(), &args[range.clone()]);
+                args[range.clone()].copy_from_slice(&lent);
             }
             body.push(Op::WarpgroupArrive, Type::B32, &[]);
             body.func.replace(inst, data.op, data.ty, &args);
@@ -127,7 +155,7 @@ fn one_after_another(func: &mut Function) {
             for (result, settled) in results.iter().zip(body.settle(&results)) {
                 names[*result] = Some(settled);
             }
-            body.release(&lent_a);
+            read.into_iter().for_each(|range| body.release(&args[range]));
         }
         func.blocks[block].insts = body.insts;
     }
@@ -170,8 +198,8 @@ struct Overlapping<'a> {
     /// The variables for values that are settled.
     registers: BTreeMap<Value, Register>,
     ssa: Ssa,
-    /// The lent names of a in registers, for each product.
-    holds: BTreeMap<Inst, Vec<Value>>,
+    /// The lent names of what each product only reads.
+    holds: BTreeMap<Inst, [Vec<Value>; 2]>,
 }
 
 impl Overlapping<'_> {
@@ -208,32 +236,36 @@ impl Overlapping<'_> {
             }
             self.rename(body.func, block, inst, &state);
             let data = body.func.insts[inst].clone();
-            if let Some((a, parts)) = borrowed(op, &data.args) {
-                let c_flies = parts.c.first().is_some_and(|&c| state.flies(c));
-                let c = if c_flies { &[] } else { parts.c };
+            if let Some(Borrowed { sums, read }) = borrowed(op, &data.args) {
                 let mut args = data.args.to_vec();
+                let flies = args[sums.clone()].first().is_some_and(|&c| state.flies(c));
+                let wanted = read.iter().chain((!flies).then_some(&sums)).filter(|range| !range.is_empty());
+                let wanted: Vec<Range<usize>> = wanted.cloned().collect();
                 let mut place = arrival.filter(|&arrival| {
-                    let precedes = |value| homes.get(value).is_none_or(|&home| home < arrival);
-                    a.iter().chain(c).all(precedes)
+                    let precedes = |value: &Value| {
+                        let is_constant = body.func.def_inst(*value).is_some_and(|data| is_constant(data.op));
+                        is_constant || homes.get(value).is_none_or(|&home| home < arrival)
+                    };
+                    wanted.iter().all(|range| args[range.clone()].iter().all(precedes))
                 });
-                if place.is_none() && !(a.is_empty() && c.is_empty()) {
+                if place.is_none() && !wanted.is_empty() {
                     place = Some(body.insts.len());
                     arrival = place;
                     body.push(Op::WarpgroupArrive, Type::B32, &[]);
                 }
-                for (first, values) in [(0, a), (parts.a.len() + 1, c)] {
-                    let Some(at) = place.filter(|_| !values.is_empty()) else { continue };
-                    let lent = body.lend_at(at, values);
-                    args[first..first + lent.len()].copy_from_slice(&lent);
-                    if first == 0 {
-                        self.holds.insert(inst, lent);
-                    }
-                    // Everything from here on is one place further.
-                    homes.values_mut().filter(|home| **home >= at).for_each(|home| *home += 1);
-                    place = Some(at + 1);
+                for range in wanted {
+                    let Some(at) = place else { continue };
+                    let before = body.insts.len();
+                    let lent = body.lend_at(at, &args[range.clone()]);
+                    let added = body.insts.len() - before;
+                    args[range].copy_from_slice(&lent);
+                    // Everything from here on is that much further.
+                    homes.values_mut().filter(|home| **home >= at).for_each(|home| *home += added);
+                    place = Some(at + added);
                     arrival = place;
                 }
                 body.func.replace(inst, op, data.ty, &args);
+                self.holds.insert(inst, read.map(|range| args[range].to_vec()));
             }
             if op == Op::WarpgroupArrive {
                 arrival = Some(body.insts.len());
@@ -256,8 +288,9 @@ impl Overlapping<'_> {
                 }
             }
             for product in landed.products {
-                let held = self.holds.get(&product).cloned().unwrap_or_default();
-                body.release(&held);
+                for held in self.holds.get(&product).into_iter().flatten() {
+                    body.release(held);
+                }
             }
         }
         func.blocks[block].insts = body.insts;

@@ -106,6 +106,8 @@ fn must_stay(op: &Op) -> bool {
     match op {
         // The most frequent operations first.
         Op::Const(_) | Op::Iadd | Op::Imul | Op::Fadd(_) | Op::Fmul(_) | Op::Ffma(_) | Op::Icmp(_) => false,
+        // Lending comes in order with arrivals, but has no other effect.
+        Op::Lend { .. } => false,
         _ => op.effects().ordered,
     }
 }

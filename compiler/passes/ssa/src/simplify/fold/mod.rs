@@ -27,6 +27,7 @@ mod forms;
 mod integer;
 mod known_bits;
 mod logic;
+mod warpgroup;
 
 use std::mem::discriminant;
 
@@ -281,7 +282,8 @@ impl Folder<'_> {
             Op::MatrixLoad { .. } | Op::MatrixStore { .. } => None,
             Op::MatrixTranspose | Op::MatrixProduct(_) => None,
             Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => None,
-            Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => None,
+            Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } => None,
+            Op::WarpgroupProduct(product) => warpgroup::rule(self, &product, ty, &args),
             Op::Elect
             | Op::Nanosleep
             | Op::PmEvent { .. }
