@@ -109,7 +109,8 @@ impl GroupProduct {
         let fits = product.size.m == Product::GROUP_ROWS
             && product.size.n.is_multiple_of(8)
             && (8..=256).contains(&product.size.n)
-            && u32::from(product.size.k) / if product.sparse.is_some() { 2 } else { 1 } * product.a.bits() == 256;
+            && u32::from(product.size.k) / if product.sparse.is_some() { 2 } else { 1 } * product.a.bits()
+                == 256;
         if let Some(problem) = product.problem_of_types() {
             Some(problem)
         } else if !fits || matches!(product.a, F64 | U4 | S4) {
@@ -120,7 +121,10 @@ impl GroupProduct {
             Some(format!("no negative {}", product.a))
         } else if options.has(GroupOptions::TURNED_A) && options.has(GroupOptions::REGISTERS) {
             Some("registers have one layout".to_string())
-        } else if product.sparse.is_some_and(|lanes| lanes > if product.a == TF32 || may_turn { 1 } else { 0 }) {
+        } else if product
+            .sparse
+            .is_some_and(|lanes| lanes > if product.a == TF32 || may_turn { 1 } else { 0 })
+        {
             Some("no such lanes have the places".to_string())
         } else {
             None

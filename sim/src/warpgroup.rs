@@ -180,9 +180,8 @@ impl Tile {
             let (depth, first_piece) = (self.bytes / 2, first / 8);
             let places = (0..depth).flat_map(|k| (0..count / 8).map(move |piece| (k, piece)));
             let places: Vec<(usize, usize)> = places.collect();
-            let offset = |&(k, piece): &(usize, usize)| {
-                self.turned_offset((first_piece + piece) as u64, k as u64)
-            };
+            let offset =
+                |&(k, piece): &(usize, usize)| self.turned_offset((first_piece + piece) as u64, k as u64);
             self.pieces(step, places.iter().map(offset), |index, bytes| {
                 let (k, piece) = places[index];
                 for (n, element) in bytes.chunks(2).enumerate() {
@@ -216,9 +215,15 @@ impl Tile {
             let all: [u64; LANES] = std::array::from_fn(|lane| chunk[lane.min(chunk.len() - 1)]);
             let lanes = u32::MAX >> (LANES - chunk.len());
             step.log_access(AccessKind::Read, Space::Shared, PIECE as u32, &all);
-            step.memory.each(Space::Shared, lanes, &all, AccessKind::Read, |lane, bytes: &mut [u8; PIECE]| {
-                take(LANES * batch + lane, bytes);
-            })?;
+            step.memory.each(
+                Space::Shared,
+                lanes,
+                &all,
+                AccessKind::Read,
+                |lane, bytes: &mut [u8; PIECE]| {
+                    take(LANES * batch + lane, bytes);
+                },
+            )?;
         }
         Ok(())
     }
@@ -276,7 +281,8 @@ impl<T> Flight<T> {
             return Ok(());
         }
         let what = if now.a != self.factors.a { "a" } else { "b" };
-        let message = format!("the factor {what} of a product of a warpgroup changed while the product was under way");
+        let message =
+            format!("the factor {what} of a product of a warpgroup changed while the product was under way");
         Err(Fault::new(step.lanes.trailing_zeros(), message))
     }
 }

@@ -85,6 +85,14 @@ block0:
     v604 = matrix_transpose v602
     v605, v606 = matrix_product.m8n8k16.s32.u8.s8.satfinite v600, v601, v602, v603
     v607, v608 = matrix_product.m16n8k16.f16.f16.f16.sparse3 v600, v601, v602, v603, v604, v605, v606
+    v609, v610 = lend.b32.x2 v600, v601
+    v611 = lend.b32.x1 v602
+    warpgroup_arrive
+    v612, v613 = warpgroup_product.m64n8k32.f16.f16.f16.sparse1.add.negative_a.turned_b.b32 v2, v4, v609, v610, v0, v611
+    warpgroup_commit
+    warpgroup_wait 1
+    v614, v615 = settle.b32.x2 v612, v613
+    release.b32.x1 v611
     nanosleep v7
     pmevent 0x81
     breakpoint

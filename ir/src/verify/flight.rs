@@ -243,7 +243,9 @@ impl Check<'_> {
                 let others = [Some(parts.b), parts.accumulate];
                 others.into_iter().flatten().find(|&value| self.lent[value])
             }
-            Op::Settle { .. } | Op::Release { .. } => data.args.iter().copied().find(|&value| !self.lent[value]),
+            Op::Settle { .. } | Op::Release { .. } => {
+                data.args.iter().copied().find(|&value| !self.lent[value])
+            }
             _ => data.args.iter().copied().find(|&value| self.lent[value]),
         };
         match (wrong, data.op) {

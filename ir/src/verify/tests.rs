@@ -208,3 +208,74 @@ fn sums_that_keep_subnormals_are_of_singles() {
         assert_eq!(rules(&function(&sum(other)), Level::Built), [Rule::Access], "{other}");
     }
 }
+
+/// A product of m64n8k16 with lent sums `v10` to `v13`, in the middle of `before` and `after`.
+fn with_product(before: &str, after: &str) -> Vec<Rule> {
+    let body = format!(
+        "block0:\n v0 = undef.b64\n v1 = const.pred 1\n v2 = undef.f32\n{before}\n \
+         v10, v11, v12, v13 = warpgroup_product.m64n8k16.f32.f16.f16.add.f32 v0, v0, v3, v4, v5, v6, v1\n{after}"
+    );
+    rules(&function(&body), Level::Built)
+}
+
+#[test]
+fn values_in_flight_are_only_for_products() {
+    let lend = " v3, v4, v5, v6 = lend.f32.x4 v2, v2, v2, v2\n";
+    let before = format!("{lend} warpgroup_arrive");
+    let wait =
+        " warpgroup_commit\n warpgroup_wait 0\n v20, v21, v22, v23 = settle.f32.x4 v10, v11, v12, v13\n";
+    let good = format!("{wait} v30 = fneg.f32 v20\n exit");
+    assert_eq!(with_product(&before, &good), [], "it is right");
+    let cases = [
+        // Sums are read although a wait has passed: the settled values are others.
+        (before.clone(), format!("{wait} v30 = fneg.f32 v10\n exit")),
+        // A copy, a reader before the wait.
+        (before.clone(), format!(" v30 = fneg.f32 v10\n{wait} exit")),
+        // No wait, no commit, or a wait that leaves the group.
+        (before.clone(), " warpgroup_commit\n v20, v21, v22, v23 = settle.f32.x4 v10, v11, v12, v13\n exit".into()),
+        (
+            before.clone(),
+            " warpgroup_wait 0\n v20, v21, v22, v23 = settle.f32.x4 v10, v11, v12, v13\n exit".into(),
+        ),
+        (
+            before.clone(),
+            " warpgroup_commit\n warpgroup_wait 1\n v20, v21, v22, v23 = settle.f32.x4 v10, v11, v12, v13\n exit"
+                .into(),
+        ),
+        // Ordinary values are settled.
+        (before.clone(), format!("{wait} v24 = settle.f32.x1 v20\n exit")),
+        // No arrival, or one that is too early.
+        (lend.to_string(), good.clone()),
+        (format!(" warpgroup_arrive\n{lend}"), good.clone()),
+        // The function ends with the product under way.
+        (before.clone(), " exit".into()),
+        (before.clone(), " warpgroup_commit\n exit".into()),
+    ];
+    for (before, after) in &cases {
+        assert_eq!(with_product(before, after).first(), Some(&Rule::Flight), "{before}\n…\n{after}");
+    }
+    let ordinary = " v3 = undef.f32\n v4 = undef.f32\n v5 = undef.f32\n v6 = undef.f32\n warpgroup_arrive";
+    assert_eq!(with_product(ordinary, &good), [Rule::Flight; 4], "the sums are not lent");
+}
+
+#[test]
+fn values_in_flight_pass_through_parameters_in_a_loop() {
+    let loop_of = |arg: &str, wait: &str| {
+        rules(
+            &function(&format!(
+                "block0:\n v0 = undef.b64\n v1 = const.pred 1\n v2 = undef.f32\n \
+                 v3, v4, v5, v6 = lend.f32.x4 v2, v2, v2, v2\n warpgroup_arrive\n \
+                 jump block1({arg}, v4, v5, v6)\n\
+                 block1(v13: f32, v14: f32, v15: f32, v16: f32):\n warpgroup_arrive\n \
+                 v20, v21, v22, v23 = warpgroup_product.m64n8k16.f32.f16.f16.add.f32 v0, v0, v13, v14, v15, v16, v1\n \
+                 warpgroup_commit\n warpgroup_wait {wait}\n brif v1, block1(v20, v21, v22, v23), block2\n\
+                 block2:\n warpgroup_wait 0\n v30, v31, v32, v33 = settle.f32.x4 v20, v21, v22, v23\n exit"
+            )),
+            Level::Built,
+        )
+    };
+    assert_eq!(loop_of("v3", "1"), []);
+    assert_eq!(loop_of("v3", "0"), []);
+    // An ordinary value for a parameter that is lent.
+    assert_eq!(loop_of("v2", "1"), [Rule::Flight]);
+}

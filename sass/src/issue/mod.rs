@@ -46,7 +46,7 @@ use crate::inst::{AccessRole, Inst};
 use crate::program::{Coded, Program};
 use crate::register::{PReg, RegFile, Register};
 use crate::slot_name;
-use crate::table::{Completion, Op, Pipe};
+use crate::table::{Completion, ModKind, Op, Pipe};
 use ports::Ports;
 pub use table::{PipeTiming, pipe_timing, pipes};
 
@@ -127,6 +127,11 @@ impl Demand {
         }
     }
 
+    /// Cycles for which it occupies its unit.
+    pub fn interval(&self) -> u64 {
+        self.interval
+    }
+
     /// The figures of its pipe.
     pub fn pipe(&self) -> &'static PipeTiming {
         self.timing
@@ -139,9 +144,19 @@ impl Demand {
 /// products in proportion, whatever the elements: halves of the width come in twice the number
 /// (guide: results a cycle for each type). Doubles take twice as many multiply-adds a cycle as the
 /// pipe of double precision, which takes 32 in its interval (A100 and H100 white papers).
+///
+/// A warp's part of a product of a warpgroup takes half a cycle for each column of b, whatever the
+/// elements, since a row of a always has 32 bytes: 128 cycles for 256 columns (Luo et al.,
+/// "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking", 2024).
 fn interval(arch: Arch, inst: &Inst<PReg>) -> u64 {
     let pipe = inst.row().pipe;
     let base = u64::from(pipe_timing(arch, pipe).interval);
+    if inst.row().completion == Completion::Group {
+        let columns =
+            inst.modifier(ModKind::Shape).strip_prefix(".64x").and_then(|rest| rest.split_once('x'));
+        let columns: Option<u64> = columns.and_then(|(columns, _)| columns.parse().ok());
+        return columns.map_or(base, |columns| columns / 2);
+    }
     let registers = match pipe {
         Pipe::Tensor => inst.slot_index(slot_name!("a")).map(|slot| u64::from(inst.slot_width(slot))),
         _ => None,

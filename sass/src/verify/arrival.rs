@@ -1,7 +1,7 @@
 //! Registers of matrix products that other instructions have written.
 //!
 //! A product of a warpgroup reads its accumulator and its first factor by another path than other
-//! instructions write them. `WARPGROUP.ARRIVE` makes earlier writes visible to it. PTX demands the
+//! instructions write them. `WARPGROUP.ARRIVE` makes writes that are complete visible to it. PTX demands the
 //! same of `wgmma.fence`, and all code of NVIDIA's assembler that was examined has the instruction
 //! between such a write and the product.
 
@@ -30,9 +30,14 @@ impl Unarrived {
         Some(self.0[place].1)
     }
 
-    /// Everything that has been written is visible.
-    pub(super) fn arrive(&mut self) {
-        self.0.clear();
+    /// A product has taken a register over.
+    pub(super) fn forget(&mut self, reg: u16) {
+        self.0.retain(|&(other, _)| other != reg);
+    }
+
+    /// Everything that has been written is visible, but not what is still being written.
+    pub(super) fn arrive(&mut self, is_pending: impl Fn(u16) -> bool) {
+        self.0.retain(|&(reg, _)| is_pending(reg));
     }
 
     /// Appends the list of another path.

@@ -133,6 +133,11 @@ pub(super) struct PendingAccesses {
 }
 
 impl PendingAccesses {
+    /// Whether a register is still being written.
+    pub(super) fn writes(&self, reg: u16) -> bool {
+        self.written.contains(reg)
+    }
+
     /// Replaces everything by the accesses that are under way at an entry.
     pub(super) fn restart(&mut self, entry: &[Pending]) {
         self.list.clear();

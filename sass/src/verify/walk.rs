@@ -298,21 +298,23 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Checks that the registers of a matrix product are visible to it: those that the last of the
-    /// other instructions has written.
+    /// Checks that the writes to the registers of a matrix product have arrived: those of the last of
+    /// the other instructions.
     fn check_arrival(&mut self, inst: &Inst<PReg>, index: u32, report: &mut Vec<Hazard>) {
         let unarrived = &mut self.others.unarrived;
         if groups::is_product(inst) {
-            let read = self.touches.iter().filter(|touch| !touch.writes && reads_as_matrix(inst, touch.slot));
+            let used = self.touches.iter().filter(|touch| touch.writes || reads_as_matrix(inst, touch.slot));
             let written: Vec<(u16, u32)> =
-                read.filter_map(|touch| Some((touch.reg, unarrived.writer(touch.reg)?))).collect();
+                used.filter_map(|touch| Some((touch.reg, unarrived.writer(touch.reg)?))).collect();
+            written.iter().for_each(|&(reg, _)| unarrived.forget(reg));
             let Some(last) = written.iter().map(|&(_, producer)| producer).max() else { return };
             for (reg, producer) in written.into_iter().filter(|&(_, producer)| producer == last) {
                 let (kind, reg, lack) = (HazardKind::Unarrived, PReg::from_dense(reg.into()), Lack::Rule);
                 report.push(Hazard { consumer: index, producer, kind, reg, lack });
             }
         } else if inst.op == Op::WARPGROUP_ARRIVE && inst.guard.is_none() {
-            unarrived.arrive();
+            let pending = &self.pending;
+            unarrived.arrive(|reg| pending.writes(reg));
         } else {
             let is_general =
                 |reg: u16| PReg::from_dense(reg.into()).is_some_and(|reg| reg.file() == RegFile::Gpr);

@@ -186,7 +186,13 @@ fn end(arch: Arch, coded: &Coded, access: &Access<PReg>, component: u8, order: O
     match access.role {
         AccessRole::Def if by_read => End::Wait(results | operands),
         AccessRole::Def if inst.completion(arch) == Completion::Variable => End::Wait(results),
-        AccessRole::Use if !reads_at_issue(arch, inst, access.reg.file()) => End::Wait(results | operands),
+        // The engine itself notices whether registers of a product of a warpgroup are used too early.
+        AccessRole::Use
+            if inst.completion(arch) != Completion::Group
+                && !reads_at_issue(arch, inst, access.reg.file()) =>
+        {
+            End::Wait(results | operands)
+        }
         role => {
             let side = Side { inst, slot: access.slot, component };
             let most = settled(arch, side, role == AccessRole::Def).legal;

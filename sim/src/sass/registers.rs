@@ -7,10 +7,10 @@
 use ptxc_sass::{PReg, RegFile, Register};
 use ptxc_semantics::{F32, F64, float};
 
+use super::warpgroup::Places;
 use crate::hazard::Tracks;
 use crate::random::Random;
 use crate::unwritten::Unwritten;
-use super::warpgroup::Places;
 use crate::warp::{LANES, lanes_of};
 use crate::warpgroup::Flights;
 

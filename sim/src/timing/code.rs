@@ -47,6 +47,11 @@ pub(super) enum Kind {
     Invalidate,
     /// Sleeps for this number of cycles, or for the time in a register.
     Sleep(Option<u32>),
+    /// Starts a product of a warpgroup, which takes that many cycles; the last one of its group or
+    /// not.
+    Product { cycles: u64, ends_group: bool },
+    /// Waits until at most that many groups of products are under way.
+    Products(u32),
 }
 
 /// The instructions of a program.
@@ -60,14 +65,16 @@ fn node(arch: Arch, coded: &Coded, params: &Params) -> Node {
     let effects = row.effects;
     let fixed = inst.completion(arch) == Completion::Fixed;
     let touches = effects.reads_memory || effects.writes_memory;
+    let demand = Demand::new(arch, coded);
+    let kind = kind(coded, &demand, params);
     Node {
-        demand: Demand::new(arch, coded),
+        demand,
         waits: coded.control.wait_mask,
         write_barrier: coded.control.write_barrier,
         read_barrier: coded.control.read_barrier,
         latency: latency(arch, coded, params),
         read: operand_read(coded, params),
-        kind: kind(coded, params),
+        kind,
         policy: Policy {
             coherent: inst.is(value!(Order = ".STRONG"))
                 && matches!(inst.modifier(ModKind::Scope), ".GPU" | ".SYS"),
@@ -118,7 +125,7 @@ fn operand_read(coded: &Coded, params: &Params) -> u64 {
     cycles.into()
 }
 
-fn kind(coded: &Coded, params: &Params) -> Kind {
+fn kind(coded: &Coded, demand: &Demand, params: &Params) -> Kind {
     let inst = &coded.inst;
     match inst.op {
         op if op.row().cta_barrier => Kind::Barrier,
@@ -129,6 +136,14 @@ fn kind(coded: &Coded, params: &Params) -> Kind {
             Some(OperandKind::Imm(nanoseconds)) => Some(nanoseconds.saturating_mul(params.sleep_cycles)),
             _ => None,
         }),
+        Op::WARPGROUP_DEPBAR => Kind::Products(match inst.get(slot_name!("n")).map(|operand| operand.kind) {
+            Some(OperandKind::Imm(groups)) => groups,
+            _ => 0,
+        }),
+        op if op.row().completion == Completion::Group => {
+            let cycles = demand.interval() + u64::from(params.tensor.typical);
+            Kind::Product { cycles, ends_group: inst.is(value!(Group = "gsb0")) }
+        }
         _ => Kind::Plain,
     }
 }

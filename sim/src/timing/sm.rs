@@ -364,6 +364,11 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
             warp.blocked = (until, Cause::Fence);
             read_done = read_done.max(until);
         }
+        match node.kind {
+            Kind::Product { cycles, ends_group } => warp.start_product(leaves + cycles, ends_group),
+            Kind::Products(left) => warp.blocked = (warp.end_of_products(left).max(now), Cause::Scoreboard),
+            _ => {}
+        }
         if let Kind::Sleep(cycles) = node.kind {
             let cycles = cycles.map(u64::from).unwrap_or_else(|| self.setup.draw.pick(params.sleep));
             warp.blocked = (now + cycles, Cause::Sleep);

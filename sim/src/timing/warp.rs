@@ -60,6 +60,8 @@ pub(super) struct Warp {
     /// The start and cause of the last stall, which may grow before it is reported to observers.
     pub told: (u64, Cause),
     scoreboards: [Scoreboard; SCOREBOARDS],
+    /// The cycles in which the groups of products end, the oldest first; the last one is open.
+    products: Vec<u64>,
 }
 
 impl Warp {
@@ -84,7 +86,25 @@ impl Warp {
             stalls: Stalls::default(),
             told: (start, Cause::NotSelected),
             scoreboards: Default::default(),
+            products: vec![0],
         }
+    }
+
+    /// Starts a product of a warpgroup that ends in a cycle, and may be the last one of its group.
+    pub fn start_product(&mut self, end: u64, ends_group: bool) {
+        if let Some(open) = self.products.last_mut() {
+            *open = end.max(*open);
+        }
+        if ends_group {
+            self.products.push(0);
+        }
+    }
+
+    /// The cycle when at most that many groups of products are under way.
+    pub fn end_of_products(&mut self, left: u32) -> u64 {
+        let closed = self.products.len() - 1;
+        let complete = closed.saturating_sub(left as usize);
+        self.products.drain(..complete).max().unwrap_or(0)
     }
 
     /// Takes a scoreboard from the cycle after `issue` until `free`.

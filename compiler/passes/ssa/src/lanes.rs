@@ -134,7 +134,9 @@ pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(Value)
         Op::MatrixLoad { .. } | Op::MatrixStore { .. } => None,
         Op::MatrixTranspose | Op::MatrixProduct(_) => None,
         Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => None,
-        Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => None,
+        Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => {
+            None
+        }
         Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => None,
         Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => None,
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => None,

@@ -142,6 +142,18 @@ impl<'a> Stream<'a> {
             for minst in &block.insts {
                 let first = touches.len();
                 push_touches(&minst.inst, arch, &mut touches);
+                // What is lent to products must exist at the arrival before them.
+                for held in minst.call.iter().flat_map(|site| &site.held) {
+                    let slot = minst.inst.row().slots.len() as u8;
+                    let first = held.reg.dense() as u16;
+                    touches.extend((0..held.width).map(|component| Touch {
+                        unit: first + u16::from(component),
+                        slot,
+                        component,
+                        write: false,
+                        late: false,
+                    }));
+                }
                 let (mut marks, mut is_late) = (0, false);
                 for touch in &touches[first..] {
                     is_late |= touch.late;

@@ -22,6 +22,7 @@
 //! barriers nest along every path. Cost: `O(e log e)` in the edges.
 
 mod aligned_stack;
+mod arrivals;
 mod calls;
 mod chains;
 mod code;
@@ -114,6 +115,9 @@ pub fn layout(mir: Mir<PReg>, arch: Arch) -> Code {
     if found.fences {
         fences::split_at_fences(&mut code);
     }
+    if found.products {
+        arrivals::arrive(&mut code);
+    }
     if code.header.platform {
         descriptors::load_descriptors(&mut code);
     }
@@ -135,6 +139,8 @@ struct Found {
     calls: bool,
     /// Whether there are [fences](fences::is_fence).
     fences: bool,
+    /// Whether there are products of a warpgroup.
+    products: bool,
 }
 
 impl Found {
@@ -143,6 +149,7 @@ impl Found {
         self.brackets.extend(resume::Bracket::of(site, &minst.inst));
         self.calls |= is_call(minst.inst.op);
         self.fences |= fences::is_fence(minst);
+        self.products |= minst.inst.op == Op::WARPGROUP_DEPBAR;
     }
 }
 

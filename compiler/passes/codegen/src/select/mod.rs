@@ -454,9 +454,10 @@ impl Lower<'_> {
             Op::MatrixLoad { .. } | Op::MatrixStore { .. } => self.lower_matrix(inst),
             Op::MatrixTranspose | Op::MatrixProduct(_) => self.lower_matrix(inst),
             Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => self.lower_warpgroup(inst),
-            Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => {
-                self.lower_warpgroup(inst)
-            }
+            Op::WarpgroupArrive
+            | Op::WarpgroupCommit
+            | Op::WarpgroupWait { .. }
+            | Op::WarpgroupProduct(_) => self.lower_warpgroup(inst),
             Op::PmEvent { .. } => self.lower_warp(inst),
             Op::CacheLine { .. } => self.lower_cache_line(inst),
             Op::Barrier { .. } => self.lower_barrier(inst),

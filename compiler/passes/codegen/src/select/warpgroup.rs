@@ -180,7 +180,10 @@ impl Lower<'_> {
         self.warpgroups.arrival = None;
         if !self.warpgroups.settled.is_empty() {
             self.warpgroups.settled.clear();
-            self.unsupported(&IrOp::WarpgroupWait { pending: ptxc_ir::warpgroup::Groups(0) }, "it is missing");
+            self.unsupported(
+                &IrOp::WarpgroupWait { pending: ptxc_ir::warpgroup::Groups(0) },
+                "it is missing",
+            );
         }
     }
 
@@ -237,7 +240,13 @@ impl Lower<'_> {
     fn uniform_predicate(&mut self, value: Value) -> Operand<VReg> {
         let value = self.pred(value);
         match value.as_reg() {
-            None => if value.flags.not { Operand::zero(RegFile::Upred).not() } else { Operand::zero(RegFile::Upred) },
+            None => {
+                if value.flags.not {
+                    Operand::zero(RegFile::Upred).not()
+                } else {
+                    Operand::zero(RegFile::Upred)
+                }
+            }
             Some(reg) if reg.file() == RegFile::Upred => value,
             Some(_) => {
                 let to = Operand::reg(self.mir.new_vreg(RegFile::Upred, 1));
@@ -299,7 +308,7 @@ fn instruction(product: &GroupProduct, ends_group: bool) -> Option<Inst<VReg>> {
         ends_group.then_some(value!(Group = "gsb0")),
     ];
     let size = format!(".64x{}x{}", product.size.n, product.size.k);
-    let is_known = inst.set_kind(ModKind::Shape, &size)
-        && values.into_iter().flatten().all(|value| inst.set(value));
+    let is_known =
+        inst.set_kind(ModKind::Shape, &size) && values.into_iter().flatten().all(|value| inst.set(value));
     is_known.then_some(inst)
 }

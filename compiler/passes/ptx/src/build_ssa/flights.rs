@@ -5,6 +5,9 @@
 //! number of commits on a path since its product, because a wait for all but `n` groups completes
 //! the products with more than `n` commits.
 //!
+//! Where control flow would take a product to a place where its registers have no name, as around a
+//! loop, a block waits for all products at its end.
+//!
 //! [`Flights::find`] finds nothing where lending registers would need copies of values in flight;
 //! then all products have to be performed one after another. Cost: linear, times the number of
 //! changes of a state, which has at most [`MOST`] values.
@@ -57,39 +60,21 @@ impl State {
         self.sums.contains_key(&value)
     }
 
-    fn is_empty(&self) -> bool {
+    /// Whether nothing is under way.
+    pub fn is_empty(&self) -> bool {
         self.sums.is_empty() && self.products.is_empty()
     }
 
     /// Goes over an instruction, which was `data` before anything was lent; returns what it
     /// completes.
     pub fn step(&mut self, func: &Function, inst: Inst, data: &InstData) -> Landed {
-        let mut landed = Landed::default();
+        let landed = Landed::default();
         match data.op {
             Op::WarpgroupCommit => {
                 let sums = self.sums.values_mut().map(|sum| &mut sum.commits);
-                sums.chain(self.products.values_mut())
-                    .for_each(|commits| *commits = FAR.min(*commits + 1));
+                sums.chain(self.products.values_mut()).for_each(|commits| *commits = FAR.min(*commits + 1));
             }
-            Op::WarpgroupWait { pending } => {
-                let mut complete: BTreeMap<Value, Vec<(u8, Value)>> = BTreeMap::new();
-                self.sums.retain(|&value, sum| {
-                    let stays = sum.commits <= pending.0;
-                    if !stays {
-                        complete.entry(sum.first).or_default().push((sum.place, value));
-                    }
-                    stays
-                });
-                landed.sums.extend(complete.into_values().map(|mut sums| {
-                    sums.sort_unstable();
-                    sums.into_iter().map(|(_, value)| value).collect()
-                }));
-                self.products.retain(|&product, commits| {
-                    let stays = *commits <= pending.0;
-                    landed.products.extend((!stays).then_some(product));
-                    stays
-                });
-            }
+            Op::WarpgroupWait { pending } => return self.wait(pending.0.into()),
             op => {
                 let Some(Borrowed { sums, read }) = borrowed(op, &data.args) else { return landed };
                 for value in &data.args[sums] {
@@ -104,6 +89,38 @@ impl State {
                 }
             }
         }
+        landed
+    }
+
+    /// Whether a product belongs to no group yet.
+    pub fn is_open(&self) -> bool {
+        self.sums.values().any(|sum| sum.commits == 0) || self.products.values().any(|&commits| commits == 0)
+    }
+
+    /// Completes everything.
+    pub fn finish(&mut self) -> Landed {
+        self.wait(None)
+    }
+
+    /// Completes all but that many groups, or everything.
+    fn wait(&mut self, pending: Option<u8>) -> Landed {
+        let mut landed = Landed::default();
+        let stays = |commits: u8| pending.is_some_and(|pending| commits <= pending);
+        let mut complete: BTreeMap<Value, Vec<(u8, Value)>> = BTreeMap::new();
+        self.sums.retain(|&value, sum| {
+            if !stays(sum.commits) {
+                complete.entry(sum.first).or_default().push((sum.place, value));
+            }
+            stays(sum.commits)
+        });
+        landed.sums.extend(complete.into_values().map(|mut sums| {
+            sums.sort_unstable();
+            sums.into_iter().map(|(_, value)| value).collect()
+        }));
+        self.products.retain(|&product, commits| {
+            landed.products.extend((!stays(*commits)).then_some(product));
+            stays(*commits)
+        });
         landed
     }
 
@@ -157,15 +174,41 @@ impl State {
 /// The states of a function.
 pub(super) struct Flights {
     at_start: SecondaryMap<Block, State>,
+    /// Whether a block waits for all products at its end.
+    waits: SecondaryMap<Block, bool>,
 }
+
+/// The number of times that blocks are found that have to wait.
+const ROUNDS: usize = 8;
 
 impl Flights {
     /// What is under way at the start of each block; `None` if values in flight are read, copied or
     /// left behind.
     pub fn find(func: &Function) -> Option<Flights> {
         let cfg = Cfg::compute(func);
+        let (homes, dominators) = (homes(func), Dominators::compute(&cfg));
+        let mut waits: SecondaryMap<Block, bool> = SecondaryMap::new();
+        for _ in 0..ROUNDS {
+            let flights = Flights::within(func, &cfg, waits)?;
+            if !cfg.rpo().iter().all(|&block| flights.suits(func, block)) {
+                return None;
+            }
+            let named = Named { func, dominators: &dominators, homes: &homes };
+            let lost: Vec<Block> =
+                cfg.rpo().iter().copied().filter(|&block| !flights.goes_on(func, block, &named)).collect();
+            if lost.is_empty() {
+                return Some(flights);
+            }
+            waits = flights.waits;
+            lost.into_iter().for_each(|block| waits[block] = true);
+        }
+        None
+    }
+
+    /// The states if these blocks wait at their ends.
+    fn within(func: &Function, cfg: &Cfg, waits: SecondaryMap<Block, bool>) -> Option<Flights> {
         let mut known: SecondaryMap<Block, bool> = SecondaryMap::new();
-        let mut flights = Flights { at_start: SecondaryMap::new() };
+        let mut flights = Flights { at_start: SecondaryMap::new(), waits };
         known[func.entry()] = true;
         let mut has_changed = true;
         while has_changed {
@@ -186,16 +229,12 @@ impl Flights {
                 }
             }
         }
-        let homes = homes(func);
-        let dominators = Dominators::compute(&cfg);
-        let reaches = |home: Option<Block>, target| home.is_some_and(|home| dominators.dominates(home, target));
-        let suits = cfg.rpo().iter().all(|&block| {
-            flights.suits(func, block, &|value: Value, target| match func.def(value) {
-                ValueDef::Param(home, _) => reaches(Some(home), target),
-                ValueDef::Result(inst, _) => reaches(homes[inst], target),
-            }, &|product, target| reaches(homes[product], target))
-        });
-        suits.then_some(flights)
+        Some(flights)
+    }
+
+    /// Whether a block waits for all products at its end.
+    pub fn waits(&self, block: Block) -> bool {
+        self.waits[block]
     }
 
     /// What is under way at the start of a block.
@@ -224,6 +263,9 @@ impl Flights {
         for &inst in &func.blocks[block].insts {
             state.step(func, inst, &func.insts[inst]);
         }
+        if self.waits[block] {
+            state.finish();
+        }
         state
     }
 
@@ -233,7 +275,11 @@ impl Flights {
         for &block in &func.layout {
             let mut state = self.at_start(block);
             for &inst in &func.blocks[block].insts {
-                for value in state.step(func, inst, &func.insts[inst]).sums.into_iter().flatten() {
+                let landed = match func.insts[inst].op.is_terminator() && self.waits[block] {
+                    true => state.finish(),
+                    false => state.step(func, inst, &func.insts[inst]),
+                };
+                for value in landed.sums.into_iter().flatten() {
                     let next = Register(registers.len() as u32);
                     registers.entry(value).or_insert(next);
                 }
@@ -242,18 +288,15 @@ impl Flights {
         registers
     }
 
-    /// Whether registers can be lent in a block and on its edges without copies of values in flight.
-    fn suits(
-        &self,
-        func: &Function,
-        block: Block,
-        value_reaches: &dyn Fn(Value, Block) -> bool,
-        product_reaches: &dyn Fn(Inst, Block) -> bool,
-    ) -> bool {
+    /// Whether registers can be lent in a block without copies of values in flight.
+    fn suits(&self, func: &Function, block: Block) -> bool {
         let mut state = self.at_start(block);
         for &inst in &func.blocks[block].insts {
             ptxc_interrupt::poll();
             let data = &func.insts[inst];
+            if data.op.is_terminator() && self.waits[block] {
+                state.finish();
+            }
             let c = borrowed(data.op, &data.args).map_or(&[][..], |borrowed| &data.args[borrowed.sums]);
             let in_flight = c.iter().filter(|&&value| state.flies(value)).count();
             let in_place = (0..).zip(c).all(|(place, value)| {
@@ -267,6 +310,13 @@ impl Flights {
             }
             state.step(func, inst, data);
         }
+        true
+    }
+
+    /// Whether everything under way at the end of a block has a name where its edges lead, and the
+    /// same on all ways there.
+    fn goes_on(&self, func: &Function, block: Block, named: &Named<'_>) -> bool {
+        let state = self.at_end(func, block);
         func.edges(block).iter().all(|edge| {
             let target = &self.at_start[edge.block];
             let params = &func.blocks[edge.block].params;
@@ -276,16 +326,44 @@ impl Flights {
                 let same = |other: &&Value| target.sums.get(other).is_some_and(|it| it.first == sum.first);
                 params.iter().filter(same).count() == usize::from(sum.count)
             });
-            let sums = are_whole && state.sums.keys().all(|value| match passed(value) {
-                0 => value_reaches(*value, edge.block) && target.flies(*value),
+            let sums = state.sums.keys().all(|value| match passed(value) {
+                0 => named.value(*value, edge.block),
                 count => count == 1,
             });
-            let products = state.products.keys().all(|&product| product_reaches(product, edge.block));
-            // What the target expects in flight under its own name is in flight here, too.
-            let expected = target.sums.keys().all(|value| params.contains(value) || state.flies(*value))
-                && target.products.keys().all(|product| state.products.contains_key(product));
-            sums && products && expected
+            let products = state.products.keys().all(|&product| named.product(product, edge.block));
+            state.is_empty() || are_whole && sums && products
+        }) && self.expected(func, block, &state)
+    }
+
+    /// Whether what the targets of a block expect in flight under its own name is in flight at its
+    /// end, unless it does not have a name there at all.
+    fn expected(&self, func: &Function, block: Block, state: &State) -> bool {
+        func.edges(block).iter().all(|edge| {
+            let target = &self.at_start[edge.block];
+            let params = &func.blocks[edge.block].params;
+            target.sums.keys().all(|value| params.contains(value) || state.flies(*value))
+                && target.products.keys().all(|product| state.products.contains_key(product))
         })
+    }
+}
+
+/// Where values have names.
+struct Named<'a> {
+    func: &'a Function,
+    dominators: &'a Dominators,
+    homes: &'a SecondaryMap<Inst, Option<Block>>,
+}
+
+impl Named<'_> {
+    fn product(&self, product: Inst, block: Block) -> bool {
+        self.homes[product].is_some_and(|home| self.dominators.dominates(home, block))
+    }
+
+    fn value(&self, value: Value, block: Block) -> bool {
+        match self.func.def(value) {
+            ValueDef::Param(home, _) => self.dominators.dominates(home, block),
+            ValueDef::Result(inst, _) => self.product(inst, block),
+        }
     }
 }
 

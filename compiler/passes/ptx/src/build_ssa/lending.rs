@@ -28,7 +28,7 @@ use cranelift_entity::SecondaryMap;
 use ptxc_ir::warpgroup::{Count, GroupOptions, Groups};
 use ptxc_ir::{Block, Function, Inst, InstData, Op, SourceLoc, Type, Value};
 
-use super::flights::{Flights, State};
+use super::flights::{Flights, Landed, State};
 use super::ssa::{Above, Ssa};
 use crate::check::scope::Register;
 
@@ -89,7 +89,8 @@ impl Body<'_> {
         let mut constants: BTreeMap<Value, (Inst, Value)> = BTreeMap::new();
         let mut values = values.to_vec();
         for value in &mut values {
-            let Some(op) = self.func.def_inst(*value).map(|data| data.op).filter(|&op| is_constant(op)) else {
+            let Some(op) = self.func.def_inst(*value).map(|data| data.op).filter(|&op| is_constant(op))
+            else {
                 continue;
             };
             let ty = self.func.ty(*value);
@@ -231,6 +232,14 @@ impl Overlapping<'_> {
         for inst in insts {
             let op = body.func.insts[inst].op;
             body.loc = body.func.insts[inst].loc;
+            if op.is_terminator() && self.flights.waits(block) && !state.is_empty() {
+                if state.is_open() {
+                    body.push(Op::WarpgroupCommit, Type::B32, &[]);
+                }
+                body.push(Op::WarpgroupWait { pending: Groups(0) }, Type::B32, &[]);
+                let landed = state.finish();
+                self.land(&mut body, block, landed);
+            }
             if op.is_terminator() {
                 self.lend_on_edges(&mut body, block, inst, &state);
             }
@@ -278,22 +287,32 @@ impl Overlapping<'_> {
                 self.define(block, result);
             }
             let landed = state.step(body.func, inst, &data);
-            for sums in landed.sums {
-                let settled = body.settle(&sums);
-                for (value, new) in sums.iter().zip(settled) {
-                    homes.insert(new, body.insts.len() - 1);
-                    if let Some(&register) = self.registers.get(value) {
-                        self.ssa.write(block, register, new);
-                    }
-                }
-            }
-            for product in landed.products {
-                for held in self.holds.get(&product).into_iter().flatten() {
-                    body.release(held);
-                }
+            let end = body.insts.len();
+            for new in self.land(&mut body, block, landed) {
+                homes.insert(new, end);
             }
         }
         func.blocks[block].insts = body.insts;
+    }
+
+    /// Settles and releases what a wait has completed; returns the settled values.
+    fn land(&mut self, body: &mut Body<'_>, block: Block, landed: Landed) -> Vec<Value> {
+        let mut made = Vec::new();
+        for sums in landed.sums {
+            let settled = body.settle(&sums);
+            for (value, &new) in sums.iter().zip(&settled) {
+                if let Some(&register) = self.registers.get(value) {
+                    self.ssa.write(block, register, new);
+                }
+            }
+            made.extend(settled);
+        }
+        for product in landed.products {
+            for held in self.holds.get(&product).into_iter().flatten() {
+                body.release(held);
+            }
+        }
+        made
     }
 
     /// Replaces the names of values that are not in flight.

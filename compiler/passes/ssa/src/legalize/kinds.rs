@@ -219,7 +219,10 @@ impl Kinds {
             Op::MatrixTranspose => Kinds::NONE,
             Op::MatrixProduct(_) => Kinds::MATRIX_PRODUCT,
             Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => Kinds::NONE,
-            Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => Kinds::NONE,
+            Op::WarpgroupArrive
+            | Op::WarpgroupCommit
+            | Op::WarpgroupWait { .. }
+            | Op::WarpgroupProduct(_) => Kinds::NONE,
             Op::Nanosleep
             | Op::PmEvent { .. }
             | Op::CacheLine { .. }

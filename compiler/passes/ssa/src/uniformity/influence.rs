@@ -232,7 +232,10 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
                 Op::MatrixLoad { .. } | Op::MatrixStore { .. } => {}
                 Op::MatrixTranspose | Op::MatrixProduct(_) => {}
                 Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => {}
-                Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => {}
+                Op::WarpgroupArrive
+                | Op::WarpgroupCommit
+                | Op::WarpgroupWait { .. }
+                | Op::WarpgroupProduct(_) => {}
                 Op::Nanosleep
                 | Op::PmEvent { .. }
                 | Op::CacheLine { .. }

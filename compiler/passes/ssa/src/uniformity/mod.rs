@@ -285,7 +285,10 @@ impl Solver<'_> {
             Op::MatrixLoad { .. } | Op::MatrixStore { .. } => self.diverge_results(inst),
             Op::MatrixTranspose | Op::MatrixProduct(_) => self.diverge_results(inst),
             Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => self.diverge_results(inst),
-            Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => self.diverge_results(inst),
+            Op::WarpgroupArrive
+            | Op::WarpgroupCommit
+            | Op::WarpgroupWait { .. }
+            | Op::WarpgroupProduct(_) => self.diverge_results(inst),
             Op::Elect
             | Op::Nanosleep
             | Op::PmEvent { .. }
@@ -507,7 +510,9 @@ fn needs_whole_warp(op: &Op) -> bool {
         Op::MatrixLoad { .. } | Op::MatrixStore { .. } => false,
         Op::MatrixTranspose | Op::MatrixProduct(_) => false,
         Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => false,
-        Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => false,
+        Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => {
+            false
+        }
         Op::Shfl(_)
         | Op::Elect
         | Op::Nanosleep
