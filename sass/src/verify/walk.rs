@@ -298,15 +298,15 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Checks that the writes to the registers of a matrix product have arrived: those of the last of
-    /// the other instructions.
+    /// Checks that the registers of a matrix product are visible to it: those that the last of the
+    /// other instructions has written.
     fn check_arrival(&mut self, inst: &Inst<PReg>, index: u32, report: &mut Vec<Hazard>) {
         let unarrived = &mut self.others.unarrived;
         if groups::is_product(inst) {
-            let used = self.touches.iter().filter(|touch| touch.writes || reads_as_matrix(inst, touch.slot));
+            let read = self.touches.iter().filter(|touch| !touch.writes && reads_as_matrix(inst, touch.slot));
             let written: Vec<(u16, u32)> =
-                used.filter_map(|touch| Some((touch.reg, unarrived.writer(touch.reg)?))).collect();
-            written.iter().for_each(|&(reg, _)| unarrived.forget(reg));
+                read.filter_map(|touch| Some((touch.reg, unarrived.writer(touch.reg)?))).collect();
+            self.touches.iter().filter(|touch| touch.writes).for_each(|touch| unarrived.forget(touch.reg));
             let Some(last) = written.iter().map(|&(_, producer)| producer).max() else { return };
             for (reg, producer) in written.into_iter().filter(|&(_, producer)| producer == last) {
                 let (kind, reg, lack) = (HazardKind::Unarrived, PReg::from_dense(reg.into()), Lack::Rule);

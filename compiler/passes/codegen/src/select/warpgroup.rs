@@ -17,7 +17,7 @@ use cranelift_entity::SecondaryMap;
 use ptxc_ir::matrix::{Element, Sum};
 use ptxc_ir::warpgroup::{GroupOptions, GroupParts, GroupProduct};
 use ptxc_ir::{Inst as IrInst, Op as IrOp, Value, ValueDef};
-use ptxc_sass::{Inst, ModKind, Op, Operand, RegFile, choice, slot, slot_name, value};
+use ptxc_sass::{Inst, ModKind, Op, Operand, RegFile, SpecialReg, choice, slot, slot_name, value};
 
 use super::lower::Lower;
 use super::source::Src;
@@ -107,8 +107,8 @@ impl Lower<'_> {
                     return self.unsupported(&data.op, "no arrival follows it in its block");
                 };
                 let reg = self.reg_of(results[0]);
-                for (n, &value) in (0..).zip(&data.args) {
-                    self.place(value, reg.offset(n));
+                for (n, values) in (0..).step_by(2).zip(data.args.chunks(2)) {
+                    self.place_lent(values, reg.offset(n));
                 }
                 let tuple = Tuple { reg, width: results.len() as u8 };
                 self.seq[arrival].call.get_or_insert_default().held.push(tuple);
@@ -142,6 +142,18 @@ impl Lower<'_> {
             }
             IrOp::WarpgroupProduct(product) => self.lower_group_product(inst, &product),
             _ => {}
+        }
+    }
+
+    /// Brings one or two values into lent registers; two zeros with one instruction.
+    fn place_lent(&mut self, values: &[Value], to: VReg) {
+        let is_zero = |&value: &Value| matches!(self.src(value), Src::Imm(0) | Src::Undef);
+        if values.len() == 2 && values.iter().all(is_zero) {
+            let zero = Operand::special(SpecialReg::Zero);
+            return self.emit(Inst::new(Op::CS2R).ops([Operand::reg(to), zero]));
+        }
+        for (n, &value) in (0..).zip(values) {
+            self.place(value, to.offset(n));
         }
     }
 
