@@ -97,6 +97,11 @@ impl State {
         self.sums.values().any(|sum| sum.commits == 0) || self.products.values().any(|&commits| commits == 0)
     }
 
+    /// The products that read registers.
+    pub fn products(&self) -> impl Iterator<Item = Inst> {
+        self.products.keys().copied()
+    }
+
     /// Completes everything.
     pub fn finish(&mut self) -> Landed {
         self.wait(None)

@@ -21,7 +21,7 @@
 //! products under way, all products of the function are performed one after another, as ptxas does:
 //! each of them with an arrival, a commit and a wait of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use cranelift_entity::SecondaryMap;
@@ -225,9 +225,11 @@ impl Overlapping<'_> {
     fn block(&mut self, func: &mut Function, block: Block) {
         let mut state = self.flights.at_start(block);
         let insts = std::mem::take(&mut func.blocks[block].insts);
-        // Where the values of this block are defined, by the number of the new instruction.
-        let mut homes: BTreeMap<Value, usize> = BTreeMap::new();
+        // The place of the last arrival, and the values that are defined after it.
         let mut arrival = None;
+        let mut late: BTreeSet<Value> = BTreeSet::new();
+        // The lent names of what products only read, by their names before that arrival.
+        let mut lent_before: BTreeMap<Vec<Value>, Vec<Value>> = BTreeMap::new();
         let mut body = Body { func, loc: SourceLoc::NONE, insts: Vec::with_capacity(insts.len()) };
         for inst in insts {
             let op = body.func.insts[inst].op;
@@ -238,7 +240,7 @@ impl Overlapping<'_> {
                 }
                 body.push(Op::WarpgroupWait { pending: Groups(0) }, Type::B32, &[]);
                 let landed = state.finish();
-                self.land(&mut body, block, landed);
+                self.land(&mut body, block, landed, &state);
             }
             if op.is_terminator() {
                 self.lend_on_edges(&mut body, block, inst, &state);
@@ -250,53 +252,60 @@ impl Overlapping<'_> {
                 let flies = args[sums.clone()].first().is_some_and(|&c| state.flies(c));
                 let wanted = read.iter().chain((!flies).then_some(&sums)).filter(|range| !range.is_empty());
                 let wanted: Vec<Range<usize>> = wanted.cloned().collect();
-                let mut place = arrival.filter(|&arrival| {
+                let mut place = arrival.filter(|_| {
                     let precedes = |value: &Value| {
                         let is_constant = body.func.def_inst(*value).is_some_and(|data| is_constant(data.op));
-                        is_constant || homes.get(value).is_none_or(|&home| home < arrival)
+                        is_constant || !late.contains(value)
                     };
                     wanted.iter().all(|range| args[range.clone()].iter().all(precedes))
                 });
                 if place.is_none() && !wanted.is_empty() {
                     place = Some(body.insts.len());
                     arrival = place;
+                    late.clear();
+                    lent_before.clear();
                     body.push(Op::WarpgroupArrive, Type::B32, &[]);
                 }
                 for range in wanted {
                     let Some(at) = place else { continue };
+                    let values = args[range.clone()].to_vec();
+                    if let Some(lent) = lent_before.get(&values).filter(|_| range != sums) {
+                        args[range].copy_from_slice(lent);
+                        continue;
+                    }
                     let before = body.insts.len();
-                    let lent = body.lend_at(at, &args[range.clone()]);
+                    let lent = body.lend_at(at, &values);
                     let added = body.insts.len() - before;
-                    args[range].copy_from_slice(&lent);
-                    // Everything from here on is that much further.
-                    homes.values_mut().filter(|home| **home >= at).for_each(|home| *home += added);
+                    args[range.clone()].copy_from_slice(&lent);
                     place = Some(at + added);
                     arrival = place;
+                    if range != sums {
+                        lent_before.insert(values, lent);
+                    }
                 }
                 body.func.replace(inst, op, data.ty, &args);
                 self.holds.insert(inst, read.map(|range| args[range].to_vec()));
             }
             if op == Op::WarpgroupArrive {
                 arrival = Some(body.insts.len());
+                late.clear();
+                lent_before.clear();
             }
-            let before = body.insts.len();
             body.insts.push(inst);
             for index in 0..body.func.results(inst).len() {
                 let result = body.func.results(inst)[index];
-                homes.insert(result, before);
+                late.insert(result);
                 self.define(block, result);
             }
             let landed = state.step(body.func, inst, &data);
-            let end = body.insts.len();
-            for new in self.land(&mut body, block, landed) {
-                homes.insert(new, end);
-            }
+            late.extend(self.land(&mut body, block, landed, &state));
         }
         func.blocks[block].insts = body.insts;
     }
 
-    /// Settles and releases what a wait has completed; returns the settled values.
-    fn land(&mut self, body: &mut Body<'_>, block: Block, landed: Landed) -> Vec<Value> {
+    /// Settles and releases what a wait has completed, except what other products read; returns the
+    /// settled values.
+    fn land(&mut self, body: &mut Body<'_>, block: Block, landed: Landed, state: &State) -> Vec<Value> {
         let mut made = Vec::new();
         for sums in landed.sums {
             let settled = body.settle(&sums);
@@ -307,9 +316,14 @@ impl Overlapping<'_> {
             }
             made.extend(settled);
         }
+        // The same registers may be lent to several products.
+        let flying = state.products().filter_map(|product| self.holds.get(&product)).flatten();
+        let mut released: BTreeSet<&[Value]> = flying.map(Vec::as_slice).collect();
         for product in landed.products {
             for held in self.holds.get(&product).into_iter().flatten() {
-                body.release(held);
+                if released.insert(held) {
+                    body.release(held);
+                }
             }
         }
         made
