@@ -367,17 +367,15 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
         match node.kind {
             Kind::Product { cycles, ends_group } => warp.start_product(leaves + cycles, ends_group),
             Kind::Products(left) => warp.blocked = (warp.end_of_products(left).max(now), Cause::Scoreboard),
+            Kind::Sleep(cycles) => {
+                let cycles = cycles.map(u64::from).unwrap_or_else(|| self.setup.draw.pick(params.sleep));
+                warp.blocked = (now + cycles, Cause::Sleep);
+            }
+            Kind::Invalidate => self.memory.invalidate_l1(),
             _ => {}
-        }
-        if let Kind::Sleep(cycles) = node.kind {
-            let cycles = cycles.map(u64::from).unwrap_or_else(|| self.setup.draw.pick(params.sleep));
-            warp.blocked = (now + cycles, Cause::Sleep);
         }
         if let Some(scoreboard) = node.read_barrier {
             warp.take(scoreboard, now, read_done);
-        }
-        if node.kind == Kind::Invalidate {
-            self.memory.invalidate_l1();
         }
         let counts = &mut self.insts[pc as usize];
         counts.issued += 1;

@@ -518,15 +518,6 @@ impl<'a> Lower<'a> {
         (value, complement)
     }
 
-    /// The argument of an edge for a parameter; none if it is a part of another one's.
-    pub(super) fn argument(&mut self, param: Value, arg: Value) -> Option<EdgeArg<VReg>> {
-        match self.warpgroups.params[param] {
-            None => Some(self.edge_arg(arg)),
-            Some(0) => None,
-            Some(_) => Some(EdgeArg::Reg(self.reg_of(arg))),
-        }
-    }
-
     /// The argument of an edge.
     pub(super) fn edge_arg(&mut self, value: Value) -> EdgeArg<VReg> {
         let ty = self.func.ty(value);

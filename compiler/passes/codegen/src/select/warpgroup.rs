@@ -21,7 +21,7 @@ use ptxc_sass::{Inst, ModKind, Op, Operand, RegFile, SpecialReg, choice, slot, s
 
 use super::lower::Lower;
 use super::source::Src;
-use crate::mir::{CallSite, MInst, Tuple, VReg};
+use crate::mir::{CallSite, EdgeArg, MInst, Tuple, VReg};
 
 /// What the selection of a block knows of products of a warpgroup; blocks are visited backwards.
 #[derive(Default)]
@@ -83,6 +83,15 @@ impl Lower<'_> {
                     lists.push(places.iter().map(|&place| edge.args[place]).collect());
                 }
             }
+        }
+    }
+
+    /// The argument of an edge for a parameter; none if it is a part of another one's.
+    pub(super) fn argument(&mut self, param: Value, arg: Value) -> Option<EdgeArg<VReg>> {
+        match self.warpgroups.params[param] {
+            None => Some(self.edge_arg(arg)),
+            Some(0) => None,
+            Some(_) => Some(EdgeArg::Reg(self.reg_of(arg))),
         }
     }
 

@@ -223,8 +223,8 @@ impl Flights {
                 if !known[block] {
                     continue;
                 }
-                let state = flights.at_end(func, block);
-                if state.sums.len() + 4 * state.products.len() > MOST {
+                let (state, most) = flights.at_end(func, block);
+                if most > MOST || state.sums.len() + 4 * state.products.len() > MOST {
                     return None;
                 }
                 for edge in func.edges(block) {
@@ -263,15 +263,18 @@ impl Flights {
         sorted.collect()
     }
 
-    fn at_end(&self, func: &Function, block: Block) -> State {
+    /// What is under way at the end of a block, and the greatest number of sums in flight in it.
+    fn at_end(&self, func: &Function, block: Block) -> (State, usize) {
         let mut state = self.at_start(block);
+        let mut most = state.sums.len();
         for &inst in &func.blocks[block].insts {
             state.step(func, inst, &func.insts[inst]);
+            most = most.max(state.sums.len());
         }
         if self.waits[block] {
             state.finish();
         }
-        state
+        (state, most)
     }
 
     /// A number for each value that a wait completes.
@@ -321,7 +324,7 @@ impl Flights {
     /// Whether everything under way at the end of a block has a name where its edges lead, and the
     /// same on all ways there.
     fn goes_on(&self, func: &Function, block: Block, named: &Named<'_>) -> bool {
-        let state = self.at_end(func, block);
+        let (state, _) = self.at_end(func, block);
         func.edges(block).iter().all(|edge| {
             let target = &self.at_start[edge.block];
             let params = &func.blocks[edge.block].params;
