@@ -142,16 +142,17 @@ pub(super) fn assign(stream: &Stream<'_>) -> Scoreboards {
     Scoreboards { sets, waits }
 }
 
-/// For `--sync=serial`: every setter uses the first two, everything waits for both.
+/// For `--sync=serial`: every setter uses the first two, everything that can wait waits for both.
 pub(super) fn serial(stream: &Stream<'_>) -> Scoreboards {
-    let count = stream.entries.len();
+    let masks = stream.entries.iter().map(|entry| if entry.op.row().scoreboards.waits { 0b11 } else { 0 });
+    let masks = masks.collect();
     let sets = stream.entries.iter().enumerate().map(|(index, entry)| {
         let touches = stream.touches(index);
         let late = |write: bool| touches.iter().any(|touch| touch.late && touch.write == write);
         let group = of_group(stream, entry.op);
         Sets { write: group.write.or(late(true).then_some(0)), read: group.read.or(late(false).then_some(1)) }
     });
-    Scoreboards { sets: sets.collect(), waits: Waits { masks: vec![0b11; count], ..Waits::default() } }
+    Scoreboards { sets: sets.collect(), waits: Waits { masks, ..Waits::default() } }
 }
 
 /// Chooses scoreboards block by block, each from its entry state: the one in `entry`, joined with
