@@ -152,10 +152,7 @@ fn interval(arch: Arch, inst: &Inst<PReg>) -> u64 {
     let pipe = inst.row().pipe;
     let base = u64::from(pipe_timing(arch, pipe).interval);
     if inst.row().completion == Completion::Group {
-        let columns =
-            inst.modifier(ModKind::Shape).strip_prefix(".64x").and_then(|rest| rest.split_once('x'));
-        let columns: Option<u64> = columns.and_then(|(columns, _)| columns.parse().ok());
-        return columns.map_or(base, |columns| columns / 2);
+        return columns(inst).map_or(base, |columns| columns / 2);
     }
     let registers = match pipe {
         Pipe::Tensor => inst.slot_index(slot_name!("a")).map(|slot| u64::from(inst.slot_width(slot))),
@@ -168,6 +165,12 @@ fn interval(arch: Arch, inst: &Inst<PReg>) -> u64 {
         Some(registers) => (base * registers).div_ceil(4),
         None => base,
     }
+}
+
+/// The columns of b in a product of a warpgroup.
+pub fn columns(inst: &Inst<PReg>) -> Option<u64> {
+    let (columns, _) = inst.modifier(ModKind::Shape).strip_prefix(".64x")?.split_once('x')?;
+    columns.parse().ok()
 }
 
 /// Why a sub-core can't issue an instruction yet.

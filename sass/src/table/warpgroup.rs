@@ -1,10 +1,10 @@
 //! Asynchronous matrix products of a warpgroup.
 //!
 //! b, and a unless it is in registers, are in shared memory. The descriptors `gdesc[UR4]` tell
-//! where: four uniform registers, two for a, if it is there, and two for b. `WARPGROUP.ARRIVE` comes before the
-//! first product of a group; the last one of the group has `gsb0`, the scoreboard that counts
-//! groups and that `WARPGROUP.DEPBAR.LE` waits for. Until then accumulators and registers of a may
-//! not be touched. The products use no scoreboard of the warp; ptxas leaves at least one cycle
+//! where: four uniform registers, two for a, if it is there, and two for b. `WARPGROUP.ARRIVE` comes
+//! before the first product of a group; the last one of the group has `gsb0`, the scoreboard that
+//! counts groups and that `WARPGROUP.DEPBAR.LE` waits for. Until then accumulators and registers of a
+//! may not be touched. The products use no scoreboard of the warp; ptxas leaves at least one cycle
 //! after each product.
 //!
 //! A product is d = a·b + c if `accumulate` holds, else a·b.

@@ -1,9 +1,9 @@
 //! Registers of matrix products that other instructions have written.
 //!
 //! A product of a warpgroup reads its accumulator and its first factor by another path than other
-//! instructions write them. `WARPGROUP.ARRIVE` makes writes that are complete visible to it. PTX demands the
-//! same of `wgmma.fence`, and all code of NVIDIA's assembler that was examined has the instruction
-//! between such a write and the product.
+//! instructions write them. `WARPGROUP.ARRIVE` makes writes that are complete visible to it. PTX
+//! demands the same of `wgmma.fence`, and all code of NVIDIA's assembler that was examined has the
+//! instruction between such a write and the product.
 
 use crate::inst::Inst;
 use crate::operand::OperandKind;

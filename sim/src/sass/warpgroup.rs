@@ -1,12 +1,12 @@
 //! Products of the matrices of a [warpgroup](crate::warpgroup).
 
-use ptxc_sass::{ModKind, value};
+use ptxc_sass::{ModKind, issue, value};
 use ptxc_semantics::matrix::{Multiply, Number, Sum};
 use ptxc_semantics::narrow::ByteFormat;
 use ptxc_semantics::{IntType, S32};
 
 use super::fields::{Decoded, Fields};
-use super::registers::{Dest, Registers, Source};
+use super::registers::{Dest, Origin, Registers, Source};
 use super::tensor;
 use crate::error::Fault;
 use crate::matrix::whole_warp;
@@ -27,11 +27,10 @@ fn read(registers: &Registers, sources: &[Source]) -> Vec<Word> {
     sources.iter().map(|&source| registers.int(source).map(u64::from)).collect()
 }
 
-/// The columns of b, and the columns of a that are multiplied with them.
-fn size(i: &Fields<'_>) -> Result<(usize, usize), String> {
-    let shape = i.modifier(ModKind::Shape).strip_prefix(".64x").and_then(|rest| rest.split_once('x'));
-    let size = shape.and_then(|(columns, depth)| Some((columns.parse().ok()?, depth.parse().ok()?)));
-    size.map_or_else(|| i.unknown(ModKind::Shape), Ok)
+/// The columns of b.
+fn columns(i: &Fields<'_>) -> Result<usize, String> {
+    let columns = issue::columns(i.inst).and_then(|columns| usize::try_from(columns).ok());
+    columns.map_or_else(|| i.unknown(ModKind::Shape), Ok)
 }
 
 /// The instructions of this family by their mnemonic: `HGMMA`, `QGMMA`, `IGMMA`, `BGMMA`.
@@ -63,7 +62,7 @@ pub(super) fn product(i: &Fields<'_>) -> Decoded {
         (false, Number::Bit) => Sum::And,
         (false, _) => Sum::Plain,
     };
-    let (columns, _) = size(i)?;
+    let columns = columns(i)?;
     let (meta, sparse) = match mnemonic.contains(".SP") {
         true => (Some(i.word("meta")?), Some(i.imm("selector")? as u8)),
         false => (None, None),
@@ -134,9 +133,9 @@ fn sums(registers: &Registers, c: &[Source]) -> Vec<Word> {
 
 impl Places {
     /// The first register of the sums.
-    fn first(&self) -> Option<super::registers::Origin> {
+    fn first(&self) -> Option<Origin> {
         match self.d.first() {
-            Some(&Dest::Lane(index)) => Some(super::registers::Origin::Lane(index)),
+            Some(&Dest::Lane(index)) => Some(Origin::Lane(index)),
             _ => None,
         }
     }

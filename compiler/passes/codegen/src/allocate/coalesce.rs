@@ -378,6 +378,10 @@ pub(super) fn join_ties(
             return Err(AllocError::Tied { loc });
         }
     }
+    // Few functions lend registers; the others need no further walk.
+    if !work.lent.values().any(|&lent| lent) {
+        return Ok(());
+    }
     for (to, from, loc) in lent::pairs(&work.mir, |id| work.lent[id]) {
         if !classes.merge(live, to, from) {
             return Err(AllocError::Lent { loc });

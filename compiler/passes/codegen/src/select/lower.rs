@@ -98,6 +98,7 @@ impl<'a> Lower<'a> {
         regs.resize(func.num_values());
         let mut met = EntitySet::new();
         let mut longest = 0;
+        let mut has_group_products = false;
         for (block, &mblock) in block_map.iter() {
             let Some(mblock) = mblock else { continue };
             longest = longest.max(func.blocks[block].insts.len());
@@ -106,6 +107,7 @@ impl<'a> Lower<'a> {
                 home[inst] = Some(mblock);
                 let data = &func.insts[inst];
                 meets |= data.op == IrOp::WarpSync;
+                has_group_products |= matches!(data.op, IrOp::WarpgroupProduct(_));
                 if meets && data.op == IrOp::Elect {
                     met.insert(inst);
                 }
@@ -136,7 +138,7 @@ impl<'a> Lower<'a> {
             regs,
             uses,
             home,
-            warpgroups: Warpgroups::default(),
+            warpgroups: Warpgroups::new(has_group_products),
             met,
         }
     }

@@ -26,6 +26,8 @@ use crate::mir::{CallSite, EdgeArg, MInst, Tuple, VReg};
 /// What the selection of a block knows of products of a warpgroup; blocks are visited backwards.
 #[derive(Default)]
 pub(super) struct Warpgroups {
+    /// Whether the function has products of a warpgroup.
+    exist: bool,
     /// For parameters that are lent, the number of registers if it is the first one of them, and 0
     /// for the others.
     pub(super) params: SecondaryMap<Value, Option<u8>>,
@@ -37,28 +39,34 @@ pub(super) struct Warpgroups {
     commits: bool,
 }
 
+impl Warpgroups {
+    /// The start of a selection.
+    pub(super) fn new(exist: bool) -> Warpgroups {
+        Warpgroups { exist, ..Warpgroups::default() }
+    }
+}
+
 impl Lower<'_> {
     /// Gives parameters that are lent neighbouring registers, before any other user asks.
     pub(super) fn place_lent_parameters(&mut self) {
+        if !self.warpgroups.exist {
+            return;
+        }
         let func = self.func;
-        let mut lists: Vec<&[Value]> = Vec::new();
+        let mut lists: Vec<Vec<Value>> = Vec::new();
         for &block in &func.layout {
             for &inst in &func.blocks[block].insts {
                 let data = &func.insts[inst];
                 match data.op {
-                    IrOp::Settle { .. } | IrOp::Release { .. } => lists.push(&data.args),
+                    IrOp::Settle { .. } | IrOp::Release { .. } => lists.push(data.args.to_vec()),
                     IrOp::WarpgroupProduct(product) => {
-                        lists.extend(product.parts(&data.args).map(|parts| parts.c));
+                        lists.extend(product.parts(&data.args).map(|parts| parts.c.to_vec()));
                     }
                     _ => {}
                 }
             }
         }
-        if lists.is_empty() {
-            return;
-        }
         let cfg = ptxc_ir::Cfg::compute(func);
-        let mut lists: Vec<Vec<Value>> = lists.into_iter().map(<[Value]>::to_vec).collect();
         while let Some(list) = lists.pop() {
             let Some(&first) = list.first() else { continue };
             let ValueDef::Param(block, _) = func.def(first) else { continue };

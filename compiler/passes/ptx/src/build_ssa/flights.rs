@@ -68,7 +68,6 @@ impl State {
     /// Goes over an instruction, which was `data` before anything was lent; returns what it
     /// completes.
     pub fn step(&mut self, func: &Function, inst: Inst, data: &InstData) -> Landed {
-        let landed = Landed::default();
         match data.op {
             Op::WarpgroupCommit => {
                 let sums = self.sums.values_mut().map(|sum| &mut sum.commits);
@@ -76,7 +75,9 @@ impl State {
             }
             Op::WarpgroupWait { pending } => return self.wait(pending.0.into()),
             op => {
-                let Some(Borrowed { sums, read }) = borrowed(op, &data.args) else { return landed };
+                let Some(Borrowed { sums, read }) = borrowed(op, &data.args) else {
+                    return Landed::default();
+                };
                 for value in &data.args[sums] {
                     self.sums.remove(value);
                 }
@@ -89,7 +90,7 @@ impl State {
                 }
             }
         }
-        landed
+        Landed::default()
     }
 
     /// Whether a product belongs to no group yet.
@@ -187,8 +188,8 @@ pub(super) struct Flights {
 const ROUNDS: usize = 8;
 
 impl Flights {
-    /// What is under way at the start of each block; `None` if values in flight are read, copied or
-    /// left behind.
+    /// What is under way at the start of each block; `None` if values in flight are read or copied,
+    /// or if the function ends while a product is under way.
     pub fn find(func: &Function) -> Option<Flights> {
         let cfg = Cfg::compute(func);
         let (homes, dominators) = (homes(func), Dominators::compute(&cfg));

@@ -83,7 +83,7 @@ impl Body<'_> {
     }
 
     /// Lends values of one type before the instruction at a place; returns their lent names.
-    /// Constants are made anew, since they may be defined later.
+    /// A constant gets a new definition here, since its own may come later.
     fn lend_at(&mut self, place: usize, values: &[Value]) -> Vec<Value> {
         let count = Count(values.len() as u8);
         let mut constants: BTreeMap<Value, (Inst, Value)> = BTreeMap::new();

@@ -73,11 +73,10 @@ pub(super) fn multiply(t: &mut Translator, form: &mut Form, is_sparse: bool) -> 
             .with(GroupOptions::NEGATIVE_A, is_negative(negative_a)?)
             .with(GroupOptions::NEGATIVE_B, is_negative(negative_b)?);
     }
-    let (last, before) = (rest.next(), rest.next());
-    let (turned_a, turned_b) = match (last, before) {
-        (Some(a), Some(b)) => (Some(a), Some(b)),
-        (b, None) => (None, b),
-        (None, Some(_)) => return Err(Unsupported),
+    // A factor in registers has one layout and no operand for it.
+    let [turned_a, turned_b] = match [rest.next(), rest.next()] {
+        [only, None] => [None, only],
+        both => both,
     };
     for (option, operand) in [(GroupOptions::TURNED_A, turned_a), (GroupOptions::TURNED_B, turned_b)] {
         if let Some(operand) = operand {
