@@ -28,8 +28,11 @@ use crate::input::items::{Func, items, places};
 use crate::old_kernels;
 
 mod image_places;
+mod target;
 
 use image_places::image_words;
+pub use target::arch_of_target;
+use target::parameter_base;
 
 /// The version with a calling convention. Before it, functions were parts of their kernels, and a
 /// thread's registers and local variables could be declared for all of them.
@@ -513,6 +516,7 @@ pub fn environment(db: &dyn Db, func: Func) -> Arc<ModuleEnv> {
         signatures: IndexMap::new(),
         external: IndexMap::new(),
         shared_start: 0,
+        parameter_base: parameter_base(db, file),
     };
     let shared = shared_area(db, file);
     env.shared_start = match func.kind(db) {

@@ -21,13 +21,12 @@ use crate::header::registers;
 use crate::input::items::{Func, items, places};
 use crate::input::{Options, SourceFile};
 use crate::locate::{MOST_FINDINGS, locate_in, syntax_error};
-use crate::module::{ast, header, is_damaged, parsed};
+use crate::module::{arch_of_target, ast, header, is_damaged, parsed};
 use crate::render::Located;
 use crate::shared;
 use crate::stages::callees::{device_callees, device_code};
 use crate::stages::{
-    arch, arch_of_target, barrier_warnings, beyond, built, checked, code, flow_warnings, mir, splits, ssa,
-    unsuited,
+    arch, barrier_warnings, beyond, built, checked, code, flow_warnings, mir, splits, ssa, unsuited,
 };
 use crate::variables::missing_definitions;
 

@@ -51,6 +51,7 @@ pub mod postdominators;
 mod random_cfg;
 pub mod signature;
 pub mod symbol;
+pub mod tensor_copy;
 pub mod text;
 pub mod types;
 pub mod verify;
@@ -76,5 +77,6 @@ pub use op::{
 };
 pub use postdominators::PostDominators;
 pub use symbol::{Initial, InitialAddress, SymbolData};
+pub use tensor_copy::{TensorBox, TensorUpdate};
 pub use types::Type;
 pub use verify::{Level, verify};

@@ -198,6 +198,18 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
             args.push(Arg::T)
         }
         Op::TryAtomic { .. } | Op::RemoteRed { .. } => {}
+        Op::BulkLoad { multicast } => args.extend(multicast.then_some(Arg::B32)),
+        Op::BulkRed { .. } | Op::BulkShareRed { .. } => {}
+        Op::TensorLoad { tile, multicast } => {
+            let more = u8::from(tile.im2col) + u8::from(*multicast);
+            args.extend(std::iter::repeat_n(Arg::B32, (tile.dimensions + more).into()));
+        }
+        Op::TensorPrefetch(tile) => {
+            args.extend(std::iter::repeat_n(Arg::B32, (tile.dimensions + u8::from(tile.im2col)).into()));
+        }
+        Op::TensorStore(tile) | Op::TensorRed { tile, .. } => {
+            args.extend(std::iter::repeat_n(Arg::B32, tile.dimensions.into()));
+        }
         Op::RemoteStore => args.extend(std::iter::repeat_n(Arg::T, count.saturating_sub(args.len()))),
         Op::Atomic { access, .. } | Op::Red { access, .. } => {
             args.extend(std::iter::repeat_n(Arg::T, (access.lanes as usize).saturating_sub(1)));
@@ -282,7 +294,7 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
         Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => {}
         Op::MbarrierPending => {}
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => {}
-        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => {}
+        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkStore | Op::BulkShare => {}
         Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => {}
         Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {}
         Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => {}
@@ -328,8 +340,10 @@ macro_rules! access {
             Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => None,
             Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => None,
             Op::AsyncArrive { .. } | Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll => None,
-            Op::BulkLoad | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch | Op::BulkCommit => None,
+            Op::BulkLoad { .. } | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch | Op::BulkCommit => None,
             Op::BulkWait { .. } | Op::RemoteStore | Op::RemoteRed { .. } => None,
+            Op::BulkRed { .. } | Op::BulkShareRed { .. } => None,
+            Op::TensorLoad { .. } | Op::TensorStore(_) | Op::TensorRed { .. } | Op::TensorPrefetch(_) => None,
             Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {
                 None
             }

@@ -23,6 +23,7 @@ use crate::integer_update::integer_update;
 use crate::mbarrier::Mbarrier;
 use crate::memory::{AccessKind, Memory, Space, read_le, write_le};
 use crate::random::Random;
+use crate::tensor_copy;
 
 /// Bulk copies and their addresses are multiples of this number of bytes.
 const BULK: u64 = 16;
@@ -131,6 +132,8 @@ fn perform(memory: &mut Memory<'_>, by: (u32, u32), effect: Effect) -> Result<()
             memory.copy_arrives(by, tell);
             change(memory, lane, tell, |barrier| barrier.complete(bytes)).map(|_| ())
         }
+        Effect::Tensor(copy) => tensor_copy::perform(memory, by, &copy),
+        Effect::Bulk(update) => tensor_copy::perform_update(memory, by, update),
         Effect::Arrive(barrier) => {
             memory.copy_arrives(by, barrier);
             change(memory, lane, barrier, |barrier| barrier.arrive(1)).map(|_| ())

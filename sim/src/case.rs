@@ -13,13 +13,16 @@
 //! The arguments are in the order of the kernel's parameters. A scalar is passed by value, and so is a
 //! structure, whose bytes are given (`{"kind": "bytes", "hex": "0100…"}`); a buffer is passed by its
 //! address in device memory. An [image](image) is passed by its handle; for a parameter that is a
-//! `.texref`, and in the list `images`, it has the name of the texture or surface in the module.
+//! `.texref`, and in the list `images`, it has the name of the texture or surface in the module. A
+//! [tensor map](tensor) describes a buffer and is passed by value or by its address.
 //! `expect` is null if nothing is expected. `ptx` is relative to the corpus, the parent of the folder
 //! that contains the case. A case may also expect a text or a fault ([ending]). `about` is a comment.
 
 mod ending;
 mod image;
+mod tensor;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ptxc_semantics::image::Sampler;
@@ -27,9 +30,12 @@ use serde::Deserialize;
 
 pub use self::ending::{Ending, ExpectedFault};
 use self::image::{RawImage, RawSampler};
+use self::tensor::RawTensor;
+pub use self::tensor::TensorArgument;
 use crate::error::SimError;
 use crate::images::Texels;
 use crate::memory::{GridMemory, MOST_PARAMETER_BYTES, write_le};
+use crate::tensor_map::{self, TensorMap};
 
 /// The element type of a buffer or scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -145,6 +151,8 @@ pub enum Argument {
     Image(Buffer, Texels),
     /// A sampler without a texture, passed by its handle, and its name.
     Sampler(String, Sampler),
+    /// The description of a tensor in a buffer.
+    TensorMap(TensorArgument),
 }
 
 impl Argument {
@@ -154,7 +162,8 @@ impl Argument {
             Argument::Buffer(buffer) | Argument::Image(buffer, _) => {
                 Some(buffer).filter(|buffer| buffer.expect.is_some())
             }
-            Argument::Scalar { .. } | Argument::Bytes(_) | Argument::Sampler(..) => None,
+            Argument::Scalar { .. } | Argument::Bytes(_) => None,
+            Argument::Sampler(..) | Argument::TensorMap(_) => None,
         }
     }
 
@@ -164,6 +173,13 @@ impl Argument {
             Argument::Scalar { elem, .. } => elem.bytes(),
             Argument::Bytes(bytes) => bytes.len() as u32,
             Argument::Buffer(_) | Argument::Image(..) | Argument::Sampler(..) => 8,
+            Argument::TensorMap(tensor) => {
+                if tensor.in_memory {
+                    8
+                } else {
+                    tensor_map::BYTES as u32
+                }
+            }
         }
     }
 }
@@ -254,7 +270,8 @@ impl Case {
     pub fn buffers(&self) -> impl Iterator<Item = &Buffer> {
         self.args.iter().chain(&self.images).filter_map(|arg| match arg {
             Argument::Buffer(buffer) | Argument::Image(buffer, _) => Some(buffer),
-            Argument::Scalar { .. } | Argument::Bytes(_) | Argument::Sampler(..) => None,
+            Argument::Scalar { .. } | Argument::Bytes(_) => None,
+            Argument::Sampler(..) | Argument::TensorMap(_) => None,
         })
     }
 
@@ -271,6 +288,8 @@ impl Case {
             let what = format!("{} has {params} parameters, but the case has {args} arguments", self.entry);
             return Err(SimError::Case(what));
         }
+        let mut maps = Vec::new();
+        let mut buffers = BTreeMap::new();
         for (arg, (name, size, offset)) in self.args.iter().zip(params) {
             if size == 0 && name_image(&mut memory, arg) {
                 continue;
@@ -285,10 +304,13 @@ impl Case {
             }
             let place = offset as usize..end;
             match arg {
+                // Its buffer may come later.
+                Argument::TensorMap(tensor) => maps.push((tensor, place)),
                 Argument::Scalar { bits, .. } => write_le(&mut memory.params[place], *bits),
                 Argument::Bytes(bytes) => memory.params[place].copy_from_slice(bytes),
                 Argument::Buffer(buffer) => {
                     let address = memory.global.allocate(&buffer.name, buffer.init.clone());
+                    buffers.insert(buffer.name.as_str(), address);
                     write_le(&mut memory.params[place], address);
                 }
                 Argument::Image(buffer, texels) => {
@@ -298,6 +320,19 @@ impl Case {
                 Argument::Sampler(_, sampler) => {
                     write_le(&mut memory.params[place], memory.images.add_sampler(*sampler));
                 }
+            }
+        }
+        for (tensor, place) in maps {
+            let address = buffers.get(tensor.of.as_str()).ok_or_else(|| {
+                SimError::Case(format!("tensor map {}: no argument is a buffer {}", tensor.name, tensor.of))
+            })?;
+            let bytes = TensorMap { address: *address, ..tensor.map }.to_bytes();
+            match tensor.in_memory {
+                true => {
+                    let address = memory.global.allocate(&tensor.name, bytes.to_vec());
+                    write_le(&mut memory.params[place], address);
+                }
+                false => memory.params[place].copy_from_slice(&bytes),
             }
         }
         if self.cooperative {
@@ -328,7 +363,8 @@ fn name_image(memory: &mut GridMemory, arg: &Argument) -> bool {
             memory.images.name_sampler(name, handle);
             true
         }
-        Argument::Scalar { .. } | Argument::Bytes(_) | Argument::Buffer(_) => false,
+        Argument::Scalar { .. } | Argument::Bytes(_) => false,
+        Argument::Buffer(_) | Argument::TensorMap(_) => false,
     }
 }
 
@@ -386,6 +422,8 @@ enum RawArg {
     },
     Image(Box<RawImage>),
     Sampler(RawSampler),
+    #[serde(rename = "tensor_map")]
+    TensorMap(Box<RawTensor>),
 }
 
 #[derive(Deserialize)]
@@ -463,6 +501,11 @@ impl RawArg {
                 let name = sampler.name().to_string();
                 let sampler = sampler.check().map_err(|what| format!("a sampler: {what}"))?;
                 Ok(Argument::Sampler(name, sampler))
+            }
+            RawArg::TensorMap(tensor) => {
+                let name = tensor.name().to_string();
+                let tensor = tensor.check().map_err(|what| format!("tensor map {name}: {what}"))?;
+                Ok(Argument::TensorMap(tensor))
             }
             RawArg::Buffer { name, elem, init, expect, tolerance } => {
                 checked_buffer(name, elem, init, expect, tolerance).map(Argument::Buffer)

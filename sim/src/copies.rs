@@ -5,6 +5,7 @@
 use ptxc_ir::AtomicOp;
 
 use crate::space::Space;
+use crate::tensor_copy::{BulkUpdate, TensorCopy};
 
 /// Up to 16 bytes that a thread stores.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,7 +42,7 @@ pub(crate) enum Kind {
 }
 
 /// The effect of a request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Effect {
     /// Copies bytes.
     Copy {
@@ -78,6 +79,10 @@ pub(crate) enum Effect {
         /// The mbarrier that counts the bytes.
         tell: u64,
     },
+    /// Copies or updates a box of a tensor.
+    Tensor(Box<TensorCopy>),
+    /// Updates elements in bulk.
+    Bulk(BulkUpdate),
     /// Arrives at an mbarrier in shared memory, after the element copies that the thread requested
     /// earlier.
     Arrive(u64),
@@ -86,7 +91,7 @@ pub(crate) enum Effect {
 }
 
 /// A request that was made.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub thread: u32,
     pub kind: Kind,

@@ -200,7 +200,8 @@ impl Case {
         let mut case = self.clone();
         let buffers = case.args.iter_mut().chain(&mut case.images).filter_map(|arg| match arg {
             Argument::Buffer(buffer) | Argument::Image(buffer, _) => Some(buffer),
-            Argument::Scalar { .. } | Argument::Bytes(_) | Argument::Sampler(..) => None,
+            Argument::Scalar { .. } | Argument::Bytes(_) => None,
+            Argument::Sampler(..) | Argument::TensorMap(_) => None,
         });
         for (buffer, outcome) in buffers.zip(&report.outcomes) {
             buffer.expect = Some(outcome.content.clone());

@@ -13,7 +13,7 @@ use ptxc_ptx::check::env;
 use ptxc_syntax::Name;
 use ptxc_syntax::items::ItemKind;
 
-use super::{ModuleName, mentioned, module_variables, signature};
+use super::{ModuleName, mentioned, module_variables, parameter_base, signature};
 use crate::db::Db;
 use crate::input::SourceFile;
 use crate::input::items::items;
@@ -42,10 +42,8 @@ pub(super) fn image_words(db: &dyn Db, file: SourceFile) -> IndexMap<Name, u32> 
             if env::is_image(formal.ty) {
                 words += 4;
             } else {
-                own = own
-                    .checked_next_multiple_of(formal.align.max(1))
-                    .unwrap_or(own)
-                    .saturating_add(formal.size);
+                let start = env::parameter_start(own, formal.align, parameter_base(db, file));
+                own = start.unwrap_or(own).saturating_add(formal.size);
             }
         }
         end = end.max(own.checked_next_multiple_of(4).unwrap_or(own).saturating_add(words));

@@ -14,9 +14,7 @@ use ptxc_codegen::func_code::FuncCode;
 use ptxc_codegen::mir::{Mir, VReg};
 use ptxc_ir as ir;
 use ptxc_machine::Arch;
-use ptxc_passes::{
-    CodeSettings, Context, Form, Silent, Span, TARGETS, name_unsupported, register_limit, run,
-};
+use ptxc_passes::{CodeSettings, Context, Form, Silent, Span, name_unsupported, register_limit, run};
 use ptxc_ptx::barriers;
 use ptxc_ptx::check::env::{PtxTarget, TargetKind};
 use ptxc_ptx::check::requirements::Strictness;
@@ -36,7 +34,7 @@ use relocatable::make_relocatable;
 use crate::db::Db;
 use crate::input::items::Func;
 use crate::input::{Options, SourceFile};
-use crate::module::{Lost, ast, environment, header, is_damaged, text_of};
+use crate::module::{Lost, arch_of_target, ast, environment, header, is_damaged, text_of};
 
 /// The result of a stage: its product, unless there are errors, and its diagnostics.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,14 +56,6 @@ impl<T> Stage<T> {
     fn nothing() -> Arc<Stage<T>> {
         Arc::new(Stage { value: None, diagnostics: Vec::new() })
     }
-}
-
-/// The architecture that a `.target` is compiled for: the oldest one with code generation that runs
-/// code for the target. A target that is newer than all of them gets the newest architecture, with
-/// a finding (see [`unsupported_target`](crate::output::unsupported_target)).
-pub fn arch_of_target(number: u32) -> Arch {
-    let runs = TARGETS.iter().find(|arch| arch.number() >= number);
-    *runs.or(TARGETS.last()).unwrap_or(&Arch::DEFAULT)
 }
 
 /// The architecture to compile a file for.

@@ -117,6 +117,7 @@ fn fit(params: &[ParamInfo], arguments: &[Argument], texts: &[String]) -> Result
             let what = match argument {
                 Argument::Scalar { .. } | Argument::Bytes(_) => "",
                 Argument::Image(..) | Argument::Sampler(..) => ", a handle",
+                Argument::TensorMap(_) => ", a tensor map",
                 Argument::Buffer(_) => ", the address of a buffer",
             };
             return Err(format!(

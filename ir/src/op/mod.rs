@@ -99,6 +99,7 @@ use crate::image::{Dimension, Sampling, SurfaceAccess};
 use crate::matrix::Product;
 pub use crate::memory::Prefetch;
 use crate::memory::{Access, AtomicOp, LineAction, Order, Scope, Space};
+use crate::tensor_copy::{TensorBox, TensorUpdate};
 use crate::types::Type;
 use crate::warpgroup::{Count, GroupProduct, Groups};
 use effects::effects;

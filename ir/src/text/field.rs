@@ -14,6 +14,7 @@ use crate::op::{
     MatchMode, MbarrierArrive, MbarrierUpdate, MbarrierWait, NarrowInt, PairFunction, Prefetch, Proxy,
     ReduxOp, Rounding, ShflMode, SpecialReg, VoteMode,
 };
+use crate::tensor_copy::{TensorBox, TensorUpdate};
 use crate::text::ParseError;
 use crate::text::parse::FunctionParser;
 use crate::types::Type;
@@ -226,7 +227,8 @@ spelled_modifiers!(
     Dimension,
     Outside,
     Element,
-    Sum
+    Sum,
+    TensorUpdate
 );
 
 impl Modifier for FloatMode {
@@ -430,6 +432,24 @@ impl Modifier for Count {
         };
         input.advance(word.len());
         Ok(Count(count))
+    }
+}
+
+impl Modifier for TensorBox {
+    fn write(&self, out: &mut OpWriter<'_>) {
+        out.word(&format!("{}d", self.dimensions));
+        if self.im2col {
+            out.word("im2col");
+        }
+    }
+
+    fn read(input: &mut OpReader<'_, '_>) -> Result<Self, ParseError> {
+        let word = input.word();
+        let Some(dimensions) = word.strip_suffix('d').and_then(|count| count.parse().ok()) else {
+            return Err(input.error("expected a number of dimensions here, such as `2d`".to_string()));
+        };
+        input.advance(word.len());
+        Ok(TensorBox { dimensions, im2col: input.flag("im2col") })
     }
 }
 

@@ -190,6 +190,15 @@ block0:
     async_wait v1
     async_wait_all
     bulk_load v5, v4, v1, v5
+    bulk_load.multicast v5, v4, v1, v5, v1
+    bulk_red.smin.b64 v4, v5, v1
+    bulk_red.fadd.bf16 v4, v5, v1
+    bulk_share_red.inc.b32 v5, v5, v1, v5
+    tensor_load.2d v5, v5, v4, v1, v1
+    tensor_load.4d.im2col.multicast v5, v5, v4, v1, v1, v1, v1, v1, v1
+    tensor_store.3d.im2col v5, v4, v1, v1, v1
+    tensor_red.min.1d v5, v4, v1
+    tensor_prefetch.5d.im2col v4, v1, v1, v1, v1, v1, v1
     bulk_store v4, v5, v1
     bulk_share v5, v5, v1, v5
     remote_store.b32 v5, v5, v1, v5

@@ -230,7 +230,7 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
         Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => {}
         Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => {}
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => {}
-        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => {}
+        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad { .. } | Op::BulkStore | Op::BulkShare => {}
         Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => {}
         Op::RemoteStore => {
             let bytes = (data.args.len() as u32 - 2) * data.ty.bits() / 8;
@@ -238,11 +238,28 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
                 say(Rule::Access, format!("a store of {bytes} bytes"));
             }
         }
-        Op::RemoteRed { op } => {
-            use AtomicOp::{Add, And, Dec, Inc, Or, Smax, Smin, Umax, Umin, Xor};
-            let of_words = matches!(op, Add | Inc | Dec | Smin | Smax | Umin | Umax | And | Or | Xor);
-            if !(if data.ty == Type::B64 { op == Add } else { of_words }) {
+        Op::RemoteRed { op } | Op::BulkShareRed { op } => {
+            if !is_integer_update(op, data.ty) || data.ty == Type::B64 && op != AtomicOp::Add {
                 say(Rule::Access, format!("no such update of {}", data.ty));
+            }
+        }
+        Op::BulkRed { op } => {
+            use AtomicOp::{Fadd, Fmax, Fmin};
+            let is_known = match data.ty {
+                Type::F16 | Type::BF16 => matches!(op, Fadd | Fmin | Fmax),
+                Type::F32 | Type::F64 => op == Fadd,
+                ty => is_integer_update(op, ty),
+            };
+            if !is_known {
+                say(Rule::Access, format!("no such update of {}", data.ty));
+            }
+        }
+        Op::TensorLoad { tile, .. }
+        | Op::TensorStore(tile)
+        | Op::TensorRed { tile, .. }
+        | Op::TensorPrefetch(tile) => {
+            if !tile.exists() {
+                say(Rule::Access, format!("no such boxes in {} dimensions", tile.dimensions));
             }
         }
         Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {}
@@ -253,6 +270,16 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
         && let Err(message) = access_is_sound(&data.op, access, data.ty)
     {
         say(Rule::Access, message);
+    }
+}
+
+/// Whether copies in bulk can update integers of a type so.
+fn is_integer_update(op: AtomicOp, ty: Type) -> bool {
+    use AtomicOp::{Add, And, Dec, Inc, Or, Smax, Smin, Umax, Umin, Xor};
+    match ty {
+        Type::B32 => matches!(op, Add | Inc | Dec | Smin | Smax | Umin | Umax | And | Or | Xor),
+        Type::B64 => matches!(op, Add | Smin | Smax | Umin | Umax | And | Or | Xor),
+        _ => false,
     }
 }
 

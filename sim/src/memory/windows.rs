@@ -11,8 +11,10 @@ pub const SHARED_WINDOW: u64 = 0x7f00_0000_0000;
 pub const LOCAL_WINDOW: u64 = 0x7e00_0000_0000;
 /// Generic address of the first byte of the module's constant variables.
 pub const CONSTANT_WINDOW: u64 = 0x7d00_0000_0000;
-/// Generic address of the first kernel parameter.
-pub const PARAMETER_WINDOW: u64 = 0x7c00_0000_0000;
+/// Generic address of the first kernel parameter. Parameters are aligned in their bank, where they begin
+/// at 0x210 on sm_90, the first architecture on which instructions ask for an alignment of more than
+/// 16 bytes.
+pub const PARAMETER_WINDOW: u64 = 0x7c00_0000_0210;
 /// The most bytes that the parameters of a kernel may have; ISA, "Kernel Function Parameters".
 pub(crate) const MOST_PARAMETER_BYTES: u64 = 32_764;
 /// Generic address at which the parameters end.

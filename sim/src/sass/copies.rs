@@ -21,6 +21,7 @@ use crate::engine::Step;
 use crate::error::Fault;
 use crate::memory::{AccessKind, Space};
 use crate::phase::wait_for_groups;
+use crate::tensor_copy::{Destination, destinations};
 use crate::warp::{Flow, lanes_of};
 
 /// `LDGSTS`.
@@ -68,12 +69,12 @@ fn commit(kind: Kind) -> Decoded {
 }
 
 /// The size in the lower half of the word, in units of 16 bytes, converted to bytes.
-fn bytes(word: u32) -> u32 {
+pub(super) fn bytes(word: u32) -> u32 {
     (word & 0xffff) << 4
 }
 
 /// An address in shared memory of the cluster, in memory's numbering.
-fn cluster_address(arch: Arch, word: u32) -> u64 {
+pub(super) fn cluster_address(arch: Arch, word: u32) -> u64 {
     u64::from(word.wrapping_sub(arch.facts().limits.reserved_shared))
 }
 
@@ -143,13 +144,17 @@ pub(super) fn redas(i: &Fields<'_>) -> Decoded {
 pub(super) fn ublkcp_s_g(i: &Fields<'_>) -> Decoded {
     let (to, from, size) = (i.words::<2>("to")?, i.words::<2>("addr")?, i.word("bytes")?);
     let arch = i.arch;
+    let multicast = i.is(value!(Variant = ".MULTICAST"));
     Ok(Box::new(move |registers, step| {
         let word = |source| registers.int(source)[0];
         let from = u64::from(word(from[1])) << 32 | u64::from(word(from[0]));
         let [to, barrier] = to.map(|source| cluster_address(arch, word(source)));
-        let (to, from) = ((Space::Cluster, to), (Space::Global, from));
-        let bulk = Bulk { from, to, bytes: bytes(word(size)), tell: Some(barrier) };
-        once(step, bulk)
+        let size = word(size);
+        for Destination { to, tell } in destinations(to, barrier, multicast.then_some(size >> 16)) {
+            let (to, from) = ((Space::Cluster, to), (Space::Global, from));
+            once(step, Bulk { from, to, bytes: bytes(size), tell: Some(tell) })?;
+        }
+        Ok(Flow::Next)
     }))
 }
 
@@ -162,16 +167,21 @@ pub(super) fn ublkcp_s_s(i: &Fields<'_>) -> Decoded {
         let [to, barrier] = to.map(|source| cluster_address(arch, word(source)));
         let from = (Space::Shared, cluster_address(arch, word(from)));
         let bulk = Bulk { from, to: (Space::Cluster, to), bytes: bytes(word(size)), tell: Some(barrier) };
-        once(step, bulk)
+        once(step, bulk)?;
+        Ok(Flow::Next)
     }))
 }
 
 /// Requests a copy that one mbarrier counts once.
-fn once(step: &mut Step<'_>, bulk: Bulk) -> Result<Flow, Fault> {
+fn once(step: &mut Step<'_>, bulk: Bulk) -> Result<(), Fault> {
+    let by = first(step);
+    copy_in_bulk(&mut step.memory, by, Kind::Signalled, bulk)
+}
+
+/// The thread and lane that an instruction is executed for once.
+pub(super) fn first(step: &Step<'_>) -> (u32, u32) {
     let lane = step.lanes.trailing_zeros();
-    let thread = step.memory.first_thread + lane;
-    copy_in_bulk(&mut step.memory, (thread, lane), Kind::Signalled, bulk)?;
-    Ok(Flow::Next)
+    (step.memory.first_thread + lane, lane)
 }
 
 /// `UBLKCP.G.S`: one copy, in the group of each lane.

@@ -6,13 +6,13 @@ use ptxc_semantics::{BF16, F16};
 use super::fields::{Decoded, Fields};
 use super::{
     alu, atomic, convert, copies, double, flow, fma, half, image, matrix, mbarrier, memory, outside, pack,
-    pairs, tensor, uniform, warp, warpgroup, xu,
+    pairs, tensor, tensor_copy, uniform, warp, warpgroup, xu,
 };
 
 /// Rows without a function here. Their effect depends on the order of arrival, on absolute
 /// addresses or on trap handlers; or they read the lanes of a barrier, which the engine does not
-/// store. Or they are arithmetic on parts of words, tensor operations beyond plain products of
-/// matrices, and copies by tensor maps, which our code does not use.
+/// store. Or they are arithmetic on parts of words and tensor operations beyond plain products of
+/// matrices, which our code does not use.
 pub const UNSUPPORTED: &[Op] = &[
     Op::BAR_SCAN,
     Op::BAR_SYNCALL,
@@ -36,12 +36,6 @@ pub const UNSUPPORTED: &[Op] = &[
     Op::QGMMA_SP_OFFSET,
     Op::QGMMA_SP_R_OFFSET,
     Op::USETSHMSZ,
-    Op::UBLKRED_G_S,
-    Op::UBLKRED_S_S,
-    Op::UTMALDG,
-    Op::UTMASTG,
-    Op::UTMAREDG,
-    Op::UTMAPF,
 ];
 
 /// The function of a row: converts the fields of an instruction to its action.
@@ -203,10 +197,15 @@ pub(super) fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::LDGDEPBAR => copies::ldgdepbar,
         Op::DEPBAR_LE => copies::depbar_le,
         Op::UBLKCP_S_G => copies::ublkcp_s_g,
+        Op::UTMALDG => tensor_copy::utmaldg,
+        Op::UTMASTG => tensor_copy::utmastg,
+        Op::UTMAREDG => tensor_copy::utmaredg,
+        Op::UBLKRED_G_S | Op::UBLKRED_S_S => tensor_copy::ublkred,
         Op::UBLKCP_G_S => copies::ublkcp_g_s,
         Op::UBLKCP_S_S => copies::ublkcp_s_s,
         // The content of a cache does not change any value.
         Op::UBLKPF_L2
+        | Op::UTMAPF
         | Op::LDS_NEVER
         | Op::UIADD3_NEVER
         | Op::BRA_NEVER

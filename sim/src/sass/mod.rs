@@ -46,6 +46,7 @@ mod pack;
 mod pairs;
 mod registers;
 mod tensor;
+mod tensor_copy;
 mod uniform;
 mod unwritten;
 mod warp;

@@ -2,7 +2,7 @@
 //! [`phase`](crate::phase).
 
 use ptxc_ir::op::{MbarrierArrive, MbarrierUpdate};
-use ptxc_ir::{AtomicOp, Op};
+use ptxc_ir::{AtomicOp, Op, TensorBox, Type};
 
 use super::Values;
 use super::code::SlotIndex;
@@ -10,17 +10,19 @@ use crate::asynchronous::{
     Bulk, Stored, change, copy_element, copy_in_bulk, filled, store_asynchronously, update_asynchronously,
 };
 use crate::copies::{Effect, Kind};
+use crate::element_update::Update;
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::mbarrier::Mbarrier;
 use crate::memory::{AccessKind, Space, write_le};
 use crate::phase::wait_for_copies;
+use crate::tensor_copy::{Action, BulkUpdate, Destination, Tile, copy_box, destinations, update_in_bulk};
 
 /// Executes an operation for a lane.
 pub(super) fn run(
     values: &mut Values,
     step: &mut Step<'_>,
-    op: &Op,
+    (op, ty): (&Op, Type),
     d: SlotIndex,
     args: &[SlotIndex],
     lane: u32,
@@ -76,9 +78,40 @@ pub(super) fn run(
             change(memory, lane, arg(0), |barrier| if noinc { Ok(()) } else { barrier.await_one_more() })?;
             memory.cta().copies.ask(thread, Kind::Element, Effect::Arrive(arg(0)));
         }
-        Op::BulkLoad | Op::BulkShare | Op::BulkStore => {
+        Op::BulkLoad { multicast } => {
+            let ctas = multicast.then(|| arg(4) as u32);
+            for Destination { to, tell } in destinations(arg(0), arg(3), ctas) {
+                let (from, to) = ((Space::Global, arg(1)), (Space::Cluster, to));
+                let bulk = Bulk { from, to, bytes: arg(2) as u32, tell: Some(tell) };
+                copy_in_bulk(memory, (thread, lane), Kind::Signalled, bulk)?;
+            }
+        }
+        Op::BulkRed { .. } | Op::BulkShareRed { .. } => {
+            let (is_shared, op) = match *op {
+                Op::BulkRed { op } => (false, op),
+                Op::BulkShareRed { op } => (true, op),
+                _ => return Ok(()),
+            };
+            let update = Update::of(op, ty).ok_or_else(|| fault(format!("no update {op} in bulk")))?;
+            let space = if is_shared { Space::Cluster } else { Space::Global };
+            let tell = is_shared.then(|| arg(3));
+            let bulk = BulkUpdate { from: arg(1), to: (space, arg(0)), bytes: arg(2) as u32, update, tell };
+            update_in_bulk(memory, (thread, lane), bulk)?;
+        }
+        Op::TensorLoad { tile, multicast } => {
+            let tile = box_at(tile, args, 2, arg);
+            let ctas = multicast.then(|| arg(args.len() - 1) as u32);
+            let action = Action::Load(destinations(arg(0), arg(1), ctas));
+            copy_box(memory, (thread, lane), tile, action)?;
+        }
+        Op::TensorStore(tile) => {
+            copy_box(memory, (thread, lane), box_at(tile, args, 1, arg), Action::Store(arg(0)))?;
+        }
+        Op::TensorRed { op, tile } => {
+            copy_box(memory, (thread, lane), box_at(tile, args, 1, arg), Action::Update(arg(0), op))?;
+        }
+        Op::BulkShare | Op::BulkStore => {
             let (kind, from, to) = match *op {
-                Op::BulkLoad => (Kind::Signalled, Space::Global, Space::Cluster),
                 Op::BulkShare => (Kind::Signalled, Space::Shared, Space::Cluster),
                 _ => (Kind::BulkStore, Space::Shared, Space::Global),
             };
@@ -96,6 +129,14 @@ pub(super) fn run(
         _ => {}
     }
     Ok(())
+}
+
+/// The box whose tensor map is argument `map`; the coordinates and offsets follow.
+fn box_at(tile: TensorBox, args: &[SlotIndex], map: usize, arg: impl Fn(usize) -> u64) -> Tile {
+    let end = map + 1 + usize::from(tile.dimensions);
+    let coordinates = (map + 1..end.min(args.len())).map(|n| arg(n) as i32).collect();
+    let offsets = if tile.im2col && end < args.len() { arg(end) as u32 } else { 0 };
+    Tile { tile, map: arg(map), coordinates, offsets }
 }
 
 /// Requests an asynchronous store for a lane. `args` are the address, the mbarrier, and values of

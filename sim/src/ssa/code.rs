@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ptxc_ir::op::{BarrierKind, MbarrierWait, ReduxOp, ShflMode, SpecialReg, VoteMode};
-use ptxc_ir::{AtomicOp, Inst, MemType, Op};
+use ptxc_ir::{AtomicOp, Inst, MemType, Op, Type};
 use ptxc_semantics::matrix::Multiply;
 
 use super::arith::{Lane, Words};
@@ -130,7 +130,7 @@ pub(super) enum Action {
     /// parity.
     AskPhase { d: SlotIndex, address: SlotIndex, of: SlotIndex, wait: MbarrierWait, state: bool },
     /// An operation on an mbarrier or an asynchronous copy, with its slots.
-    Asynchronous { op: Op, d: SlotIndex, args: Vec<SlotIndex> },
+    Asynchronous { op: Op, ty: Type, d: SlotIndex, args: Vec<SlotIndex> },
     /// An asynchronous store of values of this many bytes to shared memory of the cluster.
     RemoteStore { args: Vec<SlotIndex>, bytes: u32 },
     /// An asynchronous update there.

@@ -348,12 +348,18 @@ impl Decoder<'_> {
             | Op::AsyncCommit
             | Op::AsyncWait
             | Op::AsyncWaitAll
-            | Op::BulkLoad
+            | Op::BulkLoad { .. }
             | Op::BulkStore
             | Op::BulkShare
             | Op::BulkPrefetch
             | Op::BulkCommit
-            | Op::BulkWait { .. } => Action::Asynchronous { op: data.op, d, args },
+            | Op::BulkWait { .. }
+            | Op::BulkRed { .. }
+            | Op::BulkShareRed { .. }
+            | Op::TensorLoad { .. }
+            | Op::TensorStore(_)
+            | Op::TensorRed { .. }
+            | Op::TensorPrefetch(_) => Action::Asynchronous { op: data.op, ty: data.ty, d, args },
             Op::RemoteStore => Action::RemoteStore { args, bytes: data.ty.bits() / 8 },
             Op::RemoteRed { op } => Action::RemoteRed { op, args, bytes: data.ty.bits() / 8 },
             Op::ClusterArrive { .. } => Action::ClusterArrive,

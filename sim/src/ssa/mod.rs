@@ -418,9 +418,9 @@ impl Ssa<'_> {
                     image::run(values, step, op, d, args, (lane, *bytes))?;
                 }
             }
-            Action::Asynchronous { op, d, args } => {
+            Action::Asynchronous { op, ty, d, args } => {
                 for lane in lanes_of(lanes) {
-                    asynchronous::run(values, step, op, *d, args, lane)?;
+                    asynchronous::run(values, step, (op, *ty), *d, args, lane)?;
                 }
             }
             Action::RemoteStore { args, bytes } => {

@@ -107,7 +107,8 @@ fn compiled(way: &Way<'_>, trial: &Trial) -> Result<(Case, Vec<u8>), Failure> {
     let report = report.map_err(|error| failed(Who::AsBuilt)(error.to_string()))?;
     let buffers = case.args.iter_mut().filter_map(|arg| match arg {
         Argument::Buffer(buffer) | Argument::Image(buffer, _) => Some(buffer),
-        Argument::Scalar { .. } | Argument::Bytes(_) | Argument::Sampler(..) => None,
+        Argument::Scalar { .. } | Argument::Bytes(_) => None,
+        Argument::Sampler(..) | Argument::TensorMap(_) => None,
     });
     for (buffer, outcome) in buffers.zip(report.outcomes) {
         buffer.expect = Some(outcome.content);

@@ -62,9 +62,15 @@ pub(crate) fn lanes_of(op: &Op) -> Lanes {
         Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => Lanes::Here,
         Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => Lanes::Here,
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } => Lanes::Here,
-        Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore => Lanes::Here,
+        Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad { .. } | Op::BulkStore => {
+            Lanes::Here
+        }
         Op::BulkShare | Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => Lanes::Here,
         Op::RemoteStore | Op::RemoteRed { .. } => Lanes::Here,
+        Op::BulkRed { .. } | Op::BulkShareRed { .. } | Op::TensorLoad { .. } | Op::TensorStore(_) => {
+            Lanes::Here
+        }
+        Op::TensorRed { .. } | Op::TensorPrefetch(_) => Lanes::Here,
         Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {
             Lanes::Here
         }
@@ -140,9 +146,11 @@ pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(Value)
         Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => None,
         Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => None,
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => None,
-        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => None,
+        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad { .. } | Op::BulkStore | Op::BulkShare => None,
         Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => None,
         Op::RemoteStore | Op::RemoteRed { .. } => None,
+        Op::BulkRed { .. } | Op::BulkShareRed { .. } | Op::TensorLoad { .. } | Op::TensorStore(_) => None,
+        Op::TensorRed { .. } | Op::TensorPrefetch(_) => None,
         Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => None,
         Op::FuncAddr(_) => None,
         Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::SaveBarrier(_) | Op::RestoreBarrier(_) => None,

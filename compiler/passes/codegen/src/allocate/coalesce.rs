@@ -26,9 +26,10 @@ use super::work::Work;
 use super::{AllocError, isolate, lent, live, moves};
 use crate::mir::{EdgeArg, VReg, VRegId};
 
-/// The alignment of a tuple: the next power of two, at most 4; 1 for predicates.
-pub(super) fn alignment(width: u8) -> u8 {
-    width.max(1).next_power_of_two().min(4)
+/// The alignment of a tuple: the next power of two, at most 4; 1 for predicates. ptxas aligns longer
+/// tuples of uniform registers, the places of tensor copies, to 8.
+pub(super) fn alignment(file: RegFile, width: u8) -> u8 {
+    width.max(1).next_power_of_two().min(if file == RegFile::Ugpr { 8 } else { 4 })
 }
 
 /// The segments of each lane by their start.
@@ -155,7 +156,7 @@ impl Classes {
                 count: 1,
                 file: data.file,
                 fixed: false,
-                align: alignment(data.width),
+                align: alignment(data.file, data.width),
                 residue: 0,
                 low: 0,
                 high: data.width.max(1) as i16,

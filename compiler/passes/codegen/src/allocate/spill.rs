@@ -463,7 +463,7 @@ fn pieces(start: u8, width: u8) -> SmallVec<[(u8, u8); 4]> {
             width - component >= size
                 && (start + component).is_multiple_of(size)
                 && component.is_multiple_of(size)
-                && alignment(width) >= size
+                && alignment(RegFile::Gpr, width) >= size
         };
         let size = if fits(4) {
             4

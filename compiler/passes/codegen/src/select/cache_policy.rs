@@ -14,7 +14,7 @@
 //! the driver's descriptor. sm_75 has no descriptors.
 
 use ptxc_ir::{FunctionKind, Inst as IrInst, Op as IrOp, Type, Value, ValueDef};
-use ptxc_sass::{Inst, Op, Operand, RegFile, choice};
+use ptxc_sass::{Inst, Op, OpSlots, Operand, RegFile, choice};
 
 use super::lower::Lower;
 use super::pool::{BankPlace, Pooled};
@@ -43,6 +43,19 @@ impl Lower<'_> {
         }
         let policy = self.policy_of(address).and_then(|policy| self.policy_pair(policy));
         if policy.is_some() { marked } else { inst }
+    }
+
+    /// Names the policy of an address in an instruction of uniform registers, if it has one.
+    pub(super) fn with_uniform_policy(
+        &mut self,
+        inst: Inst<VReg>,
+        slot: OpSlots,
+        address: Value,
+    ) -> Inst<VReg> {
+        match self.policy_of(address).and_then(|policy| self.policy_pair(policy)) {
+            Some(policy) => inst.slot(slot, Operand::reg(policy)),
+            None => inst,
+        }
     }
 
     /// The policy of an address; the last one, if there are several.

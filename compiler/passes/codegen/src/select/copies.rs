@@ -7,6 +7,7 @@
 //! async_wait_all                                  =>   LDGDEPBAR; DEPBAR.LE SB0, 0x0
 //! bulk_load v1, v2, 0x400, v3                     =>   R2UR %ur0, %r1; R2UR %ur0.1, %r3; UMOV %ur2, 0x40
 //!                                                      UBLKCP.S.G [%ur0], [%ur1], %ur2
+//! tensor_load.2d v1, v2, v3, v4, v5               =>   UTMALDG.2D [%ur0], [%ur1]
 //! bulk_commit                                     =>   UTMACMDFLUSH
 //! bulk_wait 0                                     =>   DEPBAR.LE SB0, 0x0; CCTL.IVALL
 //! ```
@@ -22,7 +23,7 @@ use ptxc_ir::{
     Access, AtomicOp, CacheOp, FunctionKind, Inst as IrInst, MemType, Op as IrOp, Space, Type, Value,
 };
 use ptxc_machine::Feature;
-use ptxc_sass::{Address, Inst, Op, Operand, RegFile, choice, slot};
+use ptxc_sass::{Address, Inst, Op, Operand, OperandKind, RegFile, choice, slot};
 
 use super::lower::Lower;
 use super::pool::Pooled;
@@ -126,33 +127,83 @@ impl Lower<'_> {
             return self.unsupported(&data.op, "a bulk copy for which lanes have no turns");
         }
         let made = match (data.op, &data.args[..]) {
-            (IrOp::BulkLoad, &[to, from, bytes, barrier]) => {
-                let (to, from) = (self.uniform_words([to, barrier]), self.uniform_address(from));
-                Inst::new(Op::UBLKCP_S_G).ops([to, from, self.uniform_size(bytes)])
+            (IrOp::BulkLoad { .. }, &[to, from, bytes, barrier, ref ctas @ ..]) => {
+                let place = self.uniform_words(&[to, barrier]);
+                let copy = Inst::new(Op::UBLKCP_S_G);
+                let copy = match *ctas {
+                    [ctas] => copy.with(choice!(UBLKCP_S_G, ".MULTICAST")).ops([
+                        place,
+                        self.uniform_address(from),
+                        self.uniform_size(bytes, Some(ctas)),
+                    ]),
+                    _ => copy.ops([place, self.uniform_address(from), self.uniform_size(bytes, None)]),
+                };
+                self.with_uniform_policy(copy, slot!(UBLKCP_S_G, "policy"), from)
             }
             (IrOp::BulkShare, &[to, from, bytes, barrier]) => {
-                let (to, from) = (self.uniform_words([to, barrier]), self.uniform_value(from));
-                Inst::new(Op::UBLKCP_S_S).ops([to, from, self.uniform_size(bytes)])
+                let (to, from) = (self.uniform_words(&[to, barrier]), self.uniform_value(from));
+                Inst::new(Op::UBLKCP_S_S).ops([to, from, self.uniform_size(bytes, None)])
+            }
+            (IrOp::BulkShareRed { op }, &[to, from, bytes, barrier]) => {
+                let (place, from) = (self.uniform_words(&[to, barrier]), self.uniform_value(from));
+                let update = Inst::new(Op::UBLKRED_S_S).ops([place, from, self.uniform_size(bytes, None)]);
+                return self.emit_update(update, op, data.ty);
             }
             (IrOp::BulkStore, &[to, from, bytes]) => {
-                let (to, from) = (self.uniform_address(to), self.uniform_value(from));
-                Inst::new(Op::UBLKCP_G_S).ops([to, from, self.uniform_size(bytes)])
+                let (place, from) = (self.uniform_address(to), self.uniform_value(from));
+                let copy = Inst::new(Op::UBLKCP_G_S).ops([place, from, self.uniform_size(bytes, None)]);
+                self.with_uniform_policy(copy, slot!(UBLKCP_G_S, "policy"), to)
+            }
+            (IrOp::BulkRed { op }, &[to, from, bytes]) => {
+                let (place, from) = (self.uniform_address(to), self.uniform_value(from));
+                let update = Inst::new(Op::UBLKRED_G_S).ops([place, from, self.uniform_size(bytes, None)]);
+                let update = self.with_uniform_policy(update, slot!(UBLKRED_G_S, "policy"), to);
+                return self.emit_update(update, op, data.ty);
             }
             (IrOp::BulkPrefetch, &[from, bytes]) => {
-                let from = self.uniform_address(from);
-                Inst::new(Op::UBLKPF_L2).ops([from, self.uniform_size(bytes)])
+                let place = self.uniform_address(from);
+                let prefetch = Inst::new(Op::UBLKPF_L2).ops([place, self.uniform_size(bytes, None)]);
+                self.with_uniform_policy(prefetch, slot!(UBLKPF_L2, "policy"), from)
             }
-            (ref op, _) => return self.unsupported(op, "no instruction for it"),
+            _ => return self.copy_tensor(inst),
         };
         self.emit(made);
     }
 
+    /// Emits an update in bulk of elements of a type.
+    fn emit_update(&mut self, update: Inst<VReg>, op: AtomicOp, ty: Type) {
+        let is_wide = ty.bits() == 64;
+        let combine = match op {
+            AtomicOp::Add | AtomicOp::Fadd => choice!(UBLKRED_G_S | UBLKRED_S_S, ".ADD"),
+            AtomicOp::Smin | AtomicOp::Umin | AtomicOp::Fmin => choice!(UBLKRED_G_S | UBLKRED_S_S, ".MIN"),
+            AtomicOp::Smax | AtomicOp::Umax | AtomicOp::Fmax => choice!(UBLKRED_G_S | UBLKRED_S_S, ".MAX"),
+            AtomicOp::Inc => choice!(UBLKRED_G_S | UBLKRED_S_S, ".INC"),
+            AtomicOp::Dec => choice!(UBLKRED_G_S | UBLKRED_S_S, ".DEC"),
+            AtomicOp::And => choice!(UBLKRED_G_S | UBLKRED_S_S, ".AND"),
+            AtomicOp::Or => choice!(UBLKRED_G_S | UBLKRED_S_S, ".OR"),
+            AtomicOp::Xor => choice!(UBLKRED_G_S | UBLKRED_S_S, ".XOR"),
+            other => return self.unsupported(&IrOp::BulkRed { op }, format!("no update {other} in bulk")),
+        };
+        let is_signed = matches!(op, AtomicOp::Smin | AtomicOp::Smax);
+        let elements = match (ty, is_signed) {
+            (Type::F16, _) => choice!(UBLKRED_G_S | UBLKRED_S_S, ".F16.RN"),
+            (Type::BF16, _) => choice!(UBLKRED_G_S | UBLKRED_S_S, ".BF16.RN"),
+            (Type::F32, _) => choice!(UBLKRED_G_S | UBLKRED_S_S, ".F32.RN"),
+            (Type::F64, _) => choice!(UBLKRED_G_S | UBLKRED_S_S, ".F64.RN"),
+            (_, true) if is_wide => choice!(UBLKRED_G_S | UBLKRED_S_S, ".S64"),
+            (_, false) if is_wide => choice!(UBLKRED_G_S | UBLKRED_S_S, ".U64"),
+            (_, true) => choice!(UBLKRED_G_S | UBLKRED_S_S, ".S32"),
+            (_, false) => choice!(UBLKRED_G_S | UBLKRED_S_S, DataType = ""),
+        };
+        self.emit(update.with(combine).with(elements));
+    }
+
     /// Words that are the same in all lanes, in neighbouring uniform registers.
-    fn uniform_words<const N: usize>(&mut self, values: [Value; N]) -> Operand<VReg> {
-        let tuple = self.mir.new_vreg(RegFile::Ugpr, N as u8);
-        for (n, value) in values.into_iter().enumerate() {
+    pub(super) fn uniform_words(&mut self, values: &[Value]) -> Operand<VReg> {
+        let tuple = self.mir.new_vreg(RegFile::Ugpr, values.len() as u8);
+        for (n, &value) in (0..).zip(values) {
             let from = self.src(value);
-            self.uniform_word(tuple.offset(n as u8), from);
+            self.uniform_word(tuple.offset(n), from);
         }
         Operand::reg(tuple)
     }
@@ -207,16 +258,16 @@ impl Lower<'_> {
     }
 
     /// A word that is the same in all lanes, in a uniform register.
-    fn uniform_value(&mut self, value: Value) -> Operand<VReg> {
+    pub(super) fn uniform_value(&mut self, value: Value) -> Operand<VReg> {
         let from = self.src(value);
         match self.pooled_word(from) {
             Some(word) => word,
-            None => self.uniform_words([value]),
+            None => self.uniform_words(&[value]),
         }
     }
 
     /// A global address that is the same in all lanes.
-    fn uniform_address(&mut self, address: Value) -> Operand<VReg> {
+    pub(super) fn uniform_address(&mut self, address: Value) -> Operand<VReg> {
         if let Some(address) = self.uniform_tuple(address) {
             return address;
         }
@@ -228,18 +279,34 @@ impl Lower<'_> {
         Operand::reg(pair)
     }
 
-    /// The size of a bulk copy in the machine's format: in the lower half, in units of 16 bytes.
-    fn uniform_size(&mut self, bytes: Value) -> Operand<VReg> {
-        let to = self.mir.new_vreg(RegFile::Ugpr, 1);
-        match self.src(bytes) {
-            Src::Imm(bytes) => self.uniform_word(to, Src::Imm(bytes >> 4 & 0xffff)),
+    /// The size of a bulk copy in the machine's format: in the lower half, in units of 16 bytes. The
+    /// upper half is a set of CTAs.
+    fn uniform_size(&mut self, bytes: Value, ctas: Option<Value>) -> Operand<VReg> {
+        let units = match self.src(bytes) {
+            Src::Imm(bytes) => Operand::imm(bytes >> 4),
             from => {
-                let from = self.gpr(from);
-                let [units, half] = [Operand::reg(self.temp()), Operand::reg(self.temp())];
+                let (from, units) = (self.gpr(from), Operand::reg(self.temp()));
                 let shift = Inst::new(Op::SHF).with(choice!(SHF, ".R", ".U32", ".HI"));
                 self.emit(shift.ops([units, Operand::rz(), Operand::imm(4), from]));
-                self.emit(Inst::new(Op::PRMT).ops([half, units, Operand::imm(0x5410), Operand::rz()]));
-                self.emit(Inst::new(Op::R2UR).ops([Operand::reg(to), half]));
+                units
+            }
+        };
+        self.uniform_halves(units, ctas)
+    }
+
+    /// The low halves of two words in a uniform register: of a constant or register, and of a value,
+    /// without which the upper half is 0.
+    pub(super) fn uniform_halves(&mut self, low: Operand<VReg>, high: Option<Value>) -> Operand<VReg> {
+        let to = self.mir.new_vreg(RegFile::Ugpr, 1);
+        match (low.kind, high.map_or(Src::Imm(0), |high| self.src(high))) {
+            (OperandKind::Imm(low), Src::Imm(high)) => {
+                self.uniform_word(to, Src::Imm(low & 0xffff | high << 16));
+            }
+            (kind, high) => {
+                let low = if let OperandKind::Imm(low) = kind { self.gpr(Src::Imm(low)) } else { low };
+                let (high, both) = (self.gpr(high), Operand::reg(self.temp()));
+                self.emit(Inst::new(Op::PRMT).ops([both, low, Operand::imm(0x5410), high]));
+                self.emit(Inst::new(Op::R2UR).ops([Operand::reg(to), both]));
             }
         }
         Operand::reg(to)

@@ -54,6 +54,10 @@ const fn new_word(count: u32) -> u64 {
     (rest << 1) as u32 as u64 | ((rest << 11) as u32 as u64) << 32
 }
 
+/// How many operations an address is made of that is known, at most: a pack, two sums and an unpack of
+/// a sum of two words.
+const PARTS_OF_SUMS: u32 = 6;
+
 impl Lower<'_> {
     pub(super) fn lower_mbarrier(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
@@ -257,6 +261,10 @@ impl Lower<'_> {
     /// uniform and the warp is together, or an elected lane has given its own to the others
     /// ([`lane_turns`](ptxc_ssa::legalize::lane_turns)).
     pub(super) fn lanes_agree(&self, value: Value) -> bool {
+        self.lanes_agree_within(value, PARTS_OF_SUMS)
+    }
+
+    fn lanes_agree_within(&self, value: Value, depth: u32) -> bool {
         let value = self.resolve(value);
         if is_known(self.func, value)
             || self.bank_place(value).is_some()
@@ -268,7 +276,11 @@ impl Lower<'_> {
         let ValueDef::Result(inst, lane) = self.func.def(value) else { return false };
         let data = &self.func.insts[inst];
         match data.op {
-            IrOp::Pack => data.args.iter().all(|&half| self.lanes_agree(half)),
+            // A known sum of 64 bits is in parts by now.
+            IrOp::Pack | IrOp::Unpack | IrOp::IaddCarryOut | IrOp::IaddCarryIn | IrOp::CacheHint => {
+                let value = if data.op == IrOp::CacheHint { &data.args[..1] } else { &data.args[..] };
+                depth > 0 && value.iter().all(|&part| self.lanes_agree_within(part, depth - 1))
+            }
             IrOp::Shfl(ShflMode::Idx) if lane == 0 && data.args.len() == 3 => {
                 let ValueDef::Result(election, 0) = self.func.def(data.args[1]) else { return false };
                 let is_here = |inst: IrInst| self.home(inst) == Some(self.block);

@@ -51,6 +51,7 @@ mod pool;
 mod source;
 mod special;
 mod surface;
+mod tensor_copy;
 #[cfg(test)]
 mod tests;
 mod texture;
@@ -443,9 +444,13 @@ impl Lower<'_> {
             Op::AsyncFill { .. } | Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll => {
                 self.lower_copy(inst)
             }
-            Op::BulkLoad | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch => self.lower_copy(inst),
+            Op::BulkLoad { .. } | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch => self.lower_copy(inst),
             Op::BulkCommit | Op::BulkWait { .. } => self.lower_copy(inst),
             Op::RemoteStore | Op::RemoteRed { .. } => self.lower_copy(inst),
+            Op::BulkRed { .. } | Op::BulkShareRed { .. } | Op::TensorLoad { .. } | Op::TensorStore(_) => {
+                self.lower_copy(inst)
+            }
+            Op::TensorRed { .. } | Op::TensorPrefetch(_) => self.lower_copy(inst),
 
             Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::WarpSync | Op::WarpFence => {
                 self.lower_warp(inst)

@@ -4,12 +4,11 @@
 //! cp.async.cg.shared.global.L2::128B [%r1], [%rd1+16], 16;   =>   async_copy.global.cg.b128.l2_128 [v2 + 16], v1, 16
 //! ```
 //!
-//! The cache policy of an element is attached to its global address; policies of bulk copies are
-//! dropped.
+//! The cache policy of a copy is attached to its global address.
 
 use ptxc_ir::op::Prefetch;
 use ptxc_ir::{Access, MemType, Op, Space, Type, Value};
-use ptxc_syntax::ast::OperandKind;
+use ptxc_syntax::ast::{Operand, OperandKind};
 use smallvec::SmallVec;
 
 use super::cache_policy::hinted;
@@ -114,8 +113,11 @@ pub(super) fn prefetch(t: &mut Translator, form: &mut Form) -> Translated {
     if !form.take(Modifier::L2) || !form.take(Modifier::Global) {
         return Err(Unsupported);
     }
-    let from = place(t, form.operand(0)?, Space::Global)?;
+    let mut from = place(t, form.operand(0)?, Space::Global)?;
     let bytes = t.read(form.operand(1)?, Scalar::U32)?;
+    if policies > 0 {
+        from = hinted(t, Space::Global, from, form.operand(2)?)?;
+    }
     t.inst(Op::BulkPrefetch, Type::B32, &[from, bytes]);
     Ok(())
 }
@@ -129,25 +131,84 @@ pub(super) fn bulk(t: &mut Translator, form: &mut Form) -> Translated {
         if !takes_shared(form) || !is_global {
             return Err(Unsupported);
         }
-        let to = place(t, form.operand(0)?, Space::Global)?;
+        let mut to = place(t, form.operand(0)?, Space::Global)?;
         let from = place(t, form.operand(1)?, Space::Shared)?;
         let bytes = t.read(form.operand(2)?, Scalar::U32)?;
+        if policies > 0 {
+            to = hinted(t, Space::Global, to, form.operand(3)?)?;
+        }
         t.inst(Op::BulkStore, Type::B32, &[to, from, bytes]);
         return Ok(());
     }
-    form.expect_operands(4 + policies)?;
+    let multicast = form.take(Modifier::MulticastCluster);
+    form.expect_operands(4 + usize::from(multicast) + policies)?;
     let is_cluster = form.take(Modifier::SharedCluster);
     // If both spaces are shared memory, the first is that of the cluster.
     let is_own = form.take(Modifier::SharedCta);
     if !form.take(Modifier::MbarrierCompleteTxBytes) || is_global == (is_cluster && is_own) {
         return Err(Unsupported);
     }
-    let (op, space) = if is_global { (Op::BulkLoad, Space::Global) } else { (Op::BulkShare, Space::Shared) };
+    let (op, space) = match is_global {
+        true => (Op::BulkLoad { multicast }, Space::Global),
+        false => (Op::BulkShare, Space::Shared),
+    };
     let to = place(t, form.operand(0)?, Space::Shared)?;
-    let from = place(t, form.operand(1)?, space)?;
+    let mut from = place(t, form.operand(1)?, space)?;
     let bytes = t.read(form.operand(2)?, Scalar::U32)?;
     let barrier = place(t, form.operand(3)?, Space::Shared)?;
-    t.inst(op, Type::B32, &[to, from, bytes, barrier]);
+    if policies > 0 {
+        from = hinted(t, Space::Global, from, form.operand(4 + usize::from(multicast))?)?;
+    }
+    let mut args: SmallVec<[Value; 5]> = SmallVec::from_slice(&[to, from, bytes, barrier]);
+    if multicast {
+        args.push(ctas(t, form.operand(4)?)?);
+    }
+    t.inst(op, Type::B32, &args);
+    Ok(())
+}
+
+/// A set of CTAs of the cluster, one bit for each.
+pub(super) fn ctas(t: &mut Translator, operand: &Operand) -> Translated<Value> {
+    let mask = t.read(operand, Scalar::U16)?;
+    t.extend(mask, Type::B32, false)
+}
+
+/// `cp.reduce.async.bulk`.
+pub(super) fn bulk_update(t: &mut Translator, form: &mut Form) -> Translated {
+    let policies = hints(form);
+    let is_group = form.take(Modifier::BulkGroup);
+    let scalar = form.ty()?;
+    let ty = scalar.ir().ok_or(Unsupported)?;
+    let op = memory::atomic_op(form.choose::<modifiers::Atomic>().ok_or(Unsupported)?, scalar)?;
+    // Halves are never flushed. Sums must say so.
+    form.take(Modifier::Noftz);
+    let is_cluster = form.take(Modifier::SharedCluster);
+    if !form.take(Modifier::SharedCta) {
+        return Err(Unsupported);
+    }
+    if is_group {
+        form.expect_operands(3 + policies)?;
+        if !form.take(Modifier::Global) {
+            return Err(Unsupported);
+        }
+        let mut to = place(t, form.operand(0)?, Space::Global)?;
+        let from = place(t, form.operand(1)?, Space::Shared)?;
+        let bytes = t.read(form.operand(2)?, Scalar::U32)?;
+        if policies > 0 {
+            to = hinted(t, Space::Global, to, form.operand(3)?)?;
+        }
+        t.inst(Op::BulkRed { op }, ty, &[to, from, bytes]);
+        return Ok(());
+    }
+    form.expect_operands(4)?;
+    if !is_cluster || !form.take(Modifier::MbarrierCompleteTxBytes) {
+        return Err(Unsupported);
+    }
+    let to = place(t, form.operand(0)?, Space::Shared)?;
+    let from = place(t, form.operand(1)?, Space::Shared)?;
+    let bytes = t.read(form.operand(2)?, Scalar::U32)?;
+    let barrier = place(t, form.operand(3)?, Space::Shared)?;
+    t.inst(Op::BulkShareRed { op }, ty, &[to, from, bytes, barrier]);
     Ok(())
 }
 

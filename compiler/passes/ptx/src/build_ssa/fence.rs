@@ -17,11 +17,9 @@ use ptxc_ir::{Op, Order, Scope, Type};
 
 use super::form::{Form, Translated, Unsupported};
 use super::memory;
+use super::tensor_map;
 use super::translator::Translator;
 use crate::check::table::{Modifier, modifiers};
-
-/// The only size of a tensor map, in bytes.
-const TENSORMAP_BYTES: u64 = 128;
 
 fn put(t: &mut Translator, form: &Form, op: Op) -> Translated {
     form.expect_operands(0)?;
@@ -90,7 +88,7 @@ pub(super) fn proxy_fence(t: &mut Translator, form: &mut Form) -> Translated {
 fn acquire_tensormap(t: &mut Translator, form: &mut Form, scope: Scope) -> Translated {
     form.expect_operands(2)?;
     let address = super::mbarrier::place(t, form.operand(0)?, ptxc_ir::Space::Generic)?;
-    if memory::constant(form.operand(1)?)? != TENSORMAP_BYTES {
+    if memory::constant(form.operand(1)?)? != tensor_map::BYTES {
         return Err(Unsupported);
     }
     let address = t.extend(address, Type::B64, false)?;

@@ -16,8 +16,8 @@ use super::translator::Translator;
 use super::video::{Lane, Operation};
 use super::{
     arith, asynchronous, bits, cache_line, cache_policy, calls, carry, cluster, control, convert, fence,
-    float, image_query, logic, matrix, mbarrier, memory, moves, stack, surface, sync, texture, video,
-    warpgroup, wmma,
+    float, image_query, logic, matrix, mbarrier, memory, moves, stack, surface, sync, tensor_copy,
+    tensor_map, texture, video, warpgroup, wmma,
 };
 use crate::check::decoded::Decoded;
 use crate::check::table::{Mnemonic as M, Modifier};
@@ -56,13 +56,14 @@ fn branch(translate: Translate, target: Target) -> Option<Lowering> {
 
 /// The lowering of an opcode; `None` if it can't be lowered yet.
 pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
-    // `cvt.pack` makes elements of types that no register has, matrices have such elements, and
-    // `istypep` asks about such types.
+    // `cvt.pack` makes elements of types that no register has, matrices and tensor maps have such
+    // elements, and `istypep` asks about such types.
     let of_matrices = matches!(
         opcode.instruction,
         M::Mma | M::WmmaLoad | M::WmmaMma | M::WmmaStore | M::WgmmaMmaAsync | M::WgmmaMmaAsyncSp
     );
-    let names_others = of_matrices || matches!(opcode.instruction, M::CvtPack | M::Istypep);
+    let names_others =
+        of_matrices || matches!(opcode.instruction, M::CvtPack | M::Istypep | M::TensormapReplace);
     if !names_others && !opcode.types.iter().all(|scalar| scalar.is_translated()) {
         return None;
     }
@@ -268,6 +269,12 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         M::CpAsyncMbarrierArrive => effect(asynchronous::arrive),
         M::CpAsyncBulk => effect(asynchronous::bulk),
         M::CpAsyncBulkPrefetch => effect(asynchronous::prefetch),
+        M::CpReduceAsyncBulk => effect(asynchronous::bulk_update),
+        M::CpAsyncBulkTensor => effect(tensor_copy::copy),
+        M::CpReduceAsyncBulkTensor => effect(tensor_copy::update),
+        M::CpAsyncBulkPrefetchTensor => effect(tensor_copy::prefetch),
+        M::TensormapReplace => effect(tensor_map::replace),
+        M::TensormapCpFenceproxy => effect(tensor_map::publish),
         M::StAsync => effect(asynchronous::store),
         M::RedAsync => effect(asynchronous::update),
         M::CpAsyncBulkCommitGroup => effect(|t, form| asynchronous::plain(t, form, Op::BulkCommit)),
@@ -292,10 +299,6 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         | M::ClusterlaunchcontrolQueryCancelGetFirstCtaidZ
         | M::ClusterlaunchcontrolQueryCancelIsCanceled
         | M::ClusterlaunchcontrolTryCancelAsync
-        | M::CpAsyncBulkPrefetchTensor
-        | M::CpAsyncBulkTensor
-        | M::CpReduceAsyncBulk
-        | M::CpReduceAsyncBulkTensor
         | M::MultimemCpAsyncBulk
         | M::MultimemCpReduceAsyncBulk
         | M::MultimemLdReduce
@@ -315,8 +318,6 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         | M::Tcgen05MmaWs
         | M::Tcgen05RelinquishAllocPermit
         | M::Tcgen05Shift
-        | M::Tcgen05St
-        | M::TensormapCpFenceproxy
-        | M::TensormapReplace => None,
+        | M::Tcgen05St => None,
     }
 }

@@ -63,6 +63,8 @@ mod stack;
 mod surface;
 mod symbols;
 mod sync;
+mod tensor_copy;
+mod tensor_map;
 mod texture;
 mod translator;
 mod video;

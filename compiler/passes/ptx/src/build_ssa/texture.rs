@@ -55,8 +55,8 @@ pub(super) fn gather(t: &mut Translator, form: &mut Form) -> Translated {
     sample(t, form, sampling, kind, false)
 }
 
-/// The texture and the operands beside it.
-fn address(operand: &Operand) -> Translated<&Address> {
+/// The texture or tensor and the operands beside it.
+pub(super) fn address(operand: &Operand) -> Translated<&Address> {
     match &operand.kind {
         OperandKind::Address(address) if address.property.is_none() => Ok(address),
         _ => Err(Unsupported),

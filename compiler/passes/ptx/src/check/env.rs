@@ -138,6 +138,9 @@ pub struct ModuleEnv {
     /// device functions, declares itself. Shared variables that device functions name lie before
     /// it.
     pub shared_start: u32,
+    /// The place of the parameter block in its constant bank, in bytes: parameters are aligned in the
+    /// bank.
+    pub parameter_base: u32,
 }
 
 impl ModuleEnv {
@@ -155,6 +158,7 @@ impl ModuleEnv {
             signatures: IndexMap::new(),
             external: IndexMap::new(),
             shared_start: 0,
+            parameter_base: 0,
         }
     }
 }
@@ -313,6 +317,13 @@ pub fn parameter_layout(parameter: &Parameter) -> Option<(u32, u32)> {
         None => element,
     };
     Some((size, align))
+}
+
+/// The offset of a parameter of a size and alignment in the parameter block, given the end of the one
+/// before it and the place of the block in its bank; all in bytes. ptxas aligns parameters in the bank,
+/// where tensor copies want tensor maps to be aligned.
+pub fn parameter_start(end: u32, align: u32, base: u32) -> Option<u32> {
+    Some(base.checked_add(end)?.checked_next_multiple_of(align.max(1))? - base)
 }
 
 /// The signature of a function.

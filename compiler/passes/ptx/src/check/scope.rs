@@ -10,7 +10,9 @@ use ptxc_syntax::ast::{
 use ptxc_syntax::{Name, NodeId};
 use rustc_hash::FxHashMap;
 
-use super::env::{Declared, MOST_IN_RANGES, Variable, constant_u32, parameter_layout, variables};
+use super::env::{
+    Declared, MOST_IN_RANGES, Variable, constant_u32, parameter_layout, parameter_start, variables,
+};
 use super::ranges::{self, Prefix, Range, Ranges};
 
 /// A register of the function: a dense number over all scopes.
@@ -58,7 +60,9 @@ pub struct ParameterPlace {
     pub ty: Type,
     /// Size in bytes.
     pub size: u32,
-    /// Offset in bytes.
+    /// Alignment in bytes.
+    pub align: u32,
+    /// Offset in bytes, in a block that is aligned for all parameters.
     pub offset: u32,
 }
 
@@ -148,16 +152,15 @@ impl Scopes {
                 scopes.errors.push(ScopeError::BadSize(parameter.id, parameter.name.clone()));
                 continue;
             };
-            let align = align.max(1);
             let start =
-                offset.checked_next_multiple_of(align).and_then(|o| o.checked_add(size).map(|end| (o, end)));
+                parameter_start(offset, align, 0).and_then(|o| o.checked_add(size).map(|end| (o, end)));
             let Some((start, end)) = start else {
                 scopes.errors.push(ScopeError::BadSize(parameter.id, parameter.name.clone()));
                 continue;
             };
             offset = end;
             let (name, ty) = (parameter.name.clone(), parameter.specifiers.ty);
-            scopes.parameters.push(ParameterPlace { name, ty, size, offset: start });
+            scopes.parameters.push(ParameterPlace { name, ty, size, align, offset: start });
             scopes.enter_parameter(parameter, index, Meaning::Parameter(scopes.parameters.len() - 1), 0);
         }
         for (index, result) in function.returns.iter().enumerate() {
@@ -165,6 +168,16 @@ impl Scopes {
         }
         scopes.enter_labels(usize::MAX);
         scopes
+    }
+
+    /// The same, with a parameter block that lies at `base` bytes in its bank.
+    pub fn with_parameters_at(mut self, base: u32) -> Scopes {
+        let mut end = 0;
+        for parameter in &mut self.parameters {
+            parameter.offset = parameter_start(end, parameter.align, base).unwrap_or(parameter.offset);
+            end = parameter.offset.saturating_add(parameter.size);
+        }
+        self
     }
 
     /// Enters a parameter or result: a register, or else `in_memory`.

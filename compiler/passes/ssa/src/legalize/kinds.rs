@@ -169,8 +169,12 @@ impl Kinds {
             | Op::MbarrierState { .. }
             | Op::MbarrierParity { .. }
             | Op::MbarrierPending => Kinds::MBARRIER,
-            Op::BulkLoad | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch => Kinds::ONCE_A_WARP,
+            Op::BulkLoad { .. } | Op::BulkStore | Op::BulkShare | Op::BulkPrefetch => Kinds::ONCE_A_WARP,
             Op::RemoteStore | Op::RemoteRed { .. } => Kinds::NONE,
+            Op::BulkRed { .. } | Op::BulkShareRed { .. } | Op::TensorLoad { .. } | Op::TensorStore(_) => {
+                Kinds::ONCE_A_WARP
+            }
+            Op::TensorRed { .. } | Op::TensorPrefetch(_) => Kinds::ONCE_A_WARP,
             Op::TensormapAcquire(_) | Op::TensormapPrefetch => Kinds::ONCE_A_WARP,
             Op::Texture(_) => Kinds::ONCE_A_WARP | Kinds::IMAGE,
             Op::ImageSize(_) => Kinds::ONCE_A_WARP,

@@ -24,8 +24,8 @@
 //! treats an operand as uniform if an elected lane gives it to the others in the same block. ptxas
 //! has the same loop, in which `R2UR` tells which lanes want something else.
 //!
-//! A copy that reports its bytes to an mbarrier is made once for each lane, not once for all lanes
-//! with the same operands:
+//! A copy that reports its bytes to an mbarrier or updates memory is made once for each lane, not
+//! once for all lanes with the same operands:
 //!
 //! ```text
 //!                                          block1:
@@ -203,14 +203,16 @@ fn restrict(emitter: &mut Emitter, inst: Inst, is_mine: Value) {
 
 /// Whether the instruction has operands only in uniform registers.
 fn is_once_a_warp(op: &Op) -> bool {
-    let is_copy = matches!(op, Op::BulkStore | Op::BulkPrefetch) || is_for_each_lane(op);
+    let is_store = matches!(op, Op::BulkStore | Op::TensorStore(_));
+    let is_copy = is_store || matches!(op, Op::BulkPrefetch | Op::TensorPrefetch(_)) || is_for_each_lane(op);
     let is_map = matches!(op, Op::TensormapAcquire(_) | Op::TensormapPrefetch);
     is_copy || is_map || matches!(op, Op::MbarrierUpdate { update: MbarrierUpdate::Init, .. })
 }
 
 /// Whether each lane's operation counts, even if several lanes have the same operands.
 fn is_for_each_lane(op: &Op) -> bool {
-    matches!(op, Op::BulkLoad | Op::BulkShare)
+    let is_update = matches!(op, Op::BulkRed { .. } | Op::BulkShareRed { .. } | Op::TensorRed { .. });
+    is_update || matches!(op, Op::BulkLoad { .. } | Op::BulkShare | Op::TensorLoad { .. })
 }
 
 /// Whether a value is known before the kernel runs, so that any block can have it in a uniform
@@ -226,6 +228,7 @@ pub fn is_known(func: &Function, mut value: Value) -> bool {
                 let is_simple = |&half: &Value| matches!(func.def_inst(half), Some(half) if matches!(half.op, Op::Const(_) | Op::SymbolAddr(_)));
                 return data.args.iter().all(is_simple);
             }
+            Op::CacheHint => value = data.args[0],
             Op::Iadd if func.constant(data.args[1]).is_some() => value = data.args[0],
             Op::Iadd if func.constant(data.args[0]).is_some() => value = data.args[1],
             _ => return false,
@@ -253,6 +256,12 @@ fn give(emitter: &mut Emitter, value: Value, lane: Value) -> (Value, Value) {
     let word = |emitter: &mut Emitter, word: Value| {
         emitter.pair(Op::Shfl(ShflMode::Idx), Type::B32, &[word, lane, clamp]).0
     };
+    // A cache policy stays that of the address.
+    if let Some(hint) = emitter.func.def_inst(value).filter(|hint| hint.op == Op::CacheHint) {
+        let &[address, policy] = &hint.args[..] else { return (value, value) };
+        let (given, same) = give(emitter, address, lane);
+        return (emitter.value(Op::CacheHint, Type::B64, &[given, policy]), same);
+    }
     let ty = emitter.func.ty(value);
     let given = if ty.bits() == 64 {
         let (low, high) = emitter.pair(Op::Unpack, Type::B64, &[value]);

@@ -247,9 +247,12 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
                 Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => {}
                 Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => {}
                 Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => {}
-                Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => {}
+                Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad { .. } | Op::BulkStore | Op::BulkShare => {}
                 Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => {}
                 Op::RemoteStore | Op::RemoteRed { .. } => {}
+                Op::BulkRed { .. } | Op::BulkShareRed { .. } | Op::TensorLoad { .. } | Op::TensorStore(_) => {
+                }
+                Op::TensorRed { .. } | Op::TensorPrefetch(_) => {}
                 Op::ProxyFence(_)
                 | Op::TensormapAcquire(_)
                 | Op::TensormapPrefetch

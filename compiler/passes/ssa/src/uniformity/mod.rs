@@ -303,9 +303,15 @@ impl Solver<'_> {
             Op::MbarrierParity { .. } | Op::MbarrierPending => self.diverge_results(inst),
             Op::AsyncCopy { .. } | Op::AsyncFill { .. } => self.diverge_results(inst),
             Op::AsyncArrive { .. } | Op::AsyncCommit | Op::AsyncWait => self.diverge_results(inst),
-            Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => self.diverge_results(inst),
+            Op::AsyncWaitAll | Op::BulkLoad { .. } | Op::BulkStore | Op::BulkShare => {
+                self.diverge_results(inst)
+            }
             Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => self.diverge_results(inst),
             Op::RemoteStore | Op::RemoteRed { .. } => self.diverge_results(inst),
+            Op::BulkRed { .. } | Op::BulkShareRed { .. } | Op::TensorLoad { .. } | Op::TensorStore(_) => {
+                self.diverge_results(inst)
+            }
+            Op::TensorRed { .. } | Op::TensorPrefetch(_) => self.diverge_results(inst),
             Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch => self.diverge_results(inst),
             Op::TensormapRelease(_) => self.diverge_results(inst),
             Op::Call { .. } | Op::CallIndirect(_) | Op::FuncAddr(_) => self.diverge_results(inst),
@@ -470,9 +476,11 @@ fn is_source(op: &Op) -> bool {
         Op::GridDependency(_) => false,
         Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierPending => false,
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => false,
-        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => false,
+        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad { .. } | Op::BulkStore | Op::BulkShare => false,
         Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => false,
         Op::RemoteStore | Op::RemoteRed { .. } => false,
+        Op::BulkRed { .. } | Op::BulkShareRed { .. } | Op::TensorLoad { .. } | Op::TensorStore(_) => false,
+        Op::TensorRed { .. } | Op::TensorPrefetch(_) => false,
         Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {
             false
         }
@@ -526,9 +534,11 @@ fn needs_whole_warp(op: &Op) -> bool {
         Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => false,
         Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => false,
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => false,
-        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore | Op::BulkShare => false,
+        Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad { .. } | Op::BulkStore | Op::BulkShare => false,
         Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => false,
         Op::RemoteStore | Op::RemoteRed { .. } => false,
+        Op::BulkRed { .. } | Op::BulkShareRed { .. } | Op::TensorLoad { .. } | Op::TensorStore(_) => false,
+        Op::TensorRed { .. } | Op::TensorPrefetch(_) => false,
         Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {
             false
         }

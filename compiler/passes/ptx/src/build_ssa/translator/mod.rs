@@ -114,7 +114,7 @@ impl<'a> Translator<'a> {
         }
         Translator {
             function,
-            scopes: Scopes::new(ast),
+            scopes: Scopes::new(ast).with_parameters_at(env.parameter_base),
             diagnostics: Vec::new(),
             ast,
             env,

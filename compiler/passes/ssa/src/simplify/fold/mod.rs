@@ -296,9 +296,11 @@ impl Folder<'_> {
             Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => None,
             Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => None,
             Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } => None,
-            Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad | Op::BulkStore => None,
+            Op::AsyncCommit | Op::AsyncWait | Op::AsyncWaitAll | Op::BulkLoad { .. } | Op::BulkStore => None,
             Op::BulkShare | Op::BulkPrefetch | Op::BulkCommit | Op::BulkWait { .. } => None,
             Op::RemoteStore | Op::RemoteRed { .. } => None,
+            Op::BulkRed { .. } | Op::BulkShareRed { .. } | Op::TensorLoad { .. } | Op::TensorStore(_) => None,
+            Op::TensorRed { .. } | Op::TensorPrefetch(_) => None,
             Op::ProxyFence(_) | Op::TensormapAcquire(_) | Op::TensormapPrefetch | Op::TensormapRelease(_) => {
                 None
             }
