@@ -197,7 +197,7 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
         Op::Atomic { op: AtomicOp::Cas | AtomicOp::Cast, .. } | Op::TryAtomic { op: AtomicOp::Cas, .. } => {
             args.push(Arg::T)
         }
-        Op::TryAtomic { .. } | Op::RemoteRed { .. } => {}
+        Op::TryAtomic { .. } | Op::LoadReduce { .. } | Op::RemoteRed { .. } => {}
         Op::BulkLoad { multicast } => args.extend(multicast.then_some(Arg::B32)),
         Op::BulkRed { .. } | Op::BulkShareRed { .. } => {}
         Op::TensorLoad { tile, multicast } => {
@@ -314,6 +314,7 @@ macro_rules! access {
             | Op::Atomic { access, .. }
             | Op::Red { access, .. }
             | Op::TryAtomic { access, .. }
+            | Op::LoadReduce { access, .. }
             | Op::AsyncCopy { access, .. }
             | Op::MatrixLoad { access, .. }
             | Op::MatrixStore { access, .. }

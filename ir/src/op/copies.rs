@@ -54,7 +54,9 @@ macro_rules! copies_operations {
         BulkRed {
             /// The update.
             op: AtomicOp,
-        } = "bulk_red" [op T] [] MEMORY (B64, B32, B32) -> () { reads, writes, ordered };
+            /// Whether the address is a multicast address.
+            multicast: bool,
+        } = "bulk_red" [op (multicast) T] [] MEMORY (B64, B32, B32) -> () { reads, writes, ordered };
         /// `(a: b32, b: b32, n: b32, c: b32)`: combines `n` bytes of the CTA's shared memory at `b`
         /// asynchronously with shared memory of the cluster at `a`, element by element, and tells
         /// the mbarrier at `c`. The update of an element is atomic.

@@ -35,6 +35,16 @@ macro_rules! memory_operations {
             access: Access,
         } = "try_atomic" [op access T] [] MEMORY (Address, T)
             -> (T, Pred) { reads, writes, ordered };
+        /// `(a: address) -> T × lanes`: reads a multicast address, which stands for a place in the
+        /// memory of each of several devices, and combines what is there.
+        LoadReduce {
+            /// How two values are combined.
+            op: AtomicOp,
+            /// Whether halves are added as binary32, and only the sum is rounded.
+            wide: bool,
+            /// Where and how memory is accessed.
+            access: Access,
+        } = "load_reduce" [op (wide) access T] [] MEMORY (Address) -> (T; access.lanes) { reads, ordered };
         /// `()`: memory fence.
         Fence {
             /// How strong the fence is.

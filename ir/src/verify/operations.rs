@@ -217,6 +217,7 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
         Op::ImageSize(_) => {}
         Op::Undef | Op::SpecialReg(_) => {}
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => {}
+        Op::LoadReduce { .. } => {}
         Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => {}
         Op::Vote(_) | Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) | Op::Elect => {}
         Op::MatrixLoad { .. } | Op::MatrixStore { .. } | Op::MatrixTranspose => {}
@@ -243,7 +244,7 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
                 say(Rule::Access, format!("no such update of {}", data.ty));
             }
         }
-        Op::BulkRed { op } => {
+        Op::BulkRed { op, .. } => {
             use AtomicOp::{Fadd, Fmax, Fmin};
             let is_known = match data.ty {
                 Type::F16 | Type::BF16 => matches!(op, Fadd | Fmin | Fmax),
@@ -285,7 +286,11 @@ fn is_integer_update(op: AtomicOp, ty: Type) -> bool {
 
 fn access_is_sound(op: &Op, access: &Access, ty: Type) -> Result<(), String> {
     let width = ty.bits();
-    let atomic = if let Op::Atomic { op, .. } | Op::Red { op, .. } | Op::TryAtomic { op, .. } = op {
+    let atomic = if let Op::Atomic { op, .. }
+    | Op::Red { op, .. }
+    | Op::TryAtomic { op, .. }
+    | Op::LoadReduce { op, .. } = op
+    {
         Some(*op)
     } else {
         None

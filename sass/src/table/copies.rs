@@ -208,7 +208,7 @@ pub(super) static UBLKRED_G_S: Row = Row {
               at to, element by element",
     group: GroupRole::Member(Group::Bulk),
     slots: &[TO, FROM, BYTES, CACHE_POLICY],
-    mods: &[COMBINE, ELEMENTS],
+    mods: &[COMBINE, ELEMENTS, Modifier::new(ModKind::Order, &["", ".STRONG.SYS"]).at(77, 4).codes(&[0, 10])],
     fixed: FROM_SHARED,
     opcode: 0x3bb,
     ..BULK

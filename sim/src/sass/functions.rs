@@ -28,7 +28,6 @@ pub const UNSUPPORTED: &[Op] = &[
     Op::HMMA_884,
     Op::ATOM_COUNT,
     Op::ATOM_ARRIVE,
-    Op::LDGMC,
     Op::HGMMA_SP_OFFSET,
     Op::HGMMA_SP_R_OFFSET,
     Op::IGMMA_SP_OFFSET,
@@ -190,6 +189,7 @@ pub(super) fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::ATOMS_CAS => atomic::atoms_cas,
         Op::ATOM_CAS => atomic::atom_cas,
         Op::QSPC => atomic::qspc,
+        Op::LDGMC => memory::ldgmc,
 
         Op::LDGSTS => copies::ldgsts,
         Op::STAS => copies::stas,

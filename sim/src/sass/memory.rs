@@ -246,6 +246,21 @@ pub(super) fn ldg(i: &Fields<'_>) -> Decoded {
     load_from(i, Space::Global)
 }
 
+/// `LDGMC`. The simulator has one device, so a multicast address stands for one place.
+pub(super) fn ldgmc(i: &Fields<'_>) -> Decoded {
+    let place = Place::new(i, Space::Global)?;
+    match i.modifier(ModKind::DataType) {
+        ".32" | ".S32" | ".F16x2.RN" | ".BF16x2.RN" | ".F32.RN" => {
+            load(place, i.dests("d", 1)?, |word| [u32::from_le_bytes(word)])
+        }
+        ".64" | ".S64" | ".F16x4.RN" | ".BF16x4.RN" | ".F32x2.RN" | ".F64.RN" => {
+            load::<8, 2>(place, i.dests("d", 2)?, words_of)
+        }
+        ".F16x8.RN" | ".BF16x8.RN" | ".F32x4.RN" => load::<16, 4>(place, i.dests("d", 4)?, words_of),
+        _ => i.unknown(ModKind::DataType),
+    }
+}
+
 /// `STG`.
 pub(super) fn stg(i: &Fields<'_>) -> Decoded {
     store_to(i, Space::Global)

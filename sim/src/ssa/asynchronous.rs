@@ -88,7 +88,7 @@ pub(super) fn run(
         }
         Op::BulkRed { .. } | Op::BulkShareRed { .. } => {
             let (is_shared, op) = match *op {
-                Op::BulkRed { op } => (false, op),
+                Op::BulkRed { op, .. } => (false, op),
                 Op::BulkShareRed { op } => (true, op),
                 _ => return Ok(()),
             };

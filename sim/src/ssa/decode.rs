@@ -212,7 +212,8 @@ impl Decoder<'_> {
                 Action::FrameAddr { d, offset: 0 }
             }
             Op::SpecialReg(register) => Action::Special { d, register },
-            Op::Load(access) => {
+            // The simulator has one device, so a multicast address stands for one place.
+            Op::Load(access) | Op::LoadReduce { access, .. } => {
                 let mask = u64::MAX >> (64 - ty.bits().min(64));
                 let strong = access.is_strong() || self.guesses[self.index].contains(&inst);
                 let place = Place { strong, ..self.place(&access, args[0])? };

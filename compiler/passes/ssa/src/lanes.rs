@@ -48,7 +48,11 @@ pub(crate) fn lanes_of(op: &Op) -> Lanes {
         arithmetic!() => Lanes::Here,
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => Lanes::Here,
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } => Lanes::Here,
-        Op::TryAtomic { .. } | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) => Lanes::Here,
+        Op::TryAtomic { .. }
+        | Op::LoadReduce { .. }
+        | Op::Fence { .. }
+        | Op::ToGeneric(_)
+        | Op::FromGeneric(_) => Lanes::Here,
         Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => Lanes::Here,
         Op::Texture(_) | Op::ImageSize(_) => Lanes::Here,
         Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => Lanes::Here,
@@ -125,6 +129,7 @@ pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(Value)
         arithmetic!() => None,
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => None,
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => None,
+        Op::LoadReduce { .. } => None,
         Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => None,
         Op::IsSpace(_) => None,
         Op::Texture(_) | Op::ImageSize(_) => None,

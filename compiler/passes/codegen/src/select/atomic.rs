@@ -155,7 +155,7 @@ impl Lower<'_> {
     /// The destination of an old value that is not read: registers if an acquire may depend on it
     /// and the scoreboard may never announce an update with `RZ` as its result; ptxas's code does
     /// the same.
-    fn unread(&mut self, op: &IrOp, width: u8) -> Operand<VReg> {
+    pub(super) fn unread(&mut self, op: &IrOp, width: u8) -> Operand<VReg> {
         if !self.arch.has(Feature::UnreadUpdatesAnnounced) && self.must_arrive(op) {
             return Operand::reg(self.mir.new_vreg(RegFile::Gpr, width));
         }

@@ -154,10 +154,12 @@ impl Lower<'_> {
                 let copy = Inst::new(Op::UBLKCP_G_S).ops([place, from, self.uniform_size(bytes, None)]);
                 self.with_uniform_policy(copy, slot!(UBLKCP_G_S, "policy"), to)
             }
-            (IrOp::BulkRed { op }, &[to, from, bytes]) => {
+            (IrOp::BulkRed { op, multicast }, &[to, from, bytes]) => {
                 let (place, from) = (self.uniform_address(to), self.uniform_value(from));
                 let update = Inst::new(Op::UBLKRED_G_S).ops([place, from, self.uniform_size(bytes, None)]);
                 let update = self.with_uniform_policy(update, slot!(UBLKRED_G_S, "policy"), to);
+                let update =
+                    if multicast { update.with(choice!(UBLKRED_G_S, ".STRONG.SYS")) } else { update };
                 return self.emit_update(update, op, data.ty);
             }
             (IrOp::BulkPrefetch, &[from, bytes]) => {
@@ -182,7 +184,12 @@ impl Lower<'_> {
             AtomicOp::And => choice!(UBLKRED_G_S | UBLKRED_S_S, ".AND"),
             AtomicOp::Or => choice!(UBLKRED_G_S | UBLKRED_S_S, ".OR"),
             AtomicOp::Xor => choice!(UBLKRED_G_S | UBLKRED_S_S, ".XOR"),
-            other => return self.unsupported(&IrOp::BulkRed { op }, format!("no update {other} in bulk")),
+            other => {
+                return self.unsupported(
+                    &IrOp::BulkRed { op, multicast: false },
+                    format!("no update {other} in bulk"),
+                );
+            }
         };
         let is_signed = matches!(op, AtomicOp::Smin | AtomicOp::Smax);
         let elements = match (ty, is_signed) {

@@ -576,7 +576,7 @@ impl<'a> Lower<'a> {
         let ValueDef::Result(inst, _) = self.func.def(value) else { return false };
         let op = self.func.insts[inst].op;
         let is_tuple = matches!(op, IrOp::Load(_) | IrOp::Atomic { .. } | IrOp::SurfaceLoad(_))
-            || matches!(op, IrOp::MatrixLoad { .. } | IrOp::MatrixProduct(_))
+            || matches!(op, IrOp::LoadReduce { .. } | IrOp::MatrixLoad { .. } | IrOp::MatrixProduct(_))
             || matches!(op, IrOp::Lend { .. } | IrOp::WarpgroupProduct(_));
         is_tuple && self.func.results(inst).len() > 1
     }

@@ -46,6 +46,7 @@ mod lower;
 mod matrix;
 mod mbarrier;
 mod memory;
+mod multicast;
 mod narrow;
 mod pool;
 mod source;
@@ -420,6 +421,7 @@ impl Lower<'_> {
             Op::Load(_) => self.lower_load(inst),
             Op::Store(_) => self.lower_store(inst),
             Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => self.lower_atomic(inst),
+            Op::LoadReduce { .. } => self.load_from_all(inst),
             Op::IsSpace(_) => self.lower_space_query(inst),
             Op::Texture(_) => self.lower_texture(inst),
             Op::ImageSize(_) => self.lower_image_size(inst),

@@ -122,7 +122,8 @@ pub(super) fn prefetch(t: &mut Translator, form: &mut Form) -> Translated {
     Ok(())
 }
 
-/// `cp.async.bulk`.
+/// `cp.async.bulk` and `multimem.cp.async.bulk`, which stores to every place of an address in the same
+/// way.
 pub(super) fn bulk(t: &mut Translator, form: &mut Form) -> Translated {
     let policies = hints(form);
     let is_global = form.take(Modifier::Global);
@@ -173,8 +174,8 @@ pub(super) fn ctas(t: &mut Translator, operand: &Operand) -> Translated<Value> {
     t.extend(mask, Type::B32, false)
 }
 
-/// `cp.reduce.async.bulk`.
-pub(super) fn bulk_update(t: &mut Translator, form: &mut Form) -> Translated {
+/// `cp.reduce.async.bulk` and `multimem.cp.reduce.async.bulk`.
+pub(super) fn bulk_update(t: &mut Translator, form: &mut Form, multicast: bool) -> Translated {
     let policies = hints(form);
     let is_group = form.take(Modifier::BulkGroup);
     let scalar = form.ty()?;
@@ -197,7 +198,7 @@ pub(super) fn bulk_update(t: &mut Translator, form: &mut Form) -> Translated {
         if policies > 0 {
             to = hinted(t, Space::Global, to, form.operand(3)?)?;
         }
-        t.inst(Op::BulkRed { op }, ty, &[to, from, bytes]);
+        t.inst(Op::BulkRed { op, multicast }, ty, &[to, from, bytes]);
         return Ok(());
     }
     form.expect_operands(4)?;

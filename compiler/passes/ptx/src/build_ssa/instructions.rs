@@ -16,7 +16,7 @@ use super::translator::Translator;
 use super::video::{Lane, Operation};
 use super::{
     arith, asynchronous, bits, cache_line, cache_policy, calls, carry, cluster, control, convert, fence,
-    float, image_query, logic, matrix, mbarrier, memory, moves, stack, surface, sync, tensor_copy,
+    float, image_query, logic, matrix, mbarrier, memory, moves, multimem, stack, surface, sync, tensor_copy,
     tensor_map, texture, video, warpgroup, wmma,
 };
 use crate::check::decoded::Decoded;
@@ -269,12 +269,17 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         M::CpAsyncMbarrierArrive => effect(asynchronous::arrive),
         M::CpAsyncBulk => effect(asynchronous::bulk),
         M::CpAsyncBulkPrefetch => effect(asynchronous::prefetch),
-        M::CpReduceAsyncBulk => effect(asynchronous::bulk_update),
+        M::CpReduceAsyncBulk => effect(|t, form| asynchronous::bulk_update(t, form, false)),
         M::CpAsyncBulkTensor => effect(tensor_copy::copy),
         M::CpReduceAsyncBulkTensor => effect(tensor_copy::update),
         M::CpAsyncBulkPrefetchTensor => effect(tensor_copy::prefetch),
         M::TensormapReplace => effect(tensor_map::replace),
         M::TensormapCpFenceproxy => effect(tensor_map::publish),
+        M::MultimemCpAsyncBulk => effect(asynchronous::bulk),
+        M::MultimemCpReduceAsyncBulk => effect(|t, form| asynchronous::bulk_update(t, form, true)),
+        M::MultimemLdReduce => effect(multimem::load),
+        M::MultimemRed => effect(multimem::update),
+        M::MultimemSt => effect(multimem::store),
         M::StAsync => effect(asynchronous::store),
         M::RedAsync => effect(asynchronous::update),
         M::CpAsyncBulkCommitGroup => effect(|t, form| asynchronous::plain(t, form, Op::BulkCommit)),
@@ -299,12 +304,7 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         | M::ClusterlaunchcontrolQueryCancelGetFirstCtaidZ
         | M::ClusterlaunchcontrolQueryCancelIsCanceled
         | M::ClusterlaunchcontrolTryCancelAsync
-        | M::MultimemCpAsyncBulk
-        | M::MultimemCpReduceAsyncBulk
-        | M::MultimemLdReduce
-        | M::MultimemRed
         | M::MultimemRedAsync
-        | M::MultimemSt
         | M::MultimemStAsync
         | M::StBulk
         | M::Tcgen05

@@ -54,6 +54,7 @@ mod meetings;
 mod memory;
 mod modifiers;
 mod moves;
+mod multimem;
 mod params;
 mod quads;
 mod resolve;

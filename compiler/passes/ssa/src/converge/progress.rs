@@ -196,6 +196,7 @@ fn waits(func: &Function, inst: Inst) -> Option<Waits> {
         arithmetic!() => None,
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => None,
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => None,
+        Op::LoadReduce { .. } => None,
         Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => None,
         Op::IsSpace(_) => None,
         Op::Texture(_) | Op::ImageSize(_) => None,

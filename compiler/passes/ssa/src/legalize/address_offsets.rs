@@ -84,6 +84,7 @@ pub fn address_offsets(func: &mut Function, _arch: Arch) -> bool {
             | Op::Atomic { mut access, .. }
             | Op::Red { mut access, .. }
             | Op::TryAtomic { mut access, .. }
+            | Op::LoadReduce { mut access, .. }
             | Op::AsyncFill { mut access, .. } => {
                 let place = place(&places, data.args[0]);
                 let total = place.offset + i64::from(access.offset);
@@ -103,6 +104,7 @@ pub fn address_offsets(func: &mut Function, _arch: Arch) -> bool {
                     Op::Atomic { op, .. } => Op::Atomic { op, access },
                     Op::Red { op, .. } => Op::Red { op, access },
                     Op::TryAtomic { op, .. } => Op::TryAtomic { op, access },
+                    Op::LoadReduce { op, wide, .. } => Op::LoadReduce { op, wide, access },
                     Op::AsyncFill { prefetch, zfill, .. } => Op::AsyncFill { access, prefetch, zfill },
                     other => other,
                 };
@@ -121,8 +123,12 @@ pub(crate) fn only_addresses(func: &Function, mut other_uses: Vec<u32>) -> Vec<b
     for &block in &func.layout {
         for &inst in ptxc_interrupt::parts(&func.blocks[block].insts).flatten() {
             let data = &func.insts[inst];
-            if let Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } =
-                data.op
+            if let Op::Load(_)
+            | Op::Store(_)
+            | Op::Atomic { .. }
+            | Op::Red { .. }
+            | Op::TryAtomic { .. }
+            | Op::LoadReduce { .. } = data.op
             {
                 let address = data.args[0].as_u32() as usize;
                 other_uses[address] -= 1;

@@ -138,6 +138,7 @@ impl Kinds {
                     | only_if(is_ordered(access.order), Kinds::ORDERED_ACCESS)
                     | only_if(access.lanes > 1, Kinds::VECTOR_ACCESS)
             }
+            Op::LoadReduce { .. } => Kinds::NONE,
             Op::Atomic { access, .. } | Op::Red { access, .. } | Op::TryAtomic { access, .. } => {
                 of_type
                     | Kinds::ATOMIC

@@ -54,8 +54,8 @@
 
 use ptxc_ir::op::MbarrierUpdate;
 use ptxc_ir::{
-    Block, BlockCall, Function, FunctionKind, Inst, InstData, IntCond, Op, ShflMode, SurfaceAccess, Type,
-    Value, ValueDef,
+    Block, BlockCall, Function, FunctionKind, Inst, InstData, IntCond, Op, ShflMode, Space, SpecialReg,
+    SurfaceAccess, Type, Value, ValueDef,
 };
 use ptxc_machine::{Arch, Feature};
 
@@ -225,8 +225,19 @@ pub fn is_known(func: &Function, mut value: Value) -> bool {
         match data.op {
             Op::Const(_) | Op::SymbolAddr(_) | Op::Param { .. } => return true,
             Op::Pack => {
-                let is_simple = |&half: &Value| matches!(func.def_inst(half), Some(half) if matches!(half.op, Op::Const(_) | Op::SymbolAddr(_)));
-                return data.args.iter().all(is_simple);
+                let is_simple = |half: &InstData| {
+                    let is_window = matches!(
+                        half.op,
+                        Op::SpecialReg(SpecialReg::ParamWindow | SpecialReg::ParamWindowHigh)
+                    );
+                    is_window || matches!(half.op, Op::Const(_) | Op::SymbolAddr(_))
+                };
+                return data.args.iter().all(|&half| func.def_inst(half).is_some_and(is_simple));
+            }
+            // The generic address of a parameter, and the same as a sum of the start of a window.
+            Op::ToGeneric(Space::Param) => value = data.args[0],
+            Op::UmadWide if data.args[..2].iter().all(|&factor| func.constant(factor).is_some()) => {
+                value = data.args[2];
             }
             Op::CacheHint => value = data.args[0],
             Op::Iadd if func.constant(data.args[1]).is_some() => value = data.args[0],

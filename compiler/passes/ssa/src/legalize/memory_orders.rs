@@ -72,7 +72,11 @@ fn ordered_access(op: &Op) -> Option<Access> {
         Op::Atomic { access, .. } | Op::Red { access, .. } => Some(access),
         arithmetic!() => None,
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => None,
-        Op::TryAtomic { .. } | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) => None,
+        Op::TryAtomic { .. }
+        | Op::LoadReduce { .. }
+        | Op::Fence { .. }
+        | Op::ToGeneric(_)
+        | Op::FromGeneric(_) => None,
         Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => None,
         Op::Texture(_) | Op::ImageSize(_) => None,
         Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => None,
@@ -129,6 +133,7 @@ fn of_barrier(op: Op, arch: Arch) -> Option<(Option<Op>, Op, Option<Op>)> {
         arithmetic!() => return None,
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => return None,
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } => return None,
+        Op::LoadReduce { .. } => return None,
         Op::TryAtomic { .. } | Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) => return None,
         Op::CachePolicy | Op::CacheHint | Op::IsSpace(_) => return None,
         Op::Texture(_) | Op::ImageSize(_) => return None,

@@ -174,6 +174,7 @@ fn may_wait(func: &Function, inst: Inst) -> bool {
         arithmetic!() => false,
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => false,
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => false,
+        Op::LoadReduce { .. } => false,
         Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => false,
         Op::IsSpace(_) => false,
         Op::Texture(_) | Op::ImageSize(_) => false,

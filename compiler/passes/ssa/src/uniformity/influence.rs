@@ -224,6 +224,7 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
                 arithmetic!() => {}
                 Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => {}
                 Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => {}
+                Op::LoadReduce { .. } => {}
                 Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy => {}
                 Op::CacheHint | Op::IsSpace(_) => {}
                 Op::Texture(_) | Op::ImageSize(_) => {}

@@ -275,7 +275,9 @@ impl Solver<'_> {
             Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) => self.diverge_results(inst),
             Op::SpecialReg(_) => self.diverge_results(inst),
             Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } => self.diverge_results(inst),
-            Op::TryAtomic { .. } | Op::Fence { .. } | Op::ToGeneric(_) => self.diverge_results(inst),
+            Op::TryAtomic { .. } | Op::LoadReduce { .. } | Op::Fence { .. } | Op::ToGeneric(_) => {
+                self.diverge_results(inst)
+            }
             Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => self.diverge_results(inst),
             Op::IsSpace(_) => self.diverge_results(inst),
             Op::Texture(_) | Op::ImageSize(_) => self.diverge_results(inst),
@@ -446,6 +448,7 @@ fn is_source(op: &Op) -> bool {
         Op::SpecialReg(reg) => !reg.is_uniform(),
         Op::Atomic { .. }
         | Op::TryAtomic { .. }
+        | Op::LoadReduce { .. }
         | Op::Shfl(_)
         | Op::Elect
         | Op::SaveBarrier(_)
@@ -513,6 +516,7 @@ fn needs_whole_warp(op: &Op) -> bool {
         arithmetic!() => false,
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => false,
         Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => false,
+        Op::LoadReduce { .. } => false,
         Op::Fence { .. } | Op::ToGeneric(_) | Op::FromGeneric(_) | Op::CachePolicy | Op::CacheHint => false,
         Op::IsSpace(_) => false,
         Op::MatrixLoad { .. } | Op::MatrixStore { .. } => false,

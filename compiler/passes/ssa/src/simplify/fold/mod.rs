@@ -274,7 +274,11 @@ impl Folder<'_> {
             // These have no rules, or their rules are in `control`.
             Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => None,
             Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } => None,
-            Op::TryAtomic { .. } | Op::Fence { .. } | Op::CachePolicy | Op::CacheHint => None,
+            Op::TryAtomic { .. }
+            | Op::LoadReduce { .. }
+            | Op::Fence { .. }
+            | Op::CachePolicy
+            | Op::CacheHint => None,
             Op::IsSpace(_) => None,
             Op::Texture(_) | Op::ImageSize(_) => None,
             Op::SurfaceLoad(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => None,
