@@ -33,6 +33,7 @@ fn code(kind: HazardKind) -> &'static str {
         HazardKind::UnfencedExchange => "E0983",
         HazardKind::Parted => "E0984",
         HazardKind::Unarrived => "E0986",
+        HazardKind::Ungranted => "E0987",
     }
 }
 
@@ -141,6 +142,11 @@ pub(crate) fn located(kernel: &Kernel, hazards: &[Hazard]) -> Located {
             format!("a matrix product reads {regs} without `WARPGROUP.ARRIVE` after the write"),
             format!("may not see the value of {regs}"),
             format!("writes {regs}"),
+        ),
+        HazardKind::Ungranted => (
+            format!("an instruction names {regs}, which the warp does not have"),
+            format!("names {regs}"),
+            "changes the number of registers of the warp".to_string(),
         ),
         HazardKind::TrapMode if program.trap_handler => (
             "a CTA barrier in a trap handler is unpredictable".to_string(),
@@ -255,6 +261,7 @@ fn help(program: &Program, hazard: &Hazard) -> Option<String> {
             }
             HazardKind::UnfencedExchange => "put `FENCE.VIEW.ASYNC.S` between them".to_string(),
             HazardKind::Unarrived => "put `WARPGROUP.ARRIVE` between them".to_string(),
+            HazardKind::Ungranted => "name lower registers, or leave the warp more of them".to_string(),
             HazardKind::TrapMode if program.trap_handler => {
                 "`BAR.SYNCALL` waits for all warps of the CTA that are alive".to_string()
             }

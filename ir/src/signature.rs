@@ -283,6 +283,7 @@ pub fn arguments(op: &Op, count: usize) -> SmallVec<[Arg; 8]> {
         Op::CacheHint | Op::IsSpace(_) | Op::ImageSize(_) => {}
         Op::MatrixLoad { .. } | Op::MatrixTranspose => {}
         Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } => {}
+        Op::ReturnRegisters { .. } | Op::TryRegisters { .. } => {}
         Op::ActiveMask
         | Op::Nanosleep
         | Op::PmEvent { .. }
@@ -329,6 +330,7 @@ macro_rules! access {
             Op::MatrixTranspose | Op::MatrixProduct(_) => None,
             Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => None,
             Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } => None,
+            Op::ReturnRegisters { .. } | Op::TryRegisters { .. } => None,
             Op::WarpgroupProduct(_) => None,
             Op::Nanosleep
             | Op::PmEvent { .. }

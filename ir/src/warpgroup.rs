@@ -12,7 +12,7 @@ use crate::matrix::{Element, Product};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Count(pub u8);
 
-/// A number of groups of products.
+/// A number of groups of products, or of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Groups(pub u8);
 

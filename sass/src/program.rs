@@ -164,11 +164,13 @@ pub struct Resources {
     pub max_threads_z: u32,
     /// The most registers of a thread that the kernel's directives allow; 0 if they set no limit.
     pub max_registers: u32,
+    /// The registers of a thread at the launch, if warps change their number as they run; else 0.
+    pub launch_registers: u32,
 }
 
 impl Resources {
     /// The names of the fields in the text of a program, in its order.
-    pub const NAMES: [&'static str; 19] = [
+    pub const NAMES: [&'static str; 20] = [
         "registers",
         "uniform",
         "shared",
@@ -188,6 +190,7 @@ impl Resources {
         "max-threads-y",
         "max-threads-z",
         "max-registers",
+        "launch-registers",
     ];
 
     /// The size of a cluster in CTAs that the kernel demands.
@@ -205,10 +208,14 @@ impl Resources {
         (self.max_threads_x != 0).then_some([self.max_threads_x, self.max_threads_y, self.max_threads_z])
     }
 
-    /// The registers that a launch on the architecture allocates per thread: two more than the code
+    /// The registers that a launch on the architecture allocates per thread: those that the kernel states,
+    /// or two more than the code
     /// names, unless the kernel's directives or the largest CTA that it allows leave no room for
     /// them.
     pub fn launch_registers(&self, arch: Arch) -> u32 {
+        if self.launch_registers != 0 {
+            return self.launch_registers;
+        }
         let most = u32::from(arch.facts().registers.general);
         let limits = &arch.facts().limits;
         let by_directive = (self.max_registers != 0).then_some(self.max_registers);
@@ -244,6 +251,7 @@ impl Resources {
             &mut self.max_threads_y,
             &mut self.max_threads_z,
             &mut self.max_registers,
+            &mut self.launch_registers,
         ];
         Self::NAMES.iter().zip(fields).find(|(known, _)| **known == name).map(|(_, field)| field)
     }

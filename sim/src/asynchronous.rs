@@ -20,9 +20,9 @@ pub(crate) use crate::copies::Stored;
 use crate::copies::{Copies, Effect, Kind, Request};
 use crate::error::Fault;
 use crate::integer_update::integer_update;
-use crate::mbarrier::Mbarrier;
-use crate::memory::{AccessKind, Memory, Space, read_le, write_le};
+use crate::memory::{Memory, Space};
 use crate::random::Random;
+use crate::signal::change;
 use crate::tensor_copy;
 
 /// Bulk copies and their addresses are multiples of this number of bytes.
@@ -248,20 +248,4 @@ pub(crate) fn update_asynchronously(
     let thread = memory.first_thread + lane;
     memory.cta().copies.ask(thread, Kind::Signalled, Effect::Update { to, op, bytes, operand, tell });
     Ok(())
-}
-
-/// Changes an mbarrier in shared memory. Returns the result of `f` and the state before.
-pub(crate) fn change<T>(
-    memory: &mut Memory<'_>,
-    lane: u32,
-    address: u64,
-    f: impl FnOnce(&mut Mbarrier) -> Result<T, String>,
-) -> Result<(T, Mbarrier), Fault> {
-    let layout = memory.grid.mbarriers;
-    let slice = memory.access(Space::Cluster, lane, address, 8, AccessKind::Mbarrier)?;
-    let before = layout.read(read_le(slice)).map_err(|what| Fault::new(lane, what))?;
-    let mut barrier = before;
-    let result = f(&mut barrier).map_err(|what| Fault::new(lane, what))?;
-    write_le(slice, layout.bits(barrier));
-    Ok((result, before))
 }

@@ -2,10 +2,11 @@
 //!
 //! [`asynchronous`](crate::asynchronous) decides when each is done.
 
-use ptxc_ir::AtomicOp;
+use ptxc_ir::{AtomicOp, TensorBox, TensorUpdate};
 
+use crate::element_update::Update;
 use crate::space::Space;
-use crate::tensor_copy::{BulkUpdate, TensorCopy};
+use crate::tensor_map::TensorMap;
 
 /// Up to 16 bytes that a thread stores.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,6 +40,65 @@ pub(crate) enum Kind {
     /// A bulk copy, a store or an update to shared memory of the cluster; an mbarrier signals its
     /// end.
     Signalled,
+}
+
+/// A box of a tensor, as an instruction names it.
+#[derive(Clone, Debug)]
+pub(crate) struct Tile {
+    /// The form.
+    pub tile: TensorBox,
+    /// The generic address of the tensor map.
+    pub map: u64,
+    /// The coordinates, the innermost first.
+    pub coordinates: Vec<i32>,
+    /// The offsets of an image's pixels.
+    pub offsets: u32,
+}
+
+/// What is done with a box.
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    /// Copies it to shared memory of the cluster, in each of the CTAs, whose mbarrier counts the bytes.
+    Load(Vec<Destination>),
+    /// Copies it from shared memory of the CTA.
+    Store(u64),
+    /// Combines it with shared memory of the CTA.
+    Update(u64, TensorUpdate),
+}
+
+/// A place in shared memory of the cluster and an mbarrier.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Destination {
+    /// The place.
+    pub to: u64,
+    /// The mbarrier.
+    pub tell: u64,
+}
+
+/// A requested copy of a box.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorCopy {
+    /// The tensor.
+    pub map: TensorMap,
+    /// The box.
+    pub tile: Tile,
+    /// What is done with it.
+    pub action: Action,
+}
+
+/// An update in bulk: the elements of `from` are combined with those of `to`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BulkUpdate {
+    /// The operands, in shared memory of the CTA.
+    pub from: u64,
+    /// The place that is updated.
+    pub to: (Space, u64),
+    /// The number of bytes.
+    pub bytes: u32,
+    /// The update of an element.
+    pub update: Update,
+    /// The mbarrier that counts the bytes.
+    pub tell: Option<u64>,
 }
 
 /// The effect of a request.

@@ -61,6 +61,7 @@ pub mod report;
 mod sass;
 mod services;
 mod shuffle;
+mod signal;
 mod space;
 mod ssa;
 mod tensor_copy;

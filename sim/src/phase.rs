@@ -9,11 +9,11 @@
 //! mbarrier_parity.try.acquire.cta v1, 0      // true, or false after a while
 //! ```
 
-use crate::asynchronous::change;
 use crate::copies::{Copies, Kind};
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::random::Random;
+use crate::signal::change;
 use crate::warp::{Flow, LANES, Wait, lanes_of};
 
 /// The answer for a group of lanes.

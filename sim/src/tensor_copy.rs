@@ -3,61 +3,18 @@
 //! In: the tensor map in memory, the coordinates, the place in shared memory. A request reads the map
 //! and checks all places; [`asynchronous`](crate::asynchronous) decides when the copy is made.
 
-use ptxc_ir::{TensorBox, TensorUpdate};
-
-use crate::asynchronous::change;
 use crate::checks::End;
-use crate::copies::{Effect, Kind};
+use crate::copies::{Action, BulkUpdate, Destination, Effect, Kind, TensorCopy, Tile};
 use crate::element_update::Update;
 use crate::error::Fault;
 use crate::memory::{AccessKind, Memory, RANK_SHIFT, Space};
+use crate::signal::change;
 use crate::tensor_map::{BYTES, TensorMap, Way};
 
 /// The alignment of a box in shared memory, in bytes.
 const PLACE: u64 = 128;
 /// The alignment of tensors, of their strides and of the rows of boxes, in bytes.
 const ROW: u64 = 16;
-
-/// A box of a tensor, as an instruction names it.
-#[derive(Clone, Debug)]
-pub(crate) struct Tile {
-    /// The form.
-    pub tile: TensorBox,
-    /// The generic address of the tensor map.
-    pub map: u64,
-    /// The coordinates, the innermost first.
-    pub coordinates: Vec<i32>,
-    /// The offsets of an image's pixels.
-    pub offsets: u32,
-}
-
-/// What is done with a box.
-#[derive(Clone, Debug)]
-pub(crate) enum Action {
-    /// Copies it to shared memory of the cluster, in each of the CTAs, whose mbarrier counts the bytes.
-    Load(Vec<Destination>),
-    /// Copies it from shared memory of the CTA.
-    Store(u64),
-    /// Combines it with shared memory of the CTA.
-    Update(u64, TensorUpdate),
-}
-
-/// A place in shared memory of the cluster and an mbarrier.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Destination {
-    /// The place.
-    pub to: u64,
-    /// The mbarrier.
-    pub tell: u64,
-}
-
-/// A requested copy of a box.
-#[derive(Clone, Debug)]
-pub(crate) struct TensorCopy {
-    map: TensorMap,
-    tile: Tile,
-    action: Action,
-}
 
 /// The same places in each of a set of CTAs of the cluster, one bit each; without a set the places
 /// themselves.
@@ -151,36 +108,22 @@ pub(crate) fn perform(memory: &mut Memory<'_>, by: (u32, u32), copy: &TensorCopy
         }
         Action::Store(from) => {
             map.visit(by.1, (tile.tile, Way::Store), place, |offset, element| {
-                let Some(address) = element else { return Ok(()) };
+                // The whole box is read, even where it is outside the tensor.
                 let value = read(memory, by, (Space::Shared, map.swizzled(from + offset)), bytes)?;
+                let Some(address) = element else { return Ok(()) };
                 write(memory, by, (Space::Global, address), (value, bytes), End::Target)
             })?;
         }
         Action::Update(from, op) => {
             let update = Update { op: *op, element: map.element.into() };
             map.visit(by.1, (tile.tile, Way::Store), place, |offset, element| {
-                let Some(address) = element else { return Ok(()) };
                 let operand = read(memory, by, (Space::Shared, map.swizzled(from + offset)), bytes)?;
+                let Some(address) = element else { return Ok(()) };
                 combine(memory, by, (Space::Global, address), update, operand)
             })?;
         }
     }
     Ok(())
-}
-
-/// An update in bulk: the elements of `from` are combined with those of `to`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct BulkUpdate {
-    /// The operands, in shared memory of the CTA.
-    pub from: u64,
-    /// The place that is updated.
-    pub to: (Space, u64),
-    /// The number of bytes.
-    pub bytes: u32,
-    /// The update of an element.
-    pub update: Update,
-    /// The mbarrier that counts the bytes.
-    pub tell: Option<u64>,
 }
 
 /// Requests an update in bulk.

@@ -51,5 +51,15 @@ macro_rules! warpgroup_operations {
             /// The number of groups.
             pending: Groups,
         } = "warpgroup_wait" [] [pending] NONE () -> () { reads, writes, convergent, ordered };
+        /// `()`: the warps of the warpgroup go on with fewer registers a thread.
+        ReturnRegisters {
+            /// The number of registers.
+            count: Groups,
+        } = "return_registers" [] [count] NONE () -> () { convergent, ordered };
+        /// `() -> pred`: asks for more registers a thread; whether there were enough.
+        TryRegisters {
+            /// The number of registers.
+            count: Groups,
+        } = "try_registers" [] [count] NONE () -> (Pred) { convergent, ordered };
     } } };
 }

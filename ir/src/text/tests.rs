@@ -91,6 +91,9 @@ block0:
     v612, v613 = warpgroup_product.m64n8k32.f16.f16.f16.sparse1.add.negative_a.turned_b.b32 v2, v4, v609, v610, v0, v611
     warpgroup_commit
     warpgroup_wait 1
+    return_registers 40
+    v616 = try_registers 232
+    v617, v618 = load_reduce.fadd.wide.global.relaxed.b32.v2.f16x2 [v4]
     v614, v615 = settle.b32.x2 v612, v613
     release.b32.x1 v611
     nanosleep v7

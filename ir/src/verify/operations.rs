@@ -214,6 +214,7 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
         arithmetic!() => {}
         Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => {}
         Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } => {}
+        Op::ReturnRegisters { .. } | Op::TryRegisters { .. } => {}
         Op::ImageSize(_) => {}
         Op::Undef | Op::SpecialReg(_) => {}
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => {}
@@ -246,11 +247,9 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
         }
         Op::BulkRed { op, .. } => {
             use AtomicOp::{Fadd, Fmax, Fmin};
-            let is_known = match data.ty {
-                Type::F16 | Type::BF16 => matches!(op, Fadd | Fmin | Fmax),
-                Type::F32 | Type::F64 => op == Fadd,
-                ty => is_integer_update(op, ty),
-            };
+            let of_halves = matches!(data.ty, Type::F16 | Type::BF16) && matches!(op, Fadd | Fmin | Fmax);
+            let of_floats = matches!(data.ty, Type::F32 | Type::F64) && op == Fadd;
+            let is_known = of_halves || of_floats || is_integer_update(op, data.ty);
             if !is_known {
                 say(Rule::Access, format!("no such update of {}", data.ty));
             }
@@ -277,11 +276,8 @@ fn payload(func: &Function, level: Level, block: Block, inst: Inst, report: &mut
 /// Whether copies in bulk can update integers of a type so.
 fn is_integer_update(op: AtomicOp, ty: Type) -> bool {
     use AtomicOp::{Add, And, Dec, Inc, Or, Smax, Smin, Umax, Umin, Xor};
-    match ty {
-        Type::B32 => matches!(op, Add | Inc | Dec | Smin | Smax | Umin | Umax | And | Or | Xor),
-        Type::B64 => matches!(op, Add | Smin | Smax | Umin | Umax | And | Or | Xor),
-        _ => false,
-    }
+    let of_both = matches!(op, Add | Smin | Smax | Umin | Umax | And | Or | Xor);
+    ty == Type::B32 && (of_both || matches!(op, Inc | Dec)) || ty == Type::B64 && of_both
 }
 
 fn access_is_sound(op: &Op, access: &Access, ty: Type) -> Result<(), String> {

@@ -1,6 +1,7 @@
 //! An instruction: a row of the table with its slots filled.
 
 mod facts;
+mod granted;
 mod image;
 mod share;
 mod width;

@@ -122,6 +122,8 @@ pub enum HazardKind {
     /// A matrix product of a warpgroup reads registers that another instruction wrote after the last
     /// `WARPGROUP.ARRIVE`.
     Unarrived,
+    /// A general register is named that the warp has given back, or that it has not been granted.
+    Ungranted,
 }
 
 impl HazardKind {
@@ -182,6 +184,7 @@ impl fmt::Display for Hazard {
             HazardKind::UnawaitedFence => "does not wait for the fence",
             HazardKind::UnfencedExchange => "makes an mbarrier without a fence after",
             HazardKind::Unarrived => "reads without WARPGROUP.ARRIVE",
+            HazardKind::Ungranted => "names without having",
             HazardKind::Parted => "may be executed by lanes that have diverged",
             HazardKind::LostResult => "reads a barrier result after",
             HazardKind::TrapMode => return write!(f, "/*{:04x}*/ is not for this mode", self.consumer * 16),
@@ -193,6 +196,7 @@ impl fmt::Display for Hazard {
         }
         let of = match self.kind {
             HazardKind::Raw | HazardKind::Waw | HazardKind::LostGroup | HazardKind::Unarrived => " of",
+            HazardKind::Ungranted => " after",
             HazardKind::UnawaitedFence | HazardKind::Parted => " at",
             HazardKind::Boundary => " of",
             HazardKind::War => ", which is still to be read by",

@@ -60,6 +60,9 @@ pub(super) struct Others {
     pub(super) unfenced: Option<u32>,
     /// The registers that a matrix product must not read before `WARPGROUP.ARRIVE`.
     pub(super) unarrived: Unarrived,
+    /// The last change of the number of general registers: the number, and the instruction. `None` is the
+    /// number at the launch.
+    pub(super) granted: Option<(u16, u32)>,
 }
 
 /// Everything under way, sorted by key.
@@ -132,6 +135,11 @@ impl Others {
         self.views.extend_from_slice(&path.views);
         self.unfenced = self.unfenced.max(path.unfenced);
         self.unarrived.append(&path.unarrived);
+        // The fewest registers of all paths.
+        self.granted = match (self.granted, path.granted) {
+            (Some(mine), Some(theirs)) => Some(mine.min(theirs)),
+            (mine, theirs) => mine.or(theirs),
+        };
         for (mine, theirs) in self.ahead.iter_mut().zip(path.ahead) {
             *mine = younger(*mine, theirs);
         }

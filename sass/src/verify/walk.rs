@@ -106,6 +106,7 @@ impl<'a> Walk<'a> {
         if self.has_products {
             self.check_arrival(&coded.inst, index, report);
         }
+        self.check_granted(&coded.inst, index, report);
         check_mode(self.program, index, report);
         check_reuse(coded, index, report);
         if control.check().is_err() {
@@ -128,6 +129,21 @@ impl<'a> Walk<'a> {
         }
         if effects.boundary {
             self.leave(index, report);
+        }
+    }
+
+    /// Checks that the warp has the general registers that an instruction names.
+    fn check_granted(&mut self, inst: &Inst<PReg>, index: u32, report: &mut Vec<Hazard>) {
+        if let Some(count) = inst.granted_registers() {
+            self.others.granted = Some((count, index));
+            return;
+        }
+        let Some((count, producer)) = self.others.granted else { return };
+        let lacks = |reg: PReg| reg.file() == RegFile::Gpr && u16::from(reg.index()) >= count;
+        let named = self.touches.iter().filter_map(|touch| PReg::from_dense(touch.reg.into()));
+        for reg in named.filter(|&reg| lacks(reg)) {
+            let (kind, lack) = (HazardKind::Ungranted, Lack::Rule);
+            report.push(Hazard { consumer: index, producer, kind, reg: Some(reg), lack });
         }
     }
 
@@ -157,6 +173,12 @@ impl<'a> Walk<'a> {
                 touches.push(Touch { reg: first + u16::from(component), writes, slot, component, late });
             }
         });
+        // As if it wrote them: accesses to them must be complete.
+        let slot = inst.row().slots.len() as u8;
+        for register in inst.returned_registers() {
+            let reg = PReg::r(register as u8).dense() as u16;
+            touches.push(Touch { reg, writes: true, slot, component: 0, late: false });
+        }
     }
 
     fn check_access(&self, inst: &Inst<PReg>, index: u32, touch: Touch, report: &mut Vec<Hazard>) {

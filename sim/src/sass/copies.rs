@@ -16,12 +16,12 @@ use super::registers::Source;
 use crate::asynchronous::{
     Bulk, Stored, copy_element, copy_in_bulk, filled, store_asynchronously, update_asynchronously,
 };
-use crate::copies::Kind;
+use crate::copies::{Destination, Kind};
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::memory::{AccessKind, Space};
 use crate::phase::wait_for_groups;
-use crate::tensor_copy::{Destination, destinations};
+use crate::tensor_copy::destinations;
 use crate::warp::{Flow, lanes_of};
 
 /// `LDGSTS`.

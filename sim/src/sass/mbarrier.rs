@@ -8,7 +8,6 @@ use ptxc_sass::{ModKind, value};
 use super::fields::{Decoded, Fields};
 use super::memory::Place;
 use super::registers::{Dest, Registers};
-use crate::asynchronous::change;
 use crate::cluster;
 use crate::copies::{Effect, Kind};
 use crate::engine::Step;
@@ -16,6 +15,7 @@ use crate::error::Fault;
 use crate::mbarrier::Mbarrier;
 use crate::memory::{AccessKind, Space, write_le};
 use crate::phase::{self, Answer};
+use crate::signal::change;
 use crate::warp::{Flow, LANES, lanes_of};
 
 /// `SYNCS.EXCH.64`: initializes an mbarrier, whatever the old content.

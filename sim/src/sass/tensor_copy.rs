@@ -7,9 +7,10 @@ use ptxc_sass::{ModKind, Op, value};
 use super::copies::{bytes, cluster_address, first};
 use super::fields::{Decoded, Fields};
 use super::registers::Source;
+use crate::copies::{Action, BulkUpdate, Tile};
 use crate::element_update::Update;
 use crate::memory::Space;
-use crate::tensor_copy::{Action, BulkUpdate, Tile, copy_box, destinations, update_in_bulk};
+use crate::tensor_copy::{copy_box, destinations, update_in_bulk};
 use crate::warp::{Flow, lanes_of};
 
 /// The operands of a copy: the words of `place` before the coordinates, the coordinates, the address

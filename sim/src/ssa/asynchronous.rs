@@ -7,16 +7,17 @@ use ptxc_ir::{AtomicOp, Op, TensorBox, Type};
 use super::Values;
 use super::code::SlotIndex;
 use crate::asynchronous::{
-    Bulk, Stored, change, copy_element, copy_in_bulk, filled, store_asynchronously, update_asynchronously,
+    Bulk, Stored, copy_element, copy_in_bulk, filled, store_asynchronously, update_asynchronously,
 };
-use crate::copies::{Effect, Kind};
+use crate::copies::{Action, BulkUpdate, Destination, Effect, Kind, Tile};
 use crate::element_update::Update;
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::mbarrier::Mbarrier;
 use crate::memory::{AccessKind, Space, write_le};
 use crate::phase::wait_for_copies;
-use crate::tensor_copy::{Action, BulkUpdate, Destination, Tile, copy_box, destinations, update_in_bulk};
+use crate::signal::change;
+use crate::tensor_copy::{copy_box, destinations, update_in_bulk};
 
 /// Executes an operation for a lane.
 pub(super) fn run(

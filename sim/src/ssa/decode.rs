@@ -313,6 +313,9 @@ impl Decoder<'_> {
             Op::WarpgroupProduct(product) => group(Group::product(&product)),
             Op::WarpgroupCommit => group(Group::Commit),
             Op::WarpgroupWait { pending } => group(Group::Wait { pending: pending.0.into() }),
+            // There are always enough registers.
+            Op::TryRegisters { .. } => Action::Fill { d, words: vec![1] },
+            Op::ReturnRegisters { .. } => Action::Nothing,
             Op::Nanosleep | Op::PmEvent { .. } | Op::WarpFence => Action::Nothing,
             Op::WarpSync => Action::WarpSync { mask: args[0] },
             Op::Bar(kind) | Op::Barrier { kind, .. } => {

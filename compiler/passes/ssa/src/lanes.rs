@@ -41,9 +41,12 @@ pub(crate) fn lanes_of(op: &Op) -> Lanes {
         Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => Lanes::Warp,
         Op::MatrixLoad { .. } | Op::MatrixStore { .. } => Lanes::Warp,
         Op::MatrixTranspose | Op::MatrixProduct(_) => Lanes::Warp,
-        Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => {
-            Lanes::Warp
-        }
+        Op::ReturnRegisters { .. }
+        | Op::TryRegisters { .. }
+        | Op::WarpgroupArrive
+        | Op::WarpgroupCommit
+        | Op::WarpgroupWait { .. }
+        | Op::WarpgroupProduct(_) => Lanes::Warp,
         Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => Lanes::Here,
         arithmetic!() => Lanes::Here,
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => Lanes::Here,
@@ -145,9 +148,12 @@ pub(crate) fn parts(func: &Function, data: &InstData, is_uniform: impl Fn(Value)
         Op::MatrixLoad { .. } | Op::MatrixStore { .. } => None,
         Op::MatrixTranspose | Op::MatrixProduct(_) => None,
         Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => None,
-        Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => {
-            None
-        }
+        Op::ReturnRegisters { .. }
+        | Op::TryRegisters { .. }
+        | Op::WarpgroupArrive
+        | Op::WarpgroupCommit
+        | Op::WarpgroupWait { .. }
+        | Op::WarpgroupProduct(_) => None,
         Op::MbarrierUpdate { .. } | Op::MbarrierInval | Op::MbarrierArrive { .. } => None,
         Op::MbarrierState { .. } | Op::MbarrierParity { .. } | Op::MbarrierPending => None,
         Op::AsyncCopy { .. } | Op::AsyncFill { .. } | Op::AsyncArrive { .. } | Op::AsyncCommit => None,

@@ -179,6 +179,8 @@ pub(super) struct Problem<'a> {
     pub cores: &'a Classes,
     pub affinities: &'a [Affinity],
     pub budget: &'a Budget,
+    /// Where a warp has fewer general registers than the budget, and how many.
+    pub granted: &'a [(u16, Vec<Segment>)],
     pub arch: Arch,
 }
 
@@ -238,7 +240,7 @@ fn attempt(
     stops: bool,
     recent: Option<Recent>,
 ) -> Result<Assignment, Vec<VRegId>> {
-    let Problem { work, live, cores, affinities, budget, .. } = *problem;
+    let Problem { work, live, cores, affinities, budget, granted, .. } = *problem;
     let mut assignment = Assignment {
         first: vec![None; work.mir.vregs.len()],
         occupancy: Occupancy::new(live.points.total()),
@@ -251,6 +253,11 @@ fn attempt(
         assignment.occupancy.reserved[RegFile::Gpr as usize][0] = 0b10;
     }
     assignment.occupancy.reserved[RegFile::Ugpr as usize] = work.kept_uniform.mask(RegFile::Ugpr);
+    for (count, segments) in granted {
+        for register in *count..budget[RegFile::Gpr as usize] {
+            assignment.occupancy.take(RegFile::Gpr, register as u8, segments);
+        }
+    }
     let wishes = Wishes::new(affinities, work.mir.vregs.len());
     let mut failed = Vec::new();
     for class in in_order(live, classes, priority) {

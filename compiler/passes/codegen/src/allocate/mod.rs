@@ -39,6 +39,7 @@
 mod assign;
 mod check;
 mod coalesce;
+mod granted;
 mod hoist;
 mod isolate;
 mod lent;
@@ -71,6 +72,7 @@ use crate::mir::{Cfg, Liveness, MBlockId, Mir, VReg, VRegId};
 use assign::{Priority, Problem};
 pub use check::{Violation, check};
 use coalesce::Classes;
+use granted::Granted;
 use live::LiveRanges;
 use next_use::NextUses;
 use pressure::Spilled;
@@ -197,16 +199,23 @@ pub fn allocate(mir: &Mir<VReg>, live: &Liveness, options: &Options) -> Result<A
     }
     let instructions: usize = mir.layout.iter().map(|&block| mir.blocks[block].insts.len()).sum();
     let mut isolated = Work::new(mir);
+    let granted = Granted::of(mir, options.max_regs);
     ptxc_interrupt::poll();
     isolate::isolate(&mut isolated)?;
     let budget = RegFile::ALL.map(|file| {
         let count = u16::from(file.count_on(options.arch));
-        if file == RegFile::Gpr { count.min(options.max_regs) } else { count }
+        if file == RegFile::Gpr {
+            count.min(granted.as_ref().map_or(options.max_regs, |all| all.most))
+        } else {
+            count
+        }
     });
     let mut failures = Failures::default();
     loop {
-        match attempt(&isolated, live, &budget, options.arch, &mut failures)? {
-            Attempt::Done(rewritten) => {
+        match attempt(&isolated, live, &budget, options, &mut failures)? {
+            Attempt::Done(mut rewritten) => {
+                rewritten.mir.header.launch_registers =
+                    granted.as_ref().map_or(0, |granted| granted.at_launch.into());
                 let origins = rewritten.mir.layout.iter().flat_map(|&block| &rewritten.origins[block]);
                 let kept = origins.clone().filter(|origin| matches!(origin, Origin::Inst(_))).count();
                 let statistics = Statistics {
@@ -251,7 +260,7 @@ fn attempt(
     isolated: &Work<'_>,
     live: &Liveness,
     budget: &assign::Budget,
-    arch: Arch,
+    &Options { arch, max_regs }: &Options,
     failures: &mut Failures,
 ) -> Result<Attempt, AllocError> {
     ptxc_interrupt::poll();
@@ -275,7 +284,9 @@ fn attempt(
         let affinities = coalesce::affinities(work);
         let mut classes = cores.clone();
         coalesce::coalesce(&affinities, live, &mut classes);
-        let problem = Problem { work, live, cores: &cores, affinities: &affinities, budget, arch };
+        let granted = Granted::of(&work.mir, max_regs).map(|granted| granted.segments(&work.mir, live));
+        let granted = granted.as_deref().unwrap_or_default();
+        let problem = Problem { work, live, cores: &cores, affinities: &affinities, budget, granted, arch };
         let assign = |classes: &Classes, priority: Priority<'_>, stops: bool| {
             assign::assign(&problem, classes, priority, stops)
         };

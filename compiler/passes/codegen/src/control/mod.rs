@@ -302,6 +302,7 @@ fn resources(code: &Code, stream: &Stream<'_>) -> Resources {
         open_stack: code.header.open_stack.into(),
         barriers: code.header.barriers,
         spills: code.header.spills,
+        launch_registers: code.header.launch_registers,
         ..Resources::default()
     };
     for reg in stream.registers() {

@@ -16,7 +16,7 @@ use std::ops::Range;
 use ptxc_machine::Arch;
 use ptxc_sass::latency::Ahead;
 use ptxc_sass::latency::reads_at_issue;
-use ptxc_sass::{AccessRole, Completion, Inst, Op, PReg, Register, Role};
+use ptxc_sass::{AccessRole, Completion, Inst, Op, PReg, RegFile, Register, Role};
 use smallvec::SmallVec;
 
 use super::units::Units;
@@ -136,12 +136,26 @@ impl<'a> Stream<'a> {
         let mut blocks = Vec::with_capacity(code.blocks.len());
         let graph = code.graph();
         let (mut counts_groups, mut has_ahead) = (false, false);
+        let named = end_of_returned(code);
         for ((index, block), preds) in code.blocks.iter().enumerate().zip(graph.predecessors()) {
             let start = entries.len();
             let (mut block_marks, mut block_leaves) = (0, false);
             for minst in &block.insts {
                 let first = touches.len();
                 push_touches(&minst.inst, arch, &mut touches);
+                // As if it wrote them: accesses to them must be complete.
+                let returned = minst.inst.returned_registers();
+                touches.extend((returned.start..returned.end.min(named)).filter_map(|register| {
+                    let unit = PReg::r(register as u8).dense() as u16;
+                    let slot = minst.inst.row().slots.len() as u8;
+                    (returned.start < named).then_some(Touch {
+                        unit,
+                        slot,
+                        component: 0,
+                        write: true,
+                        late: false,
+                    })
+                }));
                 // What is lent to products must exist at the arrival before them.
                 for held in minst.call.iter().flat_map(|site| &site.held) {
                     let slot = minst.inst.row().slots.len() as u8;
@@ -208,6 +222,23 @@ impl<'a> Stream<'a> {
         // The first of several equals: `max_by_key` takes the last, so the order is turned.
         ways.rev().max_by_key(|&target| self.blocks[target].frequency)
     }
+}
+
+/// One more than the greatest general register that the code names, if a warp returns registers; else 0.
+fn end_of_returned(code: &Code) -> u16 {
+    let insts = || code.blocks.iter().flat_map(|block| &block.insts);
+    if !insts().any(|minst| !minst.inst.returned_registers().is_empty()) {
+        return 0;
+    }
+    let mut end = 0;
+    for minst in insts() {
+        minst.inst.for_each_access(|access| {
+            if access.reg.file() == RegFile::Gpr {
+                end = end.max(u16::from(access.reg.index()) + u16::from(access.width));
+            }
+        });
+    }
+    end
 }
 
 /// Adds the accesses of an instruction.

@@ -44,6 +44,9 @@ pub struct Header {
     pub table_bytes: u32,
     /// Words that the allocator stores to local memory.
     pub spills: u32,
+    /// The registers that a thread has when the kernel is launched, if their number changes; else 0. Set
+    /// by the allocator.
+    pub launch_registers: u32,
     /// Whether lanes that call the function together return together.
     pub returns_together: bool,
     /// Whether a function outside of the module may run while it does.
@@ -80,6 +83,7 @@ impl Header {
             barriers: 0,
             table_bytes: 0,
             spills: 0,
+            launch_registers: 0,
             returns_together: false,
             leaves_module: false,
             platform: false,

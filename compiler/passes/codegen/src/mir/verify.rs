@@ -227,7 +227,10 @@ impl Verifier<'_> {
                     .call
                     .iter()
                     .any(|call| call.results.iter().any(|fixed| fixed.value.reg.file().is_uniform())))
-            && !matches!(op, Op::UMOV | Op::ULDC | Op::REDUX | Op::ELECT | Op::R2UR)
+            && !matches!(
+                op,
+                Op::UMOV | Op::ULDC | Op::REDUX | Op::ELECT | Op::R2UR | Op::USETMAXREG_TRY_ALLOC
+            )
         {
             self.error(format!("{inst} defines a uniform register where the warp may have diverged"));
         }

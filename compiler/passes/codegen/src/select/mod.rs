@@ -462,6 +462,8 @@ impl Lower<'_> {
             Op::MatrixTranspose | Op::MatrixProduct(_) => self.lower_matrix(inst),
             Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => self.lower_warpgroup(inst),
             Op::WarpgroupArrive
+            | Op::ReturnRegisters { .. }
+            | Op::TryRegisters { .. }
             | Op::WarpgroupCommit
             | Op::WarpgroupWait { .. }
             | Op::WarpgroupProduct(_) => self.lower_warpgroup(inst),

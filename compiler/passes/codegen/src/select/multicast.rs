@@ -1,7 +1,7 @@
 //! Reductions of what several devices have at a multicast address.
 //!
 //! ```text
-//! v1 = load_reduce.add.global.b32.relaxed.sys v0       =>   LDGMC.E.ADD.32.STRONG.SYS %r1, [%r0.64+URZ]
+//! v1 = load_reduce.add.global.relaxed.b32 [v0]       =>   LDGMC.E.ADD.32.STRONG.SYS %r1, [%r0.64+URZ]
 //! ```
 
 use ptxc_ir::{AtomicOp, Inst as IrInst, Op as IrOp, Space, Type};

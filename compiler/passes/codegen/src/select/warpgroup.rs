@@ -157,6 +157,19 @@ impl Lower<'_> {
                 }
                 self.seq.push(wait);
             }
+            IrOp::ReturnRegisters { count } => {
+                let made = Inst::new(Op::USETMAXREG_DEALLOC).ops([Operand::imm(count.0.into())]);
+                self.change_registers(made);
+            }
+            IrOp::TryRegisters { count } => {
+                let done = self.mir.new_vreg(RegFile::Upred, 1);
+                let made = Inst::new(Op::USETMAXREG_TRY_ALLOC);
+                self.change_registers(made.ops([Operand::reg(done), Operand::imm(count.0.into())]));
+                if self.is_needed(results[0]) {
+                    let to = self.reg_of(results[0]);
+                    self.emit(copy_of_uniform(to, done));
+                }
+            }
             IrOp::WarpgroupProduct(product) => self.lower_group_product(inst, &product),
             _ => {}
         }
@@ -265,6 +278,14 @@ impl Lower<'_> {
         self.emit(op);
     }
 
+    /// Emits an instruction that changes the number of registers of the warp. Nothing moves across it: on
+    /// its other side there may be too few registers.
+    fn change_registers(&mut self, inst: Inst<VReg>) {
+        let mut change = MInst::new(inst, self.loc);
+        change.call = Some(Box::default());
+        self.seq.push(change);
+    }
+
     /// A predicate that is the same in all lanes, as a uniform one.
     fn uniform_predicate(&mut self, value: Value) -> Operand<VReg> {
         let value = self.pred(value);
@@ -285,6 +306,14 @@ impl Lower<'_> {
             }
         }
     }
+}
+
+/// The copy of a uniform predicate to an ordinary one: true where the last of three is.
+fn copy_of_uniform(to: VReg, from: VReg) -> Inst<VReg> {
+    let table = Operand::imm(0x80);
+    let operands =
+        [Operand::reg(to), Operand::pt(), Operand::pt(), Operand::reg(from), table, Operand::imm(0)];
+    Inst::new(Op::PLOP3).ops(operands)
 }
 
 /// The instruction for a product, without its operands.

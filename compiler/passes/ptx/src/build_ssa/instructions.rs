@@ -232,7 +232,7 @@ pub(super) fn lowering(opcode: &Decoded) -> Option<Lowering> {
         M::Fence => effect(fence::fence),
         M::Griddepcontrol => effect(fence::grid_dependency),
         M::Nanosleep => effect(sync::sleep),
-        M::Setmaxnreg => effect(|_, form| sync::keep_registers(form)),
+        M::Setmaxnreg => effect(sync::change_registers),
         M::MbarrierInit => effect(mbarrier::initialise),
         M::MbarrierInval => effect(mbarrier::invalidate),
         M::MbarrierExpectTx => effect(|t, form| mbarrier::update(t, form, MbarrierUpdate::ExpectTx)),

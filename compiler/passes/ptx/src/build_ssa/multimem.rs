@@ -2,9 +2,9 @@
 //! devices.
 //!
 //! ```text
-//! multimem.st.global.v2.bf16x2 [a], {b, c};         =>   store.global.b32.v2 a, b, c
-//! multimem.red.global.add.f16x2 [a], b;             =>   red.fadd.global.b32.relaxed.sys.f16x2 a, b
-//! multimem.ld_reduce.global.add.v4.f32 {…}, [a];    =>   load_reduce.fadd.global.b32.relaxed.sys.v4.f32 a
+//! multimem.st.global.v2.bf16x2 [a], {b, c};         =>   store.global.b32.v2 [a], b, c
+//! multimem.red.global.add.f16x2 [a], b;             =>   red.fadd.global.relaxed.b32.f16x2 [a], b
+//! multimem.ld_reduce.global.add.v4.f32 {…}, [a];    =>   load_reduce.fadd.global.relaxed.b32.v4.f32 [a]
 //! ```
 //!
 //! Stores and updates are those of ordinary addresses, as in ptxas's code: the memory system finds the

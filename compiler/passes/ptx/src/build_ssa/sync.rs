@@ -1,22 +1,48 @@
 //! Operations of several threads: barriers, votes and shuffles.
 
+use ptxc_ir::warpgroup::Groups;
 use ptxc_ir::{BarrierKind, MatchMode, Op, ReduxOp, ShflMode, Type, Value, VoteMode};
 use ptxc_syntax::ast::OperandKind;
 use smallvec::SmallVec;
 
 use super::form::{Form, Translated, Unsupported};
+use super::memory;
+use super::ssa::Above;
 use super::translator::Translator;
 use crate::check::scalar::Scalar;
 use crate::check::table::Modifier;
 use crate::check::table::modifiers::{self, WarpReduction};
 
-/// `setmaxnreg`: a hint that ptxc ignores; the checker reports it.
-pub(super) fn keep_registers(form: &mut Form) -> Translated {
+/// `setmaxnreg`: a hint, which [`register_counts`](crate::check::register_counts) may tell to ignore.
+/// As in ptxas's code, a warp that gets no registers asks again.
+pub(super) fn change_registers(t: &mut Translator, form: &mut Form) -> Translated {
     form.expect_operands(1)?;
-    let is_complete = form.choose::<modifiers::Change>().is_some()
-        && form.take(Modifier::Sync)
-        && form.take(Modifier::Aligned);
-    if is_complete { Ok(()) } else { Err(Unsupported) }
+    let change = form.choose::<modifiers::Change>().ok_or(Unsupported)?;
+    if !form.take(Modifier::Sync) || !form.take(Modifier::Aligned) {
+        return Err(Unsupported);
+    }
+    let count = memory::constant(form.operand(0)?)?;
+    let count = Groups(u8::try_from(count).unwrap_or(u8::MAX));
+    if t.keeps_registers {
+        return Ok(());
+    }
+    let all = t.constant(Type::B32, u32::MAX.into());
+    match change {
+        modifiers::Change::Dec => {
+            t.inst(Op::WarpSync, Type::B32, &[all]);
+            t.inst(Op::ReturnRegisters { count }, Type::B32, &[]);
+        }
+        modifiers::Change::Inc => {
+            let [again, after] = [t.function.add_block(), t.function.add_block()];
+            t.terminate(Op::Jump, &[], &[again]);
+            t.start(again, Above::Join);
+            t.inst(Op::WarpSync, Type::B32, &[all]);
+            let done = t.emit(Op::TryRegisters { count }, Type::B32, &[]);
+            t.terminate(Op::Branch { uni: true }, &[done], &[after, again]);
+            t.start(after, Above::Single(again));
+        }
+    }
+    Ok(())
 }
 
 /// `bar.warp.sync`.

@@ -82,7 +82,7 @@ pub mod own_variables;
 mod packs;
 mod parameter_space;
 mod ranges;
-mod register_counts;
+pub mod register_counts;
 pub mod requirements;
 pub mod resolved;
 pub mod scalar;
@@ -164,6 +164,7 @@ fn examine_with(function: &Function, env: &ModuleEnv, strictness: Strictness) ->
     let mut checker = Checker {
         env,
         strictness,
+        keeps_registers: register_counts::obstacle(function, env),
         names: Names::new(function, env),
         opcodes: Opcodes::new(env.version, env.target),
         suggestions: Suggestions::default(),
@@ -247,6 +248,8 @@ const FIRST_SPECIFIC: u32 = 90;
 struct Checker<'a> {
     env: &'a ModuleEnv,
     strictness: Strictness,
+    /// Why hints on the number of registers are ignored.
+    keeps_registers: Option<&'static str>,
     names: Names<'a>,
     opcodes: Opcodes<'a>,
     suggestions: Suggestions,
@@ -360,7 +363,7 @@ impl<'a> Checker<'a> {
                 bounds::check(form, instruction, &self.names, &mut self.out);
                 narrow_addresses::check(form, instruction, &self.names, &mut self.out);
                 if self.out.len() == before {
-                    register_counts::check(form, instruction, &mut self.out);
+                    register_counts::check(form, instruction, self.keeps_registers, &mut self.out);
                 }
             }
         }

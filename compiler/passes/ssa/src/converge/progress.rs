@@ -183,6 +183,8 @@ fn waits(func: &Function, inst: Inst) -> Option<Waits> {
         | Op::MatrixProduct(_)
         | Op::WarpgroupArrive
         | Op::WarpgroupProduct(_)
+        | Op::ReturnRegisters { .. }
+        | Op::TryRegisters { .. }
         | Op::WarpgroupCommit
         | Op::WarpgroupWait { .. }
         | Op::Shfl(_)

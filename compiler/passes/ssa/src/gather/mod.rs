@@ -183,6 +183,8 @@ fn is_aligned(op: Op) -> bool {
             | Op::MatrixProduct(_)
             | Op::WarpgroupArrive
             | Op::WarpgroupProduct(_)
+            | Op::ReturnRegisters { .. }
+            | Op::TryRegisters { .. }
             | Op::WarpgroupCommit
             | Op::WarpgroupWait { .. }
     )

@@ -225,6 +225,8 @@ impl Kinds {
             Op::MatrixProduct(_) => Kinds::MATRIX_PRODUCT,
             Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => Kinds::NONE,
             Op::WarpgroupArrive
+            | Op::ReturnRegisters { .. }
+            | Op::TryRegisters { .. }
             | Op::WarpgroupCommit
             | Op::WarpgroupWait { .. }
             | Op::WarpgroupProduct(_) => Kinds::NONE,

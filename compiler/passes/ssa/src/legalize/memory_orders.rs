@@ -84,9 +84,12 @@ fn ordered_access(op: &Op) -> Option<Access> {
         Op::MatrixLoad { .. } | Op::MatrixStore { .. } => None,
         Op::MatrixTranspose | Op::MatrixProduct(_) => None,
         Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => None,
-        Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => {
-            None
-        }
+        Op::ReturnRegisters { .. }
+        | Op::TryRegisters { .. }
+        | Op::WarpgroupArrive
+        | Op::WarpgroupCommit
+        | Op::WarpgroupWait { .. }
+        | Op::WarpgroupProduct(_) => None,
         Op::Nanosleep
         | Op::PmEvent { .. }
         | Op::CacheLine { .. }
@@ -142,7 +145,12 @@ fn of_barrier(op: Op, arch: Arch) -> Option<(Option<Op>, Op, Option<Op>)> {
         Op::MatrixLoad { .. } | Op::MatrixStore { .. } => return None,
         Op::MatrixTranspose | Op::MatrixProduct(_) => return None,
         Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => return None,
-        Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => {
+        Op::ReturnRegisters { .. }
+        | Op::TryRegisters { .. }
+        | Op::WarpgroupArrive
+        | Op::WarpgroupCommit
+        | Op::WarpgroupWait { .. }
+        | Op::WarpgroupProduct(_) => {
             return None;
         }
         Op::Nanosleep

@@ -168,9 +168,12 @@ fn may_wait(func: &Function, inst: Inst) -> bool {
         Op::MatrixLoad { .. } | Op::MatrixStore { .. } => false,
         Op::MatrixTranspose | Op::MatrixProduct(_) => false,
         Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => false,
-        Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => {
-            false
-        }
+        Op::ReturnRegisters { .. }
+        | Op::TryRegisters { .. }
+        | Op::WarpgroupArrive
+        | Op::WarpgroupCommit
+        | Op::WarpgroupWait { .. }
+        | Op::WarpgroupProduct(_) => false,
         arithmetic!() => false,
         Op::Const(_) | Op::Undef | Op::Param { .. } | Op::SymbolAddr(_) | Op::SpecialReg(_) => false,
         Op::Load(_) | Op::Store(_) | Op::Atomic { .. } | Op::Red { .. } | Op::TryAtomic { .. } => false,

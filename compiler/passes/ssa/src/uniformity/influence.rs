@@ -234,6 +234,8 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
                 Op::MatrixTranspose | Op::MatrixProduct(_) => {}
                 Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => {}
                 Op::WarpgroupArrive
+                | Op::ReturnRegisters { .. }
+                | Op::TryRegisters { .. }
                 | Op::WarpgroupCommit
                 | Op::WarpgroupWait { .. }
                 | Op::WarpgroupProduct(_) => {}

@@ -287,6 +287,8 @@ impl Solver<'_> {
             Op::MatrixLoad { .. } | Op::MatrixStore { .. } => self.diverge_results(inst),
             Op::MatrixTranspose | Op::MatrixProduct(_) => self.diverge_results(inst),
             Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => self.diverge_results(inst),
+            // All lanes get the same answer.
+            Op::ReturnRegisters { .. } | Op::TryRegisters { .. } => {}
             Op::WarpgroupArrive
             | Op::WarpgroupCommit
             | Op::WarpgroupWait { .. }
@@ -459,6 +461,7 @@ fn is_source(op: &Op) -> bool {
         Op::Lend { .. } | Op::Settle { .. } | Op::WarpgroupProduct(_) => true,
         Op::Release { .. } => false,
         Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } => false,
+        Op::ReturnRegisters { .. } | Op::TryRegisters { .. } => false,
         Op::MatrixStore { .. } => false,
         // Threads arrive one after another, and each may find a different state.
         Op::MbarrierArrive { .. } | Op::MbarrierState { .. } | Op::MbarrierParity { .. } => true,
@@ -522,9 +525,12 @@ fn needs_whole_warp(op: &Op) -> bool {
         Op::MatrixLoad { .. } | Op::MatrixStore { .. } => false,
         Op::MatrixTranspose | Op::MatrixProduct(_) => false,
         Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => false,
-        Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } | Op::WarpgroupProduct(_) => {
-            false
-        }
+        Op::ReturnRegisters { .. }
+        | Op::TryRegisters { .. }
+        | Op::WarpgroupArrive
+        | Op::WarpgroupCommit
+        | Op::WarpgroupWait { .. }
+        | Op::WarpgroupProduct(_) => false,
         Op::Shfl(_)
         | Op::Elect
         | Op::Nanosleep

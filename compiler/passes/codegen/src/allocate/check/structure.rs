@@ -7,6 +7,7 @@ use ptxc_sass::{PReg, RegFile, Register};
 use smallvec::SmallVec;
 
 use super::super::Origin;
+use super::super::granted::Granted;
 use super::renamed::Match;
 use super::{Checker, Violation};
 use crate::mir::{MBlockId, MInst, Term, VReg, for_blocks};
@@ -134,13 +135,21 @@ impl Checker<'_> {
             RegFile::Gpr => self.max_regs.min(u16::from(file.count_on(self.arch))),
             file => u16::from(file.count_on(self.arch)),
         });
+        let granted = Granted::of(result, self.max_regs);
+        let mut limits = limits;
         for &id in &result.layout {
             self.first_match[id] = self.matches.len() as u32;
+            if let Some(granted) = &granted {
+                limits[RegFile::Gpr as usize] = granted.at(id);
+            }
             let block = &result.blocks[id];
             let original = input.blocks.get(id);
             let insts: &[MInst<VReg>] = original.map_or(&[], |original| &original.insts);
             for (index, (inst, origin)) in block.insts.iter().zip(&self.origins[id]).enumerate() {
                 ptxc_interrupt::poll();
+                if let Some(count) = inst.inst.granted_registers() {
+                    limits[RegFile::Gpr as usize] = count;
+                }
                 let mut writes_uniform = false;
                 let mut placed = Placed { limits, block: id, inst: index, violations: &mut self.violations };
                 let mut written = |placed: &mut Placed<'_>, reg: PReg, width: u8| {

@@ -69,6 +69,7 @@ pub(crate) fn write_header(
         ("barriers", header.barriers),
         ("tables", header.table_bytes),
         ("spills", header.spills),
+        ("launch_registers", header.launch_registers),
         ("stack-align", header.stack_align),
     ];
     for (name, count) in counts.into_iter().filter(|&(_, count)| count > 0) {

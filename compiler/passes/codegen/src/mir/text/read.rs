@@ -69,7 +69,7 @@ fn image_word(text: &str) -> Option<ImageWord> {
 }
 
 /// The words that begin the lines of a header.
-const HEADER_WORDS: [&str; 21] = [
+const HEADER_WORDS: [&str; 22] = [
     "word",
     "pointer",
     "open",
@@ -90,6 +90,7 @@ const HEADER_WORDS: [&str; 21] = [
     "barriers",
     "tables",
     "spills",
+    "launch_registers",
     "stack-align",
 ];
 
@@ -210,6 +211,7 @@ pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAn
             "barriers" => &mut header.barriers,
             "tables" => &mut header.table_bytes,
             "spills" => &mut header.spills,
+            "launch_registers" => &mut header.launch_registers,
             "stack-align" => &mut header.stack_align,
             _ => {
                 lines.error(line, "expected `returns together`");

@@ -25,6 +25,7 @@ use super::ssa::{Above, Ssa};
 use super::symbols::{self, Symbols};
 use crate::check::decoded::Decoded;
 use crate::check::env::{Formal, ModuleEnv, Signature};
+use crate::check::register_counts;
 use crate::check::resolved::Resolved;
 use crate::check::scope::{Meaning, Register, Scopes};
 use crate::diagnostic::{Diagnostic, source_loc};
@@ -41,6 +42,8 @@ pub(super) struct Translator<'a> {
     pub env: &'a ModuleEnv,
     /// The registers that operands name, as far as the check found them.
     pub resolved: &'a Resolved,
+    /// Whether the kernel ignores hints on its number of registers.
+    pub keeps_registers: bool,
     dialect: Dialect,
     /// The number of variables of the construction: registers, and variables without a register's
     /// name.
@@ -114,6 +117,7 @@ impl<'a> Translator<'a> {
         }
         Translator {
             function,
+            keeps_registers: register_counts::obstacle(ast, env).is_some(),
             scopes: Scopes::new(ast).with_parameters_at(env.parameter_base),
             diagnostics: Vec::new(),
             ast,

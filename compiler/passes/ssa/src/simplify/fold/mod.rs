@@ -287,6 +287,7 @@ impl Folder<'_> {
             Op::MatrixTranspose | Op::MatrixProduct(_) => None,
             Op::Lend { .. } | Op::Settle { .. } | Op::Release { .. } => None,
             Op::WarpgroupArrive | Op::WarpgroupCommit | Op::WarpgroupWait { .. } => None,
+            Op::ReturnRegisters { .. } | Op::TryRegisters { .. } => None,
             Op::WarpgroupProduct(product) => warpgroup::rule(self, &product, ty, &args),
             Op::Elect
             | Op::Nanosleep
