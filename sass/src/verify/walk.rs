@@ -371,21 +371,29 @@ impl<'a> Walk<'a> {
     fn leave(&mut self, index: u32, report: &mut Vec<Hazard>) {
         // Only our convention requires that accesses settle at calls; NVIDIA's assembler knows the
         // accesses that its own functions leave under way.
+        let inst = &self.program.insts[index as usize].inst;
+        // Where the lanes of a warp meet, its products go on. What follows is the code of this function.
+        let meets =
+            matches!(inst.op, Op::WARPSYNC_COLLECTIVE | Op::WARPSYNC_COLLECTIVE_ALL | Op::ENDCOLLECTIVE);
         if self.order == Order::Own {
-            self.check_settled(index, report);
+            self.check_settled(index, !meets, report);
         }
         // If a guard suppresses the call, the state is unchanged.
-        if self.program.insts[index as usize].inst.guard.is_none() {
+        if inst.guard.is_none() {
             self.fixed.restart(&[]);
             self.pending.restart(&[]);
-            self.in_groups.restart(&[]);
+            if !meets {
+                self.in_groups.restart(&[]);
+            }
             // The callee may access shared memory.
-            self.others = Others { result: self.others.result, unfenced: Some(index), ..Others::default() };
+            let granted = self.others.granted;
+            self.others =
+                Others { result: self.others.result, unfenced: Some(index), granted, ..Others::default() };
         }
     }
 
-    /// Checks that nothing is under way any more.
-    fn check_settled(&self, index: u32, report: &mut Vec<Hazard>) {
+    /// Checks that nothing is under way any more; products of a warpgroup only on demand.
+    fn check_settled(&self, index: u32, with_products: bool, report: &mut Vec<Hazard>) {
         let kind = HazardKind::Boundary;
         for fixed in self.fixed.all() {
             let need = self.settled(fixed.producer, fixed.slot, fixed.component, fixed.write);
@@ -400,7 +408,7 @@ impl<'a> Walk<'a> {
             let reg = PReg::from_dense(pending.reg.into());
             report.push(Hazard { consumer: index, producer: pending.producer, kind, reg, lack });
         }
-        for access in self.in_groups.all() {
+        for access in self.in_groups.all().iter().filter(|_| with_products) {
             let reg = PReg::from_dense(access.reg.into());
             report.push(Hazard { consumer: index, producer: access.producer, kind, reg, lack: Lack::Group });
         }

@@ -229,7 +229,7 @@ impl Verifier<'_> {
                     .any(|call| call.results.iter().any(|fixed| fixed.value.reg.file().is_uniform())))
             && !matches!(
                 op,
-                Op::UMOV | Op::ULDC | Op::REDUX | Op::ELECT | Op::R2UR | Op::USETMAXREG_TRY_ALLOC
+                Op::UMOV | Op::ULDC | Op::REDUX | Op::ELECT | Op::R2UR | Op::VOTEU | Op::USETMAXREG_TRY_ALLOC
             )
         {
             self.error(format!("{inst} defines a uniform register where the warp may have diverged"));
