@@ -258,8 +258,10 @@ impl Lower<'_> {
     }
 
     /// Whether all lanes that execute the block together have the same value: it is known, it is
-    /// uniform and the warp is together, or an elected lane has given its own to the others
-    /// ([`lane_turns`](ptxc_ssa::legalize::lane_turns)).
+    /// uniform, or an elected lane has given its own to the others
+    /// ([`lane_turns`](ptxc_ssa::legalize::lane_turns)). A block in which lanes may have parted may have
+    /// a uniform value too: legalization knew the lanes together, where only a barrier of the warp in a
+    /// block above brings them together now.
     pub(super) fn lanes_agree(&self, value: Value) -> bool {
         self.lanes_agree_within(value, PARTS_OF_SUMS)
     }
@@ -269,7 +271,7 @@ impl Lower<'_> {
         if is_known(self.func, value)
             || self.bank_place(value).is_some()
             || matches!(self.src(value), Src::Shared(_))
-            || !self.mir.blocks[self.block].divergent && self.uniformity.is_uniform(value)
+            || self.uniformity.is_uniform(value)
         {
             return true;
         }
