@@ -23,6 +23,9 @@ use crate::check::scope::Register;
 /// The greatest number of registers in flight. Some are left for everything else.
 const MOST: usize = 224;
 
+/// The registers that hold the first factor of a product.
+const FACTOR: usize = 4;
+
 /// Numbers of commits from here on are not told apart: no wait leaves so many groups.
 const FAR: u8 = 8;
 
@@ -58,6 +61,11 @@ impl State {
     /// Whether a value is in flight.
     pub fn flies(&self, value: Value) -> bool {
         self.sums.contains_key(&value)
+    }
+
+    /// The number of registers that are lent: the sums, and those that each product reads.
+    fn registers(&self) -> usize {
+        self.sums.len() + FACTOR * self.products.len()
     }
 
     /// Whether nothing is under way.
@@ -225,7 +233,7 @@ impl Flights {
                     continue;
                 }
                 let (state, most) = flights.at_end(func, block);
-                if most > MOST || state.sums.len() + 4 * state.products.len() > MOST {
+                if most > MOST {
                     return None;
                 }
                 for edge in func.edges(block) {
@@ -267,10 +275,10 @@ impl Flights {
     /// What is under way at the end of a block, and the greatest number of sums in flight in it.
     fn at_end(&self, func: &Function, block: Block) -> (State, usize) {
         let mut state = self.at_start(block);
-        let mut most = state.sums.len();
+        let mut most = state.registers();
         for &inst in &func.blocks[block].insts {
             state.step(func, inst, &func.insts[inst]);
-            most = most.max(state.sums.len());
+            most = most.max(state.registers());
         }
         if self.waits[block] {
             state.finish();
