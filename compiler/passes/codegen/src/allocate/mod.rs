@@ -53,6 +53,7 @@ mod pressure;
 mod residence;
 mod rewrite;
 mod save;
+mod settled;
 mod spill;
 mod split;
 #[cfg(test)]
@@ -197,8 +198,27 @@ pub fn allocate(mir: &Mir<VReg>, live: &Liveness, options: &Options) -> Result<A
     if !(16..=255).contains(&options.max_regs) {
         return Err(AllocError::MaxRegs(options.max_regs));
     }
+    let too_few = match allocate_work(mir, Work::new(mir), Cow::Borrowed(live), options) {
+        Err(error @ AllocError::TooFewRegisters { file: RegFile::Gpr, .. }) => error,
+        result => return result,
+    };
+    // Sums of products that are settled may go to memory, if they are copied.
+    let mut work = Work::new(mir);
+    if !settled::copy(&mut work) {
+        return Err(too_few);
+    }
+    let live = Liveness::new(&work.mir);
+    allocate_work(mir, work, Cow::Owned(live), options)
+}
+
+/// Allocates the registers of a function in the making, given what it was made of.
+fn allocate_work(
+    mir: &Mir<VReg>,
+    mut isolated: Work<'_>,
+    live: Cow<'_, Liveness>,
+    options: &Options,
+) -> Result<Allocation, AllocError> {
     let instructions: usize = mir.layout.iter().map(|&block| mir.blocks[block].insts.len()).sum();
-    let mut isolated = Work::new(mir);
     let granted = Granted::of(mir, options.max_regs);
     ptxc_interrupt::poll();
     isolate::isolate(&mut isolated)?;
@@ -212,7 +232,7 @@ pub fn allocate(mir: &Mir<VReg>, live: &Liveness, options: &Options) -> Result<A
     });
     let mut failures = Failures::default();
     loop {
-        match attempt(&isolated, live, &budget, options, &mut failures)? {
+        match attempt(&isolated, &live, &budget, options, &mut failures)? {
             Attempt::Done(mut rewritten) => {
                 rewritten.mir.header.launch_registers =
                     granted.as_ref().map_or(0, |granted| granted.at_launch.into());
