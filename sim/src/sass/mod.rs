@@ -254,11 +254,11 @@ struct Touched {
     guard: Option<PReg>,
     uses: SmallVec<[PReg; 6]>,
     defs: SmallVec<[PReg; 4]>,
-    /// The operands between which a predicate chooses; a lane reads one of them.
+    /// The operands between which a predicate chooses; a lane copies one of them.
     choice: Option<Choice>,
 }
 
-/// A predicate, and the registers that are read where it holds and where it does not.
+/// A predicate, and the registers that are copied where it holds and where it does not.
 struct Choice {
     predicate: PredSource,
     registers: [Option<PReg>; 2],

@@ -303,8 +303,13 @@ impl Registers {
         self.written[register.dense()] |= if register.file().is_uniform() { u32::MAX } else { lanes };
     }
 
-    /// A lane among `lanes` that has not written a register.
-    pub fn unwritten(&self, register: PReg, lanes: u32) -> Option<u32> {
-        lanes_of(lanes & !self.written[register.dense()]).next()
+    /// Records that what lanes have written to a register is an unwritten word.
+    pub fn mark_unwritten(&mut self, register: PReg, lanes: u32) {
+        self.written[register.dense()] &= !lanes;
+    }
+
+    /// The lanes among `lanes` that have not written a register.
+    pub fn unwritten(&self, register: PReg, lanes: u32) -> u32 {
+        lanes & !self.written[register.dense()]
     }
 }

@@ -16,7 +16,7 @@ use super::{Node, Sass, Touched};
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::hazard::{Earlies, Early, Place};
-use crate::warp::{Flow, Wait};
+use crate::warp::{Flow, Wait, lanes_of};
 
 /// An instruction that a warp executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,16 +120,22 @@ impl Sass<'_> {
         for &register in &touched.uses {
             written(registers, register, step.lanes)?;
         }
-        if let Some(choice) = &touched.choice {
-            let holds = registers.pred(choice.predicate);
-            for (register, lanes) in choice.registers.into_iter().zip([holds, !holds]) {
-                register.map_or(Ok(()), |register| written(registers, register, step.lanes & lanes))?;
-            }
-        }
         let lanes = step.lanes;
+        // Where a program assigns under a condition, code may choose between the new value and the
+        // old one, which nothing may have written yet: the chosen word stays unwritten, and its use
+        // is the fault.
+        let missing = touched.choice.as_ref().map_or(0, |choice| {
+            let holds = registers.pred(choice.predicate);
+            let chosen = choice.registers.into_iter().zip([holds, !holds]);
+            let missing = |(register, of): (Option<PReg>, u32)| {
+                register.map_or(0, |register| registers.unwritten(register, lanes & of))
+            };
+            chosen.map(missing).fold(0, |set, lanes| set | lanes)
+        });
         let flow = self.follow(node, registers, step)?;
         for &register in &touched.defs {
-            registers.mark_written(register, lanes);
+            registers.mark_written(register, lanes & !missing);
+            registers.mark_unwritten(register, missing);
         }
         Ok(flow)
     }
@@ -137,7 +143,7 @@ impl Sass<'_> {
 
 /// Faults if a lane reads a register that it has not written.
 fn written(registers: &Registers, register: PReg, lanes: u32) -> Result<(), Fault> {
-    match registers.unwritten(register, lanes) {
+    match lanes_of(registers.unwritten(register, lanes)).next() {
         Some(lane) => Err(Fault::new(lane, format!("reads {register}, which it has not written"))),
         None => Ok(()),
     }
