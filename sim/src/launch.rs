@@ -32,8 +32,9 @@ pub struct Options {
     /// updates as strong.
     pub strong: Option<Vec<u32>>,
     /// Whether it is a fault to use unwritten bytes of shared and local memory, and to read registers that
-    /// are unwritten in the reading lane (SASS only); `SEL` does not read them but copies them. Without it
-    /// they hold a pattern that depends on the seed. Global memory and constants count as written.
+    /// are unwritten in the reading lane (SASS only); `SEL` does not read them but copies them, and
+    /// what is computed from such a copy is unwritten too. Without it they hold a pattern that depends on the
+    /// seed. Global memory and constants count as written.
     pub check_uninitialised: bool,
     /// The module's constant variables as the linker lays them out in constant bank 3.
     pub constants: Vec<u8>,

@@ -62,7 +62,7 @@ use ptxc_machine::Arch;
 use ptxc_sass::bits::{self, DecodeError};
 use ptxc_sass::{
     Access, AccessRole, Addend, CodeRelocation, Inst, JUMP_TABLE_BANK, Label, ModKind, Op, Operand, PReg,
-    Program, Register, SymbolValue, slot_name,
+    Program, RegFile, Register, SymbolValue, slot_name,
 };
 use smallvec::SmallVec;
 
@@ -254,23 +254,36 @@ struct Touched {
     guard: Option<PReg>,
     uses: SmallVec<[PReg; 6]>,
     defs: SmallVec<[PReg; 4]>,
-    /// The operands between which a predicate chooses; a lane copies one of them.
+    /// The operands between which a predicate chooses; a lane reads one of them.
     choice: Option<Choice>,
+    /// Whether it does nothing but compute general registers of a lane from those of the lane.
+    only_computes: bool,
 }
 
-/// A predicate, and the registers that are copied where it holds and where it does not.
+/// A predicate, and the registers that are read where it holds and where it does not.
 struct Choice {
     predicate: PredSource,
-    registers: [Option<PReg>; 2],
+    registers: [SmallVec<[PReg; 1]>; 2],
+    /// Whether they are only copied.
+    is_copy: bool,
 }
 
 impl Choice {
+    /// A choice between two registers, or between sums and zeros.
     fn of(inst: &Inst<PReg>) -> Option<Choice> {
-        let predicate = inst.get(slot_name!("ps")).filter(|_| inst.op == Op::SEL)?;
-        let register = |operand: Option<&Operand<PReg>>| operand?.as_reg();
+        let is_copy = inst.op == Op::SEL;
+        let name = if is_copy { slot_name!("ps") } else { slot_name!("accumulate") };
+        let predicate = inst.get(name)?;
+        let of_slot = |name: &str| {
+            let slot = inst.row().slot(name);
+            let accesses = inst.accesses().into_iter().filter(|access| access.role == AccessRole::Use);
+            let own = accesses.filter(|access| slot == Some(access.slot.into()));
+            own.flat_map(|access| (0..access.width).filter_map(move |n| access.reg.offset(n))).collect()
+        };
         Some(Choice {
             predicate: PredSource::new(predicate.as_reg(), predicate.flags.not),
-            registers: [register(inst.get(slot_name!("a"))), register(inst.get(slot_name!("b")))],
+            registers: if is_copy { [of_slot("a"), of_slot("b")] } else { [of_slot("c"), SmallVec::new()] },
+            is_copy,
         })
     }
 }
@@ -280,11 +293,19 @@ impl Touched {
         let words = |access: Access<PReg>| (0..access.width).filter_map(move |n| access.reg.offset(n));
         let uses = inst.accesses().into_iter().filter(|access| access.role == AccessRole::Use);
         let choice = Choice::of(inst);
-        let is_chosen = |reg: &PReg| choice.as_ref().is_some_and(|one| one.registers.contains(&Some(*reg)));
+        let is_chosen = |reg: &PReg| {
+            choice.as_ref().is_some_and(|one| one.registers.iter().flatten().any(|own| own == reg))
+        };
+        let defs: SmallVec<_> = inst.defs().flat_map(words).collect();
+        let is_general = |reg: &PReg| reg.file() == RegFile::Gpr;
         Touched {
+            only_computes: inst.row().effects.is_none()
+                && inst.op != Op::SHFL
+                && !defs.is_empty()
+                && defs.iter().all(is_general),
             guard: inst.guard.map(|guard| guard.reg),
             uses: uses.flat_map(words).filter(|reg| !is_chosen(reg)).collect(),
-            defs: inst.defs().flat_map(words).collect(),
+            defs,
             choice,
         }
     }

@@ -99,6 +99,8 @@ pub(super) struct Registers {
     /// For each register, by its dense number, the lanes that have written it; for uniform
     /// registers all lanes.
     written: Vec<u32>,
+    /// The lanes that have not written it but chosen an unwritten word for it.
+    chosen: Vec<u32>,
     /// The bits of general registers that come from unwritten memory.
     pub unwritten: Unwritten,
     /// The source of values that the hardware leaves undefined.
@@ -138,6 +140,7 @@ impl Registers {
             p,
             returns: std::array::from_fn(|_| std::array::from_fn(|_| random.next() as u32)),
             written: vec![0; PReg::COUNT],
+            chosen: vec![0; PReg::COUNT],
             unwritten: Unwritten::default(),
             random,
             flights: Flights::default(),
@@ -303,9 +306,15 @@ impl Registers {
         self.written[register.dense()] |= if register.file().is_uniform() { u32::MAX } else { lanes };
     }
 
-    /// Records that what lanes have written to a register is an unwritten word.
-    pub fn mark_unwritten(&mut self, register: PReg, lanes: u32) {
+    /// Records that lanes have chosen an unwritten word for a register, or computed it from one.
+    pub fn mark_chosen(&mut self, register: PReg, lanes: u32) {
         self.written[register.dense()] &= !lanes;
+        self.chosen[register.dense()] |= lanes;
+    }
+
+    /// The lanes among `lanes` that have chosen an unwritten word for a register.
+    pub fn chosen(&self, register: PReg, lanes: u32) -> u32 {
+        self.unwritten(register, lanes) & self.chosen[register.dense()]
     }
 
     /// The lanes among `lanes` that have not written a register.

@@ -117,25 +117,31 @@ impl Sass<'_> {
         if !self.check {
             return self.follow(node, registers, step);
         }
-        for &register in &touched.uses {
-            written(registers, register, step.lanes)?;
-        }
         let lanes = step.lanes;
         // Where a program assigns under a condition, code may choose between the new value and the
-        // old one, which nothing may have written yet: the chosen word stays unwritten, and its use
-        // is the fault.
-        let missing = touched.choice.as_ref().map_or(0, |choice| {
+        // old one, which nothing may have written yet, and may compute with the choice before it tests
+        // the condition. Such words stay unwritten, and their use is the fault.
+        let mut missing = 0;
+        if let Some(choice) = &touched.choice {
             let holds = registers.pred(choice.predicate);
-            let chosen = choice.registers.into_iter().zip([holds, !holds]);
-            let missing = |(register, of): (Option<PReg>, u32)| {
-                register.map_or(0, |register| registers.unwritten(register, lanes & of))
-            };
-            chosen.map(missing).fold(0, |set, lanes| set | lanes)
-        });
+            for (list, of) in choice.registers.iter().zip([holds, !holds]) {
+                for &register in list {
+                    match choice.is_copy {
+                        true => missing |= registers.unwritten(register, lanes & of),
+                        false => written(registers, register, lanes & of)?,
+                    }
+                }
+            }
+        }
+        for &register in &touched.uses {
+            let chosen = if touched.only_computes { registers.chosen(register, lanes) } else { 0 };
+            written(registers, register, lanes & !chosen)?;
+            missing |= chosen;
+        }
         let flow = self.follow(node, registers, step)?;
         for &register in &touched.defs {
             registers.mark_written(register, lanes & !missing);
-            registers.mark_unwritten(register, missing);
+            registers.mark_chosen(register, missing);
         }
         Ok(flow)
     }

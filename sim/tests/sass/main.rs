@@ -7,3 +7,4 @@ mod hazards;
 mod machine;
 mod oracle;
 mod programs;
+mod unwritten;

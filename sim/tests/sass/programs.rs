@@ -506,50 +506,6 @@ fn sums_that_the_hardware_rejects_are_illegal() {
 }
 
 #[test]
-fn registers_that_nobody_wrote_are_found_on_request() {
-    let case = case(1, 4, vec![]);
-    let text = "
-        S2R R1, SR_LANEID
-        ISETP.EQ.AND P0, PT, R1, 0x2, PT
-        @!P0 MOV R2, 0x1
-        @!P0 IADD3 R3, R2, 0x1, RZ
-        IADD3 R3, R2, 0x1, RZ
-        EXIT
-    ";
-    let program = program(text, &case);
-    run_sass(&case, &program, &Options::default()).unwrap();
-    let options = Options { check_uninitialised: true, ..Options::default() };
-    let error = run_sass(&case, &program, &options).unwrap_err();
-    let SimError::Fault { thread, at, what } = &error else { panic!("{error}") };
-    assert_eq!(thread.tid, [2, 0, 0]);
-    assert!(at.starts_with("/*0040*/") && what.contains("R2"), "{error}");
-}
-
-#[test]
-fn a_choice_copies_a_register_that_nobody_wrote() {
-    let case = case(1, 4, vec![]);
-    let options = Options { check_uninitialised: true, ..Options::default() };
-    // Lanes 0 and 1 choose R2, which they have not written, over the word that R3 has.
-    let start = "
-        S2R R1, SR_LANEID
-        ISETP.GT.AND P0, PT, R1, 0x1, PT
-        MOV R3, 0x1
-        SEL R3, R1, R2, P0
-    ";
-    for (end, lane) in [("EXIT", None), ("@P0 MOV R4, R3\nEXIT", None), ("MOV R4, R3\nEXIT", Some(0))] {
-        let result = run_sass(&case, &program(&format!("{start}{end}"), &case), &options);
-        match (result, lane) {
-            (Ok(_), None) => {}
-            (Err(SimError::Fault { thread, at, what }), Some(lane)) => {
-                assert_eq!(thread.tid, [lane, 0, 0]);
-                assert!(at.starts_with("/*0040*/") && what.contains("R3"), "{at}: {what}");
-            }
-            (result, _) => panic!("{end}: {result:?}"),
-        }
-    }
-}
-
-#[test]
 fn mbarrier_words_are_those_of_ptxas() {
     // -1 * 1 + 5 with a carry in: 0xffffffff + 5 + 1 = 0x1_0000_0005, the high word.
     let high = "
