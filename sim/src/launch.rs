@@ -32,7 +32,7 @@ pub struct Options {
     /// updates as strong.
     pub strong: Option<Vec<u32>>,
     /// Whether it is a fault to use unwritten bytes of shared and local memory, and to read registers that
-    /// are unwritten in the reading lane (SASS only); `SEL` does not read them but copies them, and
+    /// are unwritten in the reading lane (SASS only); `MOV` and `SEL` do not read them but copy them, and
     /// what is computed from such a copy is unwritten too. Without it they hold a pattern that depends on the
     /// seed. Global memory and constants count as written.
     pub check_uninitialised: bool,

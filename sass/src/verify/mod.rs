@@ -35,9 +35,10 @@
 //!   scoreboard that each of them sets.
 //! - **Fences of views.** An instruction that relies on a `FENCE.VIEW.ASYNC`
 //!   ([`Row::awaits_view`](crate::Row::awaits_view)), or leaves the function, comes after a wait for
-//!   the scoreboard of the fence. Between an access to shared memory and a `SYNCS.EXCH`, which
-//!   makes an mbarrier, there is a fence for shared memory. NVIDIA's assembler may omit it if it
-//!   proves the places distinct, so this is not checked under [`Order::InOrder`].
+//!   the scoreboard of the fence, or under [`Order::InOrder`] of a later fence. Between an access to
+//!   shared memory and a `SYNCS.EXCH`, which makes an mbarrier, there is a fence for shared memory.
+//!   NVIDIA's assembler may omit it if it proves the places distinct, so this is not checked under
+//!   [`Order::InOrder`].
 //! - **Barrier results.** From `B2R` to the next `BAR` there are 2 cycles, 4 before sm_90, with or
 //!   without a wait for the result. `B2R` comes before the warp's next CTA barrier: no path has
 //!   another barrier between it and the barrier whose result it reads, nor a call, since the callee

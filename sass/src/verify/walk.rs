@@ -491,7 +491,12 @@ impl<'a> Walk<'a> {
         }
         if inst.op == Op::FENCE_VIEW_ASYNC {
             let new = View { scoreboards: write, age: 0, producer: index };
-            others.views.retain(|view| view.scoreboards != new.scoreboards);
+            // NVIDIA's assembler relies on the order of fences: of two in a row only the last sets a
+            // scoreboard.
+            let is_later = self.order == Order::InOrder && inst.guard.is_none();
+            let is_replaced =
+                |view: &View| view.scoreboards == new.scoreboards || (is_later && view.scoreboards == 0);
+            others.views.retain(|view| !is_replaced(view));
             others.views.push(new);
             others.views.sort_unstable();
             self.is_any_other_young = true;

@@ -269,22 +269,24 @@ struct Choice {
 }
 
 impl Choice {
-    /// A choice between two registers, or between sums and zeros.
+    /// A choice between two registers, between sums and zeros, or of one register.
     fn of(inst: &Inst<PReg>) -> Option<Choice> {
-        let is_copy = inst.op == Op::SEL;
-        let name = if is_copy { slot_name!("ps") } else { slot_name!("accumulate") };
-        let predicate = inst.get(name)?;
+        let is_copy = matches!(inst.op, Op::SEL | Op::MOV);
+        let accesses: Vec<_> =
+            inst.accesses().into_iter().filter(|access| access.role == AccessRole::Use).collect();
         let of_slot = |name: &str| {
             let slot = inst.row().slot(name);
-            let accesses = inst.accesses().into_iter().filter(|access| access.role == AccessRole::Use);
-            let own = accesses.filter(|access| slot == Some(access.slot.into()));
-            own.flat_map(|access| (0..access.width).filter_map(move |n| access.reg.offset(n))).collect()
+            let own = accesses.iter().filter(|access| slot == Some(access.slot.into()));
+            own.flat_map(|access| (0..access.width).filter_map(|n| access.reg.offset(n))).collect()
         };
-        Some(Choice {
-            predicate: PredSource::new(predicate.as_reg(), predicate.flags.not),
-            registers: if is_copy { [of_slot("a"), of_slot("b")] } else { [of_slot("c"), SmallVec::new()] },
-            is_copy,
-        })
+        let (predicate, registers) = match inst.op {
+            Op::SEL => (inst.get(slot_name!("ps")), [of_slot("a"), of_slot("b")]),
+            Op::MOV => (None, [of_slot("b"), SmallVec::new()]),
+            _ => (Some(inst.get(slot_name!("accumulate"))?), [of_slot("c"), SmallVec::new()]),
+        };
+        let source = |predicate: &Operand<PReg>| PredSource::new(predicate.as_reg(), predicate.flags.not);
+        let predicate = predicate.map_or(PredSource::new(None, false), source);
+        Some(Choice { predicate, registers, is_copy })
     }
 }
 

@@ -5,10 +5,10 @@
 //! uniform registers have no unwritten bits: an instruction that computes one from unwritten bits is
 //! a use.
 
-use ptxc_sass::{Op, PReg, RegFile, Register};
+use ptxc_sass::{Op, PReg, RegFile, Register, slot_name};
 use smallvec::SmallVec;
 
-use super::registers::{Content, Dest, Origin, Registers, Source};
+use super::registers::{Content, Dest, Origin, PredSource, Registers, Source};
 use super::{Node, Sass};
 use crate::engine::Step;
 use crate::error::Fault;
@@ -46,9 +46,14 @@ impl Sass<'_> {
         };
         let (lanes, is_store) = (step.lanes, matches!(inst.op, Op::ST | Op::STG | Op::STL | Op::STS));
         let data = if is_store { inst.row().slot("data") } else { None };
+        // A product that adds to nothing ignores its sums.
+        let adds = inst
+            .get(slot_name!("accumulate"))
+            .is_none_or(|adds| registers.pred(PredSource::new(adds.as_reg(), adds.flags.not)) & lanes != 0);
+        let ignored = if adds { None } else { inst.row().slot("c") };
         let mut used = List::new();
         inst.for_each_use(|access| {
-            if Some(usize::from(access.slot)) != data {
+            if ![data, ignored].contains(&Some(access.slot.into())) {
                 let words = (0..access.width).filter_map(|n| access.reg.offset(n));
                 let has_some = |reg: &PReg| has_bits(registers, *reg, lanes);
                 let new: List = words.filter(|reg| has_some(reg) && !used.contains(reg)).collect();
