@@ -15,6 +15,7 @@
 
 use ptxc_ir::TensorBox;
 use ptxc_semantics::{BF16, F16, F32, F64, Format};
+use serde::Deserialize;
 
 use crate::error::Fault;
 
@@ -29,8 +30,9 @@ const MOST_ELEMENTS: u64 = 1 << 18;
 /// Word 16: whether the map is for columns of images.
 const IS_IM2COL: usize = 16;
 
-/// The type of a tensor's elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The type of a tensor's elements. A case names it in lower case, as in `f32_ftz`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names are those of the types")]
 pub enum TensorElement {
     U8,

@@ -35,7 +35,7 @@ pub(super) struct RawTensor {
     of: String,
     mode: Mode,
     #[serde(rename = "type")]
-    element: RawElement,
+    element: TensorElement,
     sizes: Vec<u32>,
     strides: Vec<u64>,
     #[serde(rename = "box")]
@@ -58,24 +58,6 @@ pub(super) struct RawTensor {
 enum Mode {
     Tiled,
     Im2col,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum RawElement {
-    U8,
-    U16,
-    U32,
-    S32,
-    U64,
-    S64,
-    F16,
-    F32,
-    F32Ftz,
-    F64,
-    Bf16,
-    Tf32,
-    Tf32Ftz,
 }
 
 #[derive(Deserialize)]
@@ -101,26 +83,6 @@ enum Swizzle {
 enum Fill {
     Zero,
     Nan,
-}
-
-impl From<RawElement> for TensorElement {
-    fn from(element: RawElement) -> TensorElement {
-        match element {
-            RawElement::U8 => TensorElement::U8,
-            RawElement::U16 => TensorElement::U16,
-            RawElement::U32 => TensorElement::U32,
-            RawElement::S32 => TensorElement::S32,
-            RawElement::U64 => TensorElement::U64,
-            RawElement::S64 => TensorElement::S64,
-            RawElement::F16 => TensorElement::F16,
-            RawElement::F32 => TensorElement::F32,
-            RawElement::F32Ftz => TensorElement::F32Ftz,
-            RawElement::F64 => TensorElement::F64,
-            RawElement::Bf16 => TensorElement::Bf16,
-            RawElement::Tf32 => TensorElement::Tf32,
-            RawElement::Tf32Ftz => TensorElement::Tf32Ftz,
-        }
-    }
 }
 
 impl RawTensor {
@@ -169,7 +131,7 @@ impl RawTensor {
         };
         let map = TensorMap {
             address: 0,
-            element: self.element.into(),
+            element: self.element,
             rank,
             sizes: filled("sizes", &self.sizes, rank, 1)?,
             strides: filled("strides", &self.strides, rank - 1, 0)?,

@@ -18,13 +18,18 @@ use ptxc_ir::SourceLoc;
 use ptxc_sass::table::Completion;
 use ptxc_sass::{RegFile, slot_name};
 
-use crate::mir::{EdgeArg, Mir, VReg, VRegId};
+use crate::mir::{EdgeArg, MInst, Mir, VReg, VRegId};
+
+/// Whether an instruction is a product, whose sums are lent to it.
+pub(super) fn is_product(minst: &MInst<VReg>) -> bool {
+    minst.inst.row().completion == Completion::Group
+}
 
 /// The registers of a function that are lent.
 pub(super) fn registers(mir: &Mir<VReg>) -> Vec<VRegId> {
     let mut lent = Vec::new();
     for minst in mir.insts() {
-        if minst.inst.row().completion == Completion::Group {
+        if is_product(minst) {
             minst.inst.for_each_access(|access| {
                 if access.reg.file() == RegFile::Gpr && access.width > 1 {
                     lent.push(access.reg.id());
@@ -43,7 +48,7 @@ pub(super) fn pairs(mir: &Mir<VReg>, is_lent: impl Fn(VRegId) -> bool) -> Vec<(V
     let mut pairs = Vec::new();
     for &block in &mir.layout {
         let data = &mir.blocks[block];
-        for minst in data.insts.iter().filter(|minst| minst.inst.row().completion == Completion::Group) {
+        for minst in data.insts.iter().filter(|minst| is_product(minst)) {
             let register = |slot| minst.inst.get(slot).and_then(|operand| operand.as_reg());
             if let (Some(to), Some(from)) = (register(slot_name!("d")), register(slot_name!("c"))) {
                 pairs.push((to, from, minst.loc));

@@ -225,14 +225,7 @@ fn atomic_text(atomic: AtomicOp, ty: Type, lanes: u8) -> Option<(ModValue, ModVa
         (Type::F32, 1) => value!(DataType = ".F32.FTZ.RN"),
         (Type::F32, 2) => value!(DataType = ".F32x2.FTZ.RN"),
         (Type::F32, 4) => value!(DataType = ".F32x4.FTZ.RN"),
-        (Type::F64, 1) => value!(DataType = ".F64.RN"),
-        (Type::F16x2, 1) => value!(DataType = ".F16x2.RN"),
-        (Type::F16x2, 2) => value!(DataType = ".F16x4.RN"),
-        (Type::F16x2, 4) => value!(DataType = ".F16x8.RN"),
-        (Type::BF16x2, 1) => value!(DataType = ".BF16x2.RN"),
-        (Type::BF16x2, 2) => value!(DataType = ".BF16x4.RN"),
-        (Type::BF16x2, 4) => value!(DataType = ".BF16x8.RN"),
-        _ => value!(DataType = ""),
+        _ => doubles_or_halves(ty, lanes).unwrap_or(value!(DataType = "")),
     };
     let extremes = matches!(ty, Type::F16x2 | Type::BF16x2);
     match atomic {
@@ -271,8 +264,22 @@ fn atomic_text(atomic: AtomicOp, ty: Type, lanes: u8) -> Option<(ModValue, ModVa
     })
 }
 
+/// The type of a sum of doubles or halves, whose subnormals no instruction flushes.
+pub(super) fn doubles_or_halves(ty: Type, lanes: u8) -> Option<ModValue> {
+    Some(match (ty, lanes) {
+        (Type::F64, 1) => value!(DataType = ".F64.RN"),
+        (Type::F16x2, 1) => value!(DataType = ".F16x2.RN"),
+        (Type::F16x2, 2) => value!(DataType = ".F16x4.RN"),
+        (Type::F16x2, 4) => value!(DataType = ".F16x8.RN"),
+        (Type::BF16x2, 1) => value!(DataType = ".BF16x2.RN"),
+        (Type::BF16x2, 2) => value!(DataType = ".BF16x4.RN"),
+        (Type::BF16x2, 4) => value!(DataType = ".BF16x8.RN"),
+        _ => return None,
+    })
+}
+
 /// The type of a sum that keeps subnormals: `.noftz` of PTX.
-fn unflushed(ty: Type, lanes: u8) -> Option<ModValue> {
+pub(super) fn unflushed(ty: Type, lanes: u8) -> Option<ModValue> {
     match (ty, lanes) {
         (Type::F32, 1) => Some(value!(DataType = ".F32.RN")),
         (Type::F32, 2) => Some(value!(DataType = ".F32x2.RN")),

@@ -8,6 +8,7 @@ use ptxc_ir::{AtomicOp, Inst as IrInst, Op as IrOp, Space, Type};
 use ptxc_machine::Feature;
 use ptxc_sass::{Inst, ModValue, Op, Operand, value};
 
+use super::atomic::{doubles_or_halves, unflushed};
 use super::lower::{Lower, width_of};
 
 impl Lower<'_> {
@@ -61,16 +62,6 @@ fn elements(op: AtomicOp, ty: Type, lanes: u8) -> Option<ModValue> {
         (Type::B32, 1) => value!(DataType = ".32"),
         (Type::B64, 1) if signed => value!(DataType = ".S64"),
         (Type::B64, 1) => value!(DataType = ".64"),
-        (Type::F32, 1) => value!(DataType = ".F32.RN"),
-        (Type::F32, 2) => value!(DataType = ".F32x2.RN"),
-        (Type::F32, 4) => value!(DataType = ".F32x4.RN"),
-        (Type::F64, 1) => value!(DataType = ".F64.RN"),
-        (Type::F16x2, 1) => value!(DataType = ".F16x2.RN"),
-        (Type::F16x2, 2) => value!(DataType = ".F16x4.RN"),
-        (Type::F16x2, 4) => value!(DataType = ".F16x8.RN"),
-        (Type::BF16x2, 1) => value!(DataType = ".BF16x2.RN"),
-        (Type::BF16x2, 2) => value!(DataType = ".BF16x4.RN"),
-        (Type::BF16x2, 4) => value!(DataType = ".BF16x8.RN"),
-        _ => return None,
+        _ => return unflushed(ty, lanes).or_else(|| doubles_or_halves(ty, lanes)),
     })
 }

@@ -132,13 +132,8 @@ pub(super) fn bulk(t: &mut Translator, form: &mut Form) -> Translated {
         if !takes_shared(form) || !is_global {
             return Err(Unsupported);
         }
-        let mut to = place(t, form.operand(0)?, Space::Global)?;
-        let from = place(t, form.operand(1)?, Space::Shared)?;
-        let bytes = t.read(form.operand(2)?, Scalar::U32)?;
-        if policies > 0 {
-            to = hinted(t, Space::Global, to, form.operand(3)?)?;
-        }
-        t.inst(Op::BulkStore, Type::B32, &[to, from, bytes]);
+        let args = to_global(t, form, policies)?;
+        t.inst(Op::BulkStore, Type::B32, &args);
         return Ok(());
     }
     let multicast = form.take(Modifier::MulticastCluster);
@@ -168,6 +163,17 @@ pub(super) fn bulk(t: &mut Translator, form: &mut Form) -> Translated {
     Ok(())
 }
 
+/// The operands of a copy or an update from shared to global memory: to, from, and bytes.
+fn to_global(t: &mut Translator, form: &Form, policies: usize) -> Translated<[Value; 3]> {
+    let mut to = place(t, form.operand(0)?, Space::Global)?;
+    let from = place(t, form.operand(1)?, Space::Shared)?;
+    let bytes = t.read(form.operand(2)?, Scalar::U32)?;
+    if policies > 0 {
+        to = hinted(t, Space::Global, to, form.operand(3)?)?;
+    }
+    Ok([to, from, bytes])
+}
+
 /// A set of CTAs of the cluster, one bit for each.
 pub(super) fn ctas(t: &mut Translator, operand: &Operand) -> Translated<Value> {
     let mask = t.read(operand, Scalar::U16)?;
@@ -192,13 +198,8 @@ pub(super) fn bulk_update(t: &mut Translator, form: &mut Form, multicast: bool) 
         if !form.take(Modifier::Global) {
             return Err(Unsupported);
         }
-        let mut to = place(t, form.operand(0)?, Space::Global)?;
-        let from = place(t, form.operand(1)?, Space::Shared)?;
-        let bytes = t.read(form.operand(2)?, Scalar::U32)?;
-        if policies > 0 {
-            to = hinted(t, Space::Global, to, form.operand(3)?)?;
-        }
-        t.inst(Op::BulkRed { op, multicast }, ty, &[to, from, bytes]);
+        let args = to_global(t, form, policies)?;
+        t.inst(Op::BulkRed { op, multicast }, ty, &args);
         return Ok(());
     }
     form.expect_operands(4)?;

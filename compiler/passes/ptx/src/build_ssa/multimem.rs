@@ -1,5 +1,5 @@
-//! Accesses to multicast addresses, each of which stands for a place in the memory of each of several
-//! devices.
+//! Accesses to multicast addresses. Several devices have such an address in common: it stands for a place
+//! in the memory of each.
 //!
 //! ```text
 //! multimem.st.global.v2.bf16x2 [a], {b, c};         =>   store.global.b32.v2 [a], b, c
