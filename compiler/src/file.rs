@@ -11,7 +11,7 @@ use salsa::Setter;
 
 use crate::db::Database;
 use crate::input::SourceFile;
-use crate::input::items::{Func, Places, PlainItem, items};
+use crate::input::items::{Func, Head, Places, PlainItem, items};
 
 /// A PTX file and the items of its text. An edit changes as few items as possible.
 ///
@@ -137,7 +137,7 @@ impl File {
                     func.set_index(db).to(index as u32);
                 }
             }
-            contents.set_items(db).to(items);
+            contents.set_items(db).to(items.into());
         }
         contents.set_places(db).to(Places::of(&self.list));
         change
@@ -176,8 +176,8 @@ impl File {
         for (item, name, func) in found {
             let func = func.unwrap_or_else(|| {
                 let func = self.spare.pop().unwrap_or_else(|| self.blank(db));
-                func.set_kind(db).to(item.kind);
-                func.set_name(db).to(name);
+                let head = Head { kind: item.kind, name, ..func.head(db).clone() };
+                func.set_head(db).to(head);
                 func
             });
             change.add(func, item, update(db, func, item, text));
@@ -189,7 +189,8 @@ impl File {
     /// A function without text.
     fn blank(&self, db: &Database) -> Func {
         let none: Arc<str> = "".into();
-        Func::new(db, self.source, ItemKind::Entry, Name::default(), none.clone(), none, false, u32::MAX)
+        let (file, kind, name) = (self.source, ItemKind::Entry, Name::default());
+        Func::new(db, Head { file, kind, name, has_body: false }, none.clone(), none, u32::MAX)
     }
 }
 
@@ -208,7 +209,8 @@ fn update(db: &mut Database, func: Func, item: &ItemText, text: &str) -> Updated
     }
     func.set_code(db).to(new.clone());
     if func.has_body(db) != item.has_body {
-        func.set_has_body(db).to(item.has_body);
+        let head = Head { has_body: item.has_body, ..func.head(db).clone() };
+        func.set_head(db).to(head);
         return Updated { tokens: true, outside: true };
     }
     // Other functions see only the part of a kernel before its body.

@@ -225,7 +225,7 @@ fn each_split_instruction_has_one_note_and_only_edited_functions_are_noted_again
     assert_eq!(notes(&session), before);
 
     // In strict mode they are errors instead.
-    session.options.set_strict(&mut session.db).to(true);
+    session.options.extras(&session.db).set_strict(&mut session.db).to(true);
     let strict = notes(&session);
     assert_eq!(strict.len(), 10);
     assert!(strict.iter().all(|(code, _)| code == "E0111"));
@@ -237,7 +237,7 @@ fn aggregation_is_a_setting_of_the_code() {
                   \tred.global.add.u32 [%rd1], 1;\n\tret;\n}\n";
     let mut session = Session::new(&file_of(&[kernel.to_string()]));
     let each = session.compile();
-    session.options.set_aggregate(&mut session.db).to(true);
+    session.options.extras(&session.db).set_aggregate(&mut session.db).to(true);
     let runs = session.recompile();
     assert_eq!([of(&runs, "built"), of(&runs, "ssa"), of(&runs, "code")], [0, 1, 1]);
     assert_ne!(session.compile(), each);

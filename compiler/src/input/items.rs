@@ -12,20 +12,14 @@ use ptxc_syntax::Name;
 use ptxc_syntax::items::{ItemKind, ItemText};
 
 use crate::db::Db;
-use crate::input::SourceFile;
+use crate::input::{SourceFile, most_bytes};
 
 /// A function of a file, defined or declared.
 #[salsa::input(debug)]
 pub struct Func {
-    /// The file.
-    #[returns(copy)]
-    pub file: SourceFile,
-    /// Kernel or device function.
-    #[returns(copy)]
-    pub kind: ItemKind,
-    /// The name; empty if the text has none.
+    /// Where it belongs, and what it is.
     #[returns(ref)]
-    pub name: Name,
+    pub head: Head,
     /// Its text.
     #[returns(ref)]
     pub text: Arc<str>,
@@ -33,15 +27,47 @@ pub struct Func {
     /// breaks and comments. It is the same allocation as `text` if none of these has changed since.
     #[returns(ref)]
     pub code: Arc<str>,
-    /// Whether it has a body.
-    #[returns(copy)]
-    pub has_body: bool,
     /// Its place among the functions of the file.
     #[returns(copy)]
     pub index: u32,
 }
 
+const _: () = assert!(size_of::<(Head, Arc<str>, Arc<str>, u32)>() <= most_bytes(4));
+
+/// The file of a function, its kind and its name. Few edits change them, so they share a field.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Head {
+    /// The file.
+    pub file: SourceFile,
+    /// Kernel or device function.
+    pub kind: ItemKind,
+    /// The name; empty if the text has none.
+    pub name: Name,
+    /// Whether it has a body.
+    pub has_body: bool,
+}
+
 impl Func {
+    /// See [`Head::file`].
+    pub fn file(self, db: &dyn Db) -> SourceFile {
+        self.head(db).file
+    }
+
+    /// See [`Head::kind`].
+    pub fn kind(self, db: &dyn Db) -> ItemKind {
+        self.head(db).kind
+    }
+
+    /// See [`Head::name`].
+    pub fn name(self, db: &dyn Db) -> &Name {
+        &self.head(db).name
+    }
+
+    /// See [`Head::has_body`].
+    pub fn has_body(self, db: &dyn Db) -> bool {
+        self.head(db).has_body
+    }
+
     /// The offset of its text in the file, in bytes. A query that asks for it runs again after
     /// every edit before the function, so only diagnostics ask.
     pub fn offset(self, db: &dyn Db) -> u32 {

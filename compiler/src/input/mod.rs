@@ -1,4 +1,8 @@
 //! The inputs of the query graph: files and options.
+//!
+//! salsa allocates inputs in pages of 128. The allocator takes half a megabyte for the first object
+//! of more than 16 KiB, which the system clears, so no input here has more than 128 bytes: that
+//! takes a small kernel a tenth less time.
 
 #![allow(missing_docs, reason = "salsa generates methods that carry no documentation")]
 
@@ -10,7 +14,7 @@ use ptxc_machine::Arch;
 use ptxc_object::cubin::Abi;
 use ptxc_syntax::items::{ItemKind, ItemText, split};
 
-use items::{Func, Items, Places, PlainItem};
+use items::{Func, Head, Items, Places, PlainItem};
 
 use crate::db::Db;
 use crate::settings::Settings;
@@ -34,11 +38,13 @@ pub struct Contents {
     pub text: String,
     /// Its items.
     #[returns(ref)]
-    pub items: Items,
+    pub items: Box<Items>,
     /// The start of each item.
     #[returns(ref)]
     pub places: Places,
 }
+
+const _: () = assert!(size_of::<(String, Box<Items>, Places)>() <= most_bytes(3));
 
 impl SourceFile {
     /// A file with a text.
@@ -58,20 +64,21 @@ impl SourceFile {
                     let name = item.names.first().cloned().unwrap_or_default();
                     let code: Arc<str> = own.into();
                     let index = items.functions.len() as u32;
-                    let func = Func::new(db, file, item.kind, name, code.clone(), code, item.has_body, index);
+                    let head = Head { file, kind: item.kind, name, has_body: item.has_body };
+                    let func = Func::new(db, head, code.clone(), code, index);
                     items.functions.push(func);
                 }
                 _ => items.others.push(PlainItem::of(item, &text)),
             }
         }
-        let contents = Contents::new(db, text, items, Places::of(list));
+        let contents = Contents::new(db, text, items.into(), Places::of(list));
         file.known(db).get_or_init(|| contents);
         file
     }
 
     /// The contents of the file.
     pub(crate) fn contents(self, db: &dyn Db) -> Contents {
-        *self.known(db).get_or_init(|| Contents::new(db, String::new(), Items::default(), Places::default()))
+        *self.known(db).get_or_init(|| Contents::new(db, String::new(), Box::default(), Places::default()))
     }
 
     /// Its text.
@@ -80,9 +87,16 @@ impl SourceFile {
     }
 }
 
+/// The most bytes of the fields of an input, given their number, so that the input has 128 bytes.
+const fn most_bytes(fields: usize) -> usize {
+    // For each field a revision and a durability; two words for results.
+    (128 - 2 * size_of::<usize>() - fields * (size_of::<usize>() + 1)) / align_of::<usize>()
+        * align_of::<usize>()
+}
+
 /// The options that decide the code. Each is a separate field, so a stage runs again only if an
 /// option that it reads has changed.
-#[salsa::input(debug)]
+#[salsa::input(constructor = with_extras, debug)]
 pub struct Options {
     /// The architecture; `None` uses the file's `.target`.
     #[returns(copy)]
@@ -102,32 +116,75 @@ pub struct Options {
     /// Whether every instruction waits for everything.
     #[returns(copy)]
     pub serial: bool,
+    /// The options that have defaults.
+    #[returns(copy)]
+    pub extras: Extras,
+}
+
+const _: () = assert!(size_of::<(Option<Arch>, u8, bool, String, u32, bool, Extras)>() <= most_bytes(7));
+
+/// The options that most compilations leave at their defaults.
+#[salsa::input(debug)]
+pub struct Extras {
     /// Whether PTX that ptxas rejects is an error even if it could be compiled.
-    #[default]
     #[returns(copy)]
     pub strict: bool,
     /// Whether updates that a warp makes at one address are aggregated.
-    #[default]
     #[returns(copy)]
     pub aggregate: bool,
     /// Whether a cubin says which source line each instruction comes from.
-    #[default]
     #[returns(copy)]
     pub line_info: bool,
     /// The layout of cubins.
-    #[default]
     #[returns(copy)]
     pub abi: Abi,
     /// Whether the result is a relocatable object.
-    #[default]
     #[returns(copy)]
     pub relocatable: bool,
 }
 
 impl Options {
     /// The defaults of the command line.
-    pub fn defaults(db: &dyn crate::db::Db) -> Options {
+    pub fn defaults(db: &dyn Db) -> Options {
         Settings::default().options(db)
+    }
+
+    /// Options whose [extras](Extras) are the defaults of the command line.
+    pub fn new(
+        db: &dyn Db,
+        arch: Option<Arch>,
+        opt: u8,
+        fmad: bool,
+        heuristic: String,
+        max_regs: u32,
+        serial: bool,
+    ) -> Options {
+        Settings { arch, opt, fmad, heuristic, max_regs, serial, ..Settings::default() }.options(db)
+    }
+
+    /// See [`Extras::strict`].
+    pub fn strict(self, db: &dyn Db) -> bool {
+        self.extras(db).strict(db)
+    }
+
+    /// See [`Extras::aggregate`].
+    pub fn aggregate(self, db: &dyn Db) -> bool {
+        self.extras(db).aggregate(db)
+    }
+
+    /// See [`Extras::line_info`].
+    pub fn line_info(self, db: &dyn Db) -> bool {
+        self.extras(db).line_info(db)
+    }
+
+    /// See [`Extras::abi`].
+    pub fn abi(self, db: &dyn Db) -> Abi {
+        self.extras(db).abi(db)
+    }
+
+    /// See [`Extras::relocatable`].
+    pub fn relocatable(self, db: &dyn Db) -> bool {
+        self.extras(db).relocatable(db)
     }
 }
 
@@ -136,14 +193,7 @@ impl Settings {
     pub fn options(self, db: &dyn Db) -> Options {
         let Settings { arch, opt, fmad, heuristic, max_regs, serial, strict, aggregate, line_info, .. } =
             self;
-        let (abi, relocatable) = (self.abi, self.relocatable);
-        let options = Options::builder(arch, opt, fmad, heuristic, max_regs, serial);
-        options
-            .strict(strict)
-            .aggregate(aggregate)
-            .line_info(line_info)
-            .abi(abi)
-            .relocatable(relocatable)
-            .new(db)
+        let extras = Extras::new(db, strict, aggregate, line_info, self.abi, self.relocatable);
+        Options::with_extras(db, arch, opt, fmad, heuristic, max_regs, serial, extras)
     }
 }

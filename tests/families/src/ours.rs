@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ptxc_compiler::output::kernels;
-use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
+use ptxc_compiler::{Database, Settings, SourceFile, diagnostics};
 use ptxc_machine::Arch;
 use ptxc_ptx::diagnostic::Severity;
 use ptxc_sass::text::write_inst;
@@ -29,8 +29,7 @@ fn compile(form: &Form, arch: Arch, strict: bool) -> Result<Program, Vec<String>
     let compiled = catch_unwind(AssertUnwindSafe(|| {
         let db = Database::default();
         let file = SourceFile::new(&db, "form.ptx".into(), text);
-        let options = Options::builder(None, 3, true, "balanced".to_string(), 255, false);
-        let options = options.strict(strict).new(&db);
+        let options = Settings { strict, ..Settings::default() }.options(&db);
         let found = diagnostics(&db, file, options);
         let errors = found.iter().filter(|found| found.severity == Severity::Error);
         let errors: Vec<String> = errors.map(|found| format!("{}: {}", found.code, found.message)).collect();

@@ -114,7 +114,7 @@ fn compile(text: &str, arch: Arch) -> Result<(), String> {
 fn inputs(text: &str, arch: Arch) -> (Database, SourceFile, Options) {
     let db = Database::default();
     let file = SourceFile::new(&db, "signs.ptx".into(), text.to_string());
-    let options = Options::builder(Some(arch), 3, true, "balanced".to_string(), 255, false).new(&db);
+    let options = Options::new(&db, Some(arch), 3, true, "balanced".to_string(), 255, false);
     (db, file, options)
 }
 

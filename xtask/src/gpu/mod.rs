@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use clap::Args;
 use ptxc_compiler::cubin::cubin;
-use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
+use ptxc_compiler::{Database, Options, Settings, SourceFile, diagnostics};
 use ptxc_machine::Arch;
 use ptxc_object::cubin::Abi;
 use ptxc_ptx::diagnostic::Severity;
@@ -255,8 +255,7 @@ fn our_cubin(path: &Path, arch: Arch, abi: Abi, opt: u8) -> Result<Vec<u8>, Outc
     let (case, text) = load(path)?;
     let db = Database::default();
     let file = SourceFile::new(&db, case.ptx.display().to_string(), text);
-    let options =
-        Options::builder(Some(arch), opt, true, "balanced".to_string(), 255, false).abi(abi).new(&db);
+    let options = Settings { arch: Some(arch), opt, abi, ..Settings::default() }.options(&db);
     kernel_cubin(&db, file, options)
 }
 

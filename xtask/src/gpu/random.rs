@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use ptxc_compiler::output::kernels;
 use ptxc_compiler::stages::built;
 use ptxc_compiler::stages::callees::device_callees;
-use ptxc_compiler::{Database, Options, SourceFile};
+use ptxc_compiler::{Database, SourceFile};
 use ptxc_fuzz::campaign::{Campaign, Finding};
 use ptxc_fuzz::execute::{Failure, NOT_RUN, Settings, Who};
 use ptxc_fuzz::program::Family;
@@ -89,8 +89,17 @@ fn compiled(way: &Way<'_>, trial: &Trial) -> Result<(Case, Vec<u8>), Failure> {
     let failed = |who: Who| move |what: String| Failure { who, sort: what.clone(), what };
     let db = Database::default();
     let file = SourceFile::new(&db, "fuzz.ptx".to_string(), trial.text());
-    let options =
-        Options::builder(Some(way.arch), opt, fmad, heuristic, max_regs, serial).abi(way.abi).new(&db);
+    let options = ptxc_compiler::Settings {
+        arch: Some(way.arch),
+        opt,
+        fmad,
+        heuristic,
+        max_regs,
+        serial,
+        abi: way.abi,
+        ..Default::default()
+    }
+    .options(&db);
     let cubin = kernel_cubin(&db, file, options).map_err(|outcome| match outcome {
         Outcome::Wrong(what) => failed(Who::Compiler)(what),
         outcome => failed(Who::Compiler)(outcome.word().to_string()),
