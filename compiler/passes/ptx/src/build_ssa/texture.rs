@@ -10,16 +10,21 @@
 //! its longest part is 1, and offsets in texels are packed into a word.
 
 use ptxc_ir::{Approx, Fetch, FloatMode, IntCond, Op, Rounding, Sampling, Shape, Space, Type, Value};
+use ptxc_syntax::Name;
 use ptxc_syntax::ast::{Address, Operand, OperandKind};
 
 use super::form::{Form, Translated, Unsupported};
 use super::gradient;
 use super::translator::Translator;
 use crate::check::scalar::Scalar;
+use crate::check::scope::Meaning;
 use crate::check::table::{Modifier, modifiers};
 
 /// The greatest number of a layer.
 const LAST_LAYER: u64 = 0xffff;
+
+/// The bits of a handle with the number of the texture.
+const TEXTURE_NUMBER: u64 = 0xfffff;
 
 /// `tex`.
 pub(super) fn read(t: &mut Translator, form: &mut Form) -> Translated {
@@ -84,21 +89,18 @@ fn sample(
     is_whole: bool,
 ) -> Translated {
     let place = form.operand(1)?;
-    let handle = handle(t, place)?;
-    let rest = &address(place)?.rest[..];
-    let (sampler, coordinates) = match rest {
+    let mut handle = handle(t, place)?;
+    let texture = address(place)?;
+    let (sampler, coordinates) = match &texture.rest[..] {
         [coordinates] => (None, coordinates),
-        [sampler, coordinates] if t.env.has_samplers => {
+        // Without `texmode_independent`, a texture that is its own sampler has nothing else beside it.
+        [sampler, coordinates] if is_name(t, sampler, texture) => (None, coordinates),
+        [sampler, coordinates] => {
+            if !t.env.has_samplers {
+                handle = without_sampler(t, texture, handle)?;
+            }
             let sampler = t.any(sampler)?;
             (Some(t.convert(sampler, Type::B64)?), coordinates)
-        }
-        // The code of ptxas reads a register that nothing writes, and the coordinates as an offset.
-        [_, _] => {
-            t.explanation = Some([
-                "without `texmode_independent`, the handle of a texture names its sampler",
-                "write `[texture, {…}]`, or add `texmode_independent` to `.target`",
-            ]);
-            return Err(Unsupported);
         }
         _ => return Err(Unsupported),
     };
@@ -190,6 +192,29 @@ fn sample(
         t.write(is_resident, holds)?;
     }
     Ok(())
+}
+
+/// Whether a sampler is the named texture itself.
+fn is_name(t: &Translator, sampler: &Operand, texture: &Address) -> bool {
+    let (Some(sampler), Some(texture)) = (sampler.as_symbol(), &texture.place.base) else { return false };
+    sampler == texture && !is_register(t, texture)
+}
+
+fn is_register(t: &Translator, name: &Name) -> bool {
+    matches!(t.scopes.lookup(name), Some(Meaning::Register { .. }))
+}
+
+/// The handle of a texture without the sampler that it names in a module without
+/// `texmode_independent`. A sampler beside the texture replaces that one. The handle is then as in a
+/// module with `texmode_independent`, and so is the read: ptxas ignores the texture's coordinates
+/// there. The number of a texture that has a name stands alone in its word.
+fn without_sampler(t: &mut Translator, texture: &Address, handle: Value) -> Translated<Value> {
+    let base = texture.place.base.as_ref().ok_or(Unsupported)?;
+    if !is_register(t, base) {
+        return Ok(handle);
+    }
+    let number = t.constant(Type::B64, TEXTURE_NUMBER);
+    Ok(t.emit(Op::And, Type::B64, &[handle, number]))
 }
 
 /// Writes the components of a texel to a vector.
