@@ -128,7 +128,7 @@ impl Checks {
 const MOST_SHARED: u32 = 228 << 10;
 
 /// The most bytes of local memory that a thread may have.
-const MOST_LOCAL: u32 = 512 << 10;
+pub(crate) const MOST_LOCAL: u32 = 512 << 10;
 
 /// The unit in which CTAs get shared memory, in bytes; ISA, `%total_smem_size`, from sm_80 on.
 const SHARED_UNIT: u32 = 128;

@@ -64,13 +64,23 @@ pub struct Layouts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
     /// Its size; 0 for an array of any size, the last parameter. Its value is its address in local
-    /// memory; a call by the convention of the platform also passes its size in bytes.
+    /// memory; a call by the convention of the platform also passes its size in bytes. A large
+    /// parameter is an address, too, and so is a large result: the addresses of such results are the
+    /// first parameters.
     pub bytes: u32,
     /// Its alignment.
     pub align: u32,
 }
 
 impl Layout {
+    /// The most bytes of a parameter or result that is values.
+    const MOST_IN_VALUES: u32 = 1 << 12;
+
+    /// Whether it is in local memory of the caller, and its value is its address there.
+    pub fn is_large(self) -> bool {
+        self.bytes > Self::MOST_IN_VALUES
+    }
+
     /// Whether it is an array of any size.
     pub fn is_open(self) -> bool {
         self.bytes == 0

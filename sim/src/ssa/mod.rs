@@ -40,7 +40,7 @@ use crate::engine::{Engine, Scheduler, Step};
 use crate::error::{Fault, SimError};
 use crate::generic_atomic;
 use crate::interleave;
-use crate::launch::{Checks, Options, STACK, Shape};
+use crate::launch::{Checks, MOST_LOCAL, Options, STACK, Shape};
 use crate::matrix::whole_warp;
 use crate::memory::{self, AccessKind};
 use crate::module;
@@ -79,8 +79,10 @@ pub fn run_ssa(
     let (layouts, shared_bytes) = layout::lay_out(&functions, case.dynamic_smem, &addresses);
     let code = decode::decode(&functions, &layouts, &memory.params, &mut Random::new(options.seed))?;
     let is_open = functions.iter().any(|func| layout::has_open_stack(func));
-    let callees_need = layouts[1..].iter().any(|layout| layout.local_bytes > 0);
-    let stack = if is_open || callees_need { STACK } else { 0 };
+    // Room for each function once, and for recursion as much as a driver gives.
+    let of_callees = layouts[1..].iter().fold(0u32, |sum, layout| sum.saturating_add(layout.local_bytes));
+    let most = MOST_LOCAL.saturating_sub(layouts[0].local_bytes);
+    let stack = if is_open || of_callees > 0 { of_callees.saturating_add(STACK).min(most) } else { 0 };
     let shape = Shape {
         grid: case.grid,
         cluster: func.bounds.cluster,

@@ -11,7 +11,7 @@
 pub mod platform;
 mod stack;
 
-use ptxc_ir::{FunctionKind, Type};
+use ptxc_ir::{FunctionKind, Layout, Type};
 use ptxc_sass::{PReg, RegFile};
 use ptxc_ssa::runtime;
 
@@ -163,6 +163,10 @@ pub enum Home {
     Array(u32),
     /// The value is the size of that array in bytes, which only the caller knows.
     ArrayBytes,
+    /// The value is the address of a large parameter, which begins there on the stack.
+    Large(u32, Layout),
+    /// The value is the address for a large result, which begins there among the results in memory.
+    LargeResult(u32, Layout),
 }
 
 /// The homes of values of these types: registers as long as there are any, in order, and then the

@@ -117,7 +117,8 @@ fn on_stack(layout: &Layout, bytes: &mut u32) -> Home {
 
 /// The values of parameters or results, each with the index of its layout and its offset there in
 /// bytes. A layout has as many values, of 8 or 4 bytes, as it has room for. The values of an array of
-/// any size have numbers in place of offsets. `None` if the values do not fit.
+/// any size have numbers in place of offsets. A large one has one value, its address. `None` if the
+/// values do not fit.
 fn values(layouts: &[Layout], types: &[Type]) -> Option<Vec<(usize, u32)>> {
     let mut list = Vec::with_capacity(types.len());
     let mut types = types.iter();
@@ -125,6 +126,11 @@ fn values(layouts: &[Layout], types: &[Type]) -> Option<Vec<(usize, u32)>> {
         if layout.is_open() {
             // The address, and in a call the size.
             list.extend((0..).zip(types.by_ref().take(2)).map(|(number, _)| (index, number)));
+        }
+        if layout.is_large() {
+            types.next().filter(|&&ty| ty == Type::B32)?;
+            list.push((index, 0));
+            continue;
         }
         let mut offset = 0;
         while offset < layout.bytes {
@@ -140,9 +146,10 @@ fn values(layouts: &[Layout], types: &[Type]) -> Option<Vec<(usize, u32)>> {
 /// the layouts.
 pub fn pieces(layouts: &[Layout], homes: &[Home], types: &[Type]) -> Option<Vec<Home>> {
     let home = |(index, offset): (usize, u32)| match homes[index] {
+        Home::Stack(start) if layouts[index].is_large() => Home::Large(start, layouts[index]),
         Home::Stack(start) => Home::Stack(start + offset),
         Home::Array(_) if offset > 0 => Home::ArrayBytes,
-        home @ (Home::Register | Home::Array(_) | Home::ArrayBytes) => home,
+        home => home,
     };
     Some(values(layouts, types)?.into_iter().map(home).collect())
 }

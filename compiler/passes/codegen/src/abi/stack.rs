@@ -4,7 +4,8 @@
 //! register are in memory: the caller stores parameters from its stack pointer up, and the callee finds
 //! them there. In ptxc's own convention, results without a register follow the parameters. In the
 //! platform's, an array of any size follows them, and a result of more than 48 bytes is above that;
-//! the first parameter is its address.
+//! the first parameter is its address. Large parameters and results, whose values are addresses, are
+//! copied to and from those places.
 //!
 //! ```text
 //! v70 = call @f, v0, …, v69      =>    v71 = sreg.b32 outgoing
@@ -52,7 +53,9 @@ impl Plan {
         let all: Vec<Layout> = address.into_iter().chain(layouts.params.iter().copied()).collect();
         let starts = platform::homes(&all, &mut bytes);
         let mut left = Layouts { params: kept(&all, &starts).collect(), results: layouts.results.clone() };
-        let params = platform::pieces(&layouts.params, &starts[usize::from(in_memory)..], params)?;
+        let large = layouts.results.iter().filter(|layout| layout.is_large()).count();
+        let (addresses, rest) = params.split_at_checked(large)?;
+        let own = platform::pieces(&layouts.params, &starts[usize::from(in_memory)..], rest)?;
         let (mut area, mut homes) = (None, vec![Home::Register; layouts.results.len()]);
         if in_memory {
             let align = layouts.results.iter().map(|one| one.align).max().unwrap_or(0).max(8);
@@ -61,7 +64,20 @@ impl Plan {
             area = Some(Layout { bytes: end, align });
             left.results.clear();
         }
-        let results = platform::pieces(&layouts.results, &homes, results)?;
+        // The values of large results are the first parameters.
+        let mut params = Vec::with_capacity(addresses.len() + own.len());
+        let (mut small, mut homes_of_small) = (Vec::new(), Vec::new());
+        for (&layout, &home) in layouts.results.iter().zip(&homes) {
+            match home {
+                Home::Stack(start) if layout.is_large() => params.push(Home::LargeResult(start, layout)),
+                _ => {
+                    small.push(layout);
+                    homes_of_small.push(home);
+                }
+            }
+        }
+        params.extend(own);
+        let results = platform::pieces(&small, &homes_of_small, results)?;
         Some(Plan { params, results, bytes, in_memory: area, left })
     }
 
@@ -196,8 +212,8 @@ fn plan_of_function(func: &mut Function) -> Option<Plan> {
 /// The alignment of the stack pointer at a call, in bytes.
 const STACK_ALIGN: u32 = 16;
 
-/// The most bytes of an array that a call copies: the translation of PTX makes none with more.
-const MOST_ARRAY: u32 = 1 << 15;
+/// The most bytes that a call copies. Local memory of a thread has at most 512 KiB.
+const MOST_ARRAY: u32 = 1 << 20;
 
 /// The values that stay in registers.
 fn kept<T: Copy>(values: &[T], homes: &[Home]) -> impl Iterator<Item = T> {
@@ -253,11 +269,19 @@ impl Change<'_> {
         }
     }
 
-    /// Copies an array, whose address is a multiple of 4, to an address plus an offset.
-    fn copy(&mut self, base: Value, offset: u32, from: Value, bytes: u32) {
-        for at in (0..bytes).step_by(4) {
-            let word = self.load(from, at, Type::B32);
-            self.store(base, offset + at, word);
+    /// Copies whole words between two addresses plus offsets, which are multiples of the alignment.
+    fn copy(&mut self, to: (Value, u32), from: (Value, u32), layout: Layout) {
+        let mut at = 0;
+        while at < layout.bytes {
+            let left = layout.bytes - at;
+            let ty = match layout.align {
+                16.. if left >= 16 => Type::B128,
+                8.. if left >= 8 => Type::B64,
+                _ => Type::B32,
+            };
+            let part = self.load(from.0, from.1 + at, ty);
+            self.store(to.0, to.1 + at, part);
+            at += ty.bits() / 8;
         }
     }
 
@@ -288,8 +312,12 @@ impl Change<'_> {
         };
         self.store_all(base, values, &plan.params);
         for (&address, home) in values.iter().zip(&plan.params) {
-            if let Home::Array(start) = *home {
-                self.copy(base, start, address, array);
+            match *home {
+                Home::Array(start) => {
+                    self.copy((base, start), (address, 0), Layout { bytes: array, align: 4 })
+                }
+                Home::Large(start, layout) => self.copy((base, start), (address, 0), layout),
+                _ => {}
             }
         }
         let returned = plan.returned_at(array).map(|start| {
@@ -308,9 +336,14 @@ impl Change<'_> {
                     let ty = self.func.ty(result);
                     Some(self.load(returned.unwrap_or(base), offset, ty))
                 }
-                // Results have a size.
-                Home::Array(_) | Home::ArrayBytes => None,
+                // Results have a size, and the addresses of large ones are parameters.
+                Home::Array(_) | Home::ArrayBytes | Home::Large(..) | Home::LargeResult(..) => None,
             };
+        }
+        for (&address, home) in values.iter().zip(&plan.params) {
+            if let Home::LargeResult(start, layout) = *home {
+                self.copy((address, 0), (returned.unwrap_or(base), start), layout);
+            }
         }
     }
 
@@ -332,8 +365,13 @@ impl Change<'_> {
                     let base = stack();
                     self.load(base, offset, ty)
                 }
-                Home::Array(start) => {
+                Home::Array(start) | Home::Large(start, _) => {
                     let (base, start) = (stack(), self.constant(start.into()));
+                    self.value(Op::Iadd, Type::B32, &[base, start])
+                }
+                Home::LargeResult(start, _) => {
+                    let base = returned.unwrap_or_else(&mut stack);
+                    let start = self.constant(start.into());
                     self.value(Op::Iadd, Type::B32, &[base, start])
                 }
             });

@@ -11,7 +11,7 @@
 //! Arguments and results are variables in the `.param` space, whose [pieces](super::params) are
 //! what the IR passes, or registers and constants.
 
-use ptxc_ir::{Callee, CalleeKind, External, Layout, Layouts, Op, Type, Value};
+use ptxc_ir::{Callee, CalleeKind, External, Layouts, Op, Type, Value};
 use ptxc_syntax::ast::{self, Operand, OperandKind, StatementKind};
 use rustc_hash::FxHashSet;
 
@@ -53,13 +53,12 @@ pub(super) fn call(t: &mut Translator, form: &mut Form) -> Translated {
         None => {
             let target = rest.first().and_then(Operand::as_symbol).ok_or(Unsupported)?;
             let signature = t.prototype(target)?;
-            let [params, results] =
-                [&signature.parameters, &signature.returns].map(|formals| params::types(formals));
+            let (params, results) = params::types(&signature)?;
             args.push(t.read(callee, Scalar::B64)?);
-            if results.as_ref().is_ok_and(|results| results.len() > MOST_RESULTS) {
+            if results.len() > MOST_RESULTS {
                 return Err(Unsupported);
             }
-            (Op::CallIndirect(t.function.prototype(layouts(&signature), params?, results?)), signature)
+            (Op::CallIndirect(t.function.prototype(layouts(&signature), params, results)), signature)
         }
     };
     if signature.is_entry
@@ -68,8 +67,24 @@ pub(super) fn call(t: &mut Translator, form: &mut Form) -> Translated {
     {
         return Err(Unsupported);
     }
+    // Each large argument and result of a call has memory of its own.
+    let mut taken: Vec<&Operand> = Vec::new();
+    let mut places = Vec::new();
+    for (operand, &formal) in results.iter().zip(&signature.returns) {
+        if formal.layout().is_large() {
+            let own = image_of(t, operand, formal)?.ok_or(Unsupported)?;
+            let is_taken = arguments.iter().chain(taken.iter().copied()).any(|one| one.kind == operand.kind);
+            let place = if is_taken { t.new_image_to_pass("$result", formal)? } else { own.clone() };
+            taken.push(operand);
+            args.push(t.address_of_image(&place).ok_or(Unsupported)?);
+            places.push((own, is_taken.then_some(place)));
+        }
+    }
+    taken.clear();
     for (operand, &formal) in arguments.iter().zip(&signature.parameters) {
-        argument(t, operand, formal, &mut args)?;
+        let is_taken = taken.iter().any(|one| one.kind == operand.kind);
+        argument(t, operand, formal, is_taken, &mut args)?;
+        taken.push(operand);
     }
     if let Op::Call { callee, .. } | Op::CallIndirect(callee) = op {
         t.pass_stack(callee, &mut args);
@@ -77,7 +92,15 @@ pub(super) fn call(t: &mut Translator, form: &mut Form) -> Translated {
     let inst = t.inst(op, Type::B32, &args);
     let returned: Vec<Value> = t.function.results(inst).to_vec();
     let mut next = returned.into_iter();
+    for (own, place) in places {
+        if let Some(place) = place {
+            t.copy_image(&place, &own)?;
+        }
+    }
     for (operand, &formal) in results.iter().zip(&signature.returns) {
+        if formal.layout().is_large() {
+            continue;
+        }
         let image = match image_of(t, operand, formal)? {
             Some(image) => image,
             None => t.new_image(formal)?,
@@ -103,10 +126,19 @@ fn image_of(t: &Translator, operand: &Operand, formal: Formal) -> Translated<Opt
 }
 
 /// Adds the pieces of an argument.
-fn argument(t: &mut Translator, operand: &Operand, formal: Formal, args: &mut Vec<Value>) -> Translated {
-    if formal.is_variadic() {
-        let (image, _) = operand.as_symbol().and_then(|name| t.image(name)).ok_or(Unsupported)?;
-        args.push(t.copy_to_memory(&image)?);
+fn argument(
+    t: &mut Translator,
+    operand: &Operand,
+    formal: Formal,
+    is_taken: bool,
+    args: &mut Vec<Value>,
+) -> Translated {
+    if formal.is_variadic() || formal.layout().is_large() {
+        let (image, size) = operand.as_symbol().and_then(|name| t.image(name)).ok_or(Unsupported)?;
+        if !formal.is_variadic() && size != formal.size {
+            return Err(Unsupported);
+        }
+        args.push(t.address_to_pass(&image, is_taken)?);
         return Ok(());
     }
     let image = match image_of(t, operand, formal)? {
@@ -142,9 +174,7 @@ fn store_value(t: &mut Translator, image: &Image, offset: u32, bytes: u32, value
 
 /// The layouts of the parameters and results of a function.
 pub fn layouts(signature: &Signature) -> Layouts {
-    let list = |formals: &[Formal]| {
-        formals.iter().map(|formal| Layout { bytes: formal.size, align: formal.align }).collect()
-    };
+    let list = |formals: &[Formal]| formals.iter().map(Formal::layout).collect();
     Layouts { params: list(&signature.parameters), results: list(&signature.returns) }
 }
 
@@ -195,6 +225,14 @@ impl Translator<'_> {
     /// Gives a device function its parameters, and places for its results.
     pub fn enter_function(&mut self, ast: &ast::Function) -> Translated {
         let addressed = addressed(ast);
+        let large = |result: &ast::Parameter| Formal::of(result).layout().is_large();
+        let places: Vec<Value> = ast
+            .returns
+            .iter()
+            .filter(|result| large(result))
+            .map(|_| self.function.add_block_param(self.function.entry(), Type::B32))
+            .collect();
+        let mut places = places.into_iter().peekable();
         for (index, parameter) in ast.parameters.iter().enumerate() {
             let image = self.image_for(parameter, &addressed)?;
             for piece in image.pieces() {
@@ -212,7 +250,10 @@ impl Translator<'_> {
         }
         for result in &ast.returns {
             let image = self.image_for(result, &addressed)?;
-            self.function.returns.extend(image.pieces().map(|piece| piece.ty));
+            match places.next_if(|_| large(result)) {
+                Some(place) => image.pieces().try_for_each(|piece| self.write_piece(&image, piece, place))?,
+                None => self.function.returns.extend(image.pieces().map(|piece| piece.ty)),
+            }
             self.results.push(image);
         }
         if self.function.returns.len() > MOST_RESULTS {
@@ -225,7 +266,7 @@ impl Translator<'_> {
     fn image_for(&mut self, declaration: &ast::Parameter, addressed: &FxHashSet<&str>) -> Translated<Image> {
         let formal = Formal::of(declaration);
         let name = declaration.name.as_str();
-        match addressed.contains(name) && !formal.is_variadic() {
+        match addressed.contains(name) && !formal.is_variadic() && !formal.layout().is_large() {
             true => self.new_image_in_memory(name, formal),
             false => self.new_image(formal),
         }
@@ -250,7 +291,8 @@ impl Translator<'_> {
             }
         }
         let results = self.results.clone();
-        let pieces = results.iter().flat_map(|image| image.pieces().map(move |piece| (image, piece)));
+        let small = results.iter().filter(|image| !image.is_pointed());
+        let pieces = small.flat_map(|image| image.pieces().map(move |piece| (image, piece)));
         pieces.map(|(image, piece)| self.read_piece(image, piece)).collect()
     }
 }

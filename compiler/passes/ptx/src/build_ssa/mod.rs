@@ -125,6 +125,8 @@ pub fn build(ast: &ast::Function, env: &ModuleEnv, resolved: &Resolved) -> Resul
         match &statement.kind {
             StatementKind::Declaration(declaration) => translator.declaration(variables, declaration),
             StatementKind::Label(_) => translator.label(index),
+            StatementKind::Open => translator.large.open(),
+            StatementKind::Close => translator.large.close(),
             StatementKind::Instruction(instruction) => {
                 let opcode = instructions.next().and_then(|instruction| resolved.opcode(instruction));
                 translator.instruction(statement.id, instruction, opcode);

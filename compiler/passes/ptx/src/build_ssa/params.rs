@@ -15,18 +15,16 @@
 //! .param .b64 q;                             piece: b64 +0
 //! .param .b8 a[];                            piece: b32, the address of an array in local memory
 //! ```
-//! An array of any size is in the caller's local memory, and its address is passed.
+//! An array of any size is in the caller's local memory, and its address is passed. So is a large
+//! parameter; for a large result, the caller passes the address of memory for it.
 
 use ptxc_ir::{Access, MemType, Op, Space, Symbol, Type, Value};
 use ptxc_syntax::ast;
 
 use super::form::{Translated, Unsupported};
 use super::translator::Translator;
-use crate::check::env::Formal;
+use crate::check::env::{Formal, Signature};
 use crate::check::scope::Register;
-
-/// The most bytes that a parameter of a device function may have.
-const MOST_BYTES: u32 = 1 << 15;
 
 /// A part of a parameter that is one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,10 +40,10 @@ pub(super) fn pieces(formal: Formal) -> Translated<Vec<Piece>> {
     if formal.ty == ast::Type::Pred {
         return Ok(vec![Piece { offset: 0, ty: Type::Pred }]);
     }
-    if formal.is_variadic() {
+    if formal.is_variadic() || formal.layout().is_large() {
         return Ok(vec![Piece { offset: 0, ty: Type::B32 }]);
     }
-    if formal.size == 0 || formal.size > MOST_BYTES {
+    if formal.size == 0 {
         return Err(Unsupported);
     }
     let mut list = Vec::new();
@@ -58,13 +56,20 @@ pub(super) fn pieces(formal: Formal) -> Translated<Vec<Piece>> {
     Ok(list)
 }
 
-/// The types of the pieces of several parameters, one after another.
-pub(super) fn types(formals: &[Formal]) -> Translated<Vec<Type>> {
-    let mut types = Vec::new();
-    for &formal in formals {
-        types.extend(pieces(formal)?.iter().map(|piece| piece.ty));
+/// The types of the values that a call passes, and of those that it returns: the addresses for large
+/// results, then the pieces of the parameters, and the pieces of the other results.
+pub(super) fn types(signature: &Signature) -> Translated<(Vec<Type>, Vec<Type>)> {
+    let (large, small): (Vec<Formal>, Vec<Formal>) =
+        signature.returns.iter().partition(|formal| formal.layout().is_large());
+    let mut params = vec![Type::B32; large.len()];
+    for &formal in &signature.parameters {
+        params.extend(pieces(formal)?.iter().map(|piece| piece.ty));
     }
-    Ok(types)
+    let mut results = Vec::new();
+    for formal in small {
+        results.extend(pieces(formal)?.iter().map(|piece| piece.ty));
+    }
+    Ok((params, results))
 }
 
 /// Where the pieces of a parameter are.
@@ -81,12 +86,17 @@ enum Place {
 /// The size of an array of any size: no access reaches its end.
 const OPEN: u32 = 1 << 31;
 
+/// The alignment of memory whose address is passed, in bytes: the most of an access.
+const COPY_ALIGN: u32 = 16;
+
 /// A parameter that is a sequence of pieces.
 #[derive(Clone, Debug)]
 pub(super) struct Image {
     place: Place,
     /// The size of the parameter in bytes.
     size: u32,
+    /// The alignment of its memory in bytes.
+    align: u32,
     pieces: Vec<Piece>,
 }
 
@@ -96,9 +106,19 @@ impl Image {
         self.pieces.iter().copied()
     }
 
+    /// Whether it is in local memory of a caller.
+    pub fn is_pointed(&self) -> bool {
+        matches!(self.place, Place::Pointed(_))
+    }
+
     /// The size of the parameter in bytes.
     pub fn size(&self) -> u32 {
         self.size
+    }
+
+    /// Whether one access to local memory reaches that many bytes.
+    fn has_access(&self, offset: u32, bytes: u32) -> bool {
+        bytes <= 4 || offset.is_multiple_of(bytes) && bytes <= self.align
     }
 
     /// The piece that holds a byte, and its variable.
@@ -112,14 +132,53 @@ impl Image {
     }
 }
 
+/// The memory of large arguments and results of calls. A block of statements leaves its memory to later
+/// blocks, so many calls need no more than one.
+#[derive(Debug, Default)]
+pub(super) struct LargeImages {
+    /// The memory of each open block, except the outermost one.
+    open: Vec<Vec<Image>>,
+    /// The memory that no open block has.
+    free: Vec<Image>,
+}
+
+impl LargeImages {
+    /// A block of statements begins.
+    pub fn open(&mut self) {
+        self.open.push(Vec::new());
+    }
+
+    /// The innermost block ends.
+    pub fn close(&mut self) {
+        self.free.extend(self.open.pop().into_iter().flatten());
+    }
+}
+
 impl Translator<'_> {
+    /// Memory for a large argument or result of calls, for the block of statements that declares it.
+    pub fn large_image(&mut self, name: &str, formal: Formal) -> Translated<Image> {
+        let fits = |image: &Image| image.size == formal.size && image.align >= formal.align;
+        let image = match self.large.free.iter().position(fits) {
+            Some(index) => self.large.free.swap_remove(index),
+            None => self.new_image_to_pass(name, formal)?,
+        };
+        if let Some(block) = self.large.open.last_mut() {
+            block.push(image.clone());
+        }
+        Ok(image)
+    }
+
     /// Variables for the pieces of a parameter.
     pub fn new_image(&mut self, formal: Formal) -> Translated<Image> {
         let pieces = pieces(formal)?;
         let first = self.new_variables(pieces.len() as u32);
+        let Formal { size, align, .. } = formal;
         Ok(match formal.is_variadic() {
-            true => Image { place: Place::Pointed(first), size: OPEN, pieces },
-            false => Image { place: Place::Variables(first), size: formal.size, pieces },
+            true => Image { place: Place::Pointed(first), size: OPEN, align: COPY_ALIGN, pieces },
+            false if formal.layout().is_large() => {
+                Image { place: Place::Pointed(first), size, align, pieces }
+            }
+            false => Image { place: Place::Variables(first), size, align, pieces },
         })
     }
 
@@ -134,14 +193,42 @@ impl Translator<'_> {
 
     /// Copies a parameter of a call to local memory; returns the address.
     pub fn copy_to_memory(&mut self, image: &Image) -> Translated<Value> {
-        // The function may load vectors of it.
-        let formal = Formal { ty: ast::Type::B8, is_array: true, size: image.size, align: 16 };
-        let copy = self.new_image_in_memory("$variadic", formal)?;
-        for piece in image.pieces().collect::<Vec<_>>() {
-            let value = self.read_piece(image, piece)?;
-            self.write_piece(&copy, piece, value)?;
+        if image.size == OPEN {
+            return Err(Unsupported);
         }
+        // The function may load vectors of it.
+        let formal = Formal { ty: ast::Type::B8, is_array: true, size: image.size, align: COPY_ALIGN };
+        let copy = self.new_image_in_memory("$variadic", formal)?;
+        self.copy_image(image, &copy)?;
         self.address_of_image(&copy).ok_or(Unsupported)
+    }
+
+    /// The address of a parameter in local memory of this function: of the parameter itself, unless it
+    /// belongs to a caller, which may still need it, or it `is_taken`.
+    pub fn address_to_pass(&mut self, image: &Image, is_taken: bool) -> Translated<Value> {
+        match image.place {
+            Place::Memory(_) if !is_taken && image.align >= COPY_ALIGN => {
+                self.address_of_image(image).ok_or(Unsupported)
+            }
+            _ => self.copy_to_memory(image),
+        }
+    }
+
+    /// Copies a parameter to another of its size.
+    pub fn copy_image(&mut self, from: &Image, to: &Image) -> Translated {
+        let mut offset = 0;
+        while offset < from.size {
+            let bytes = if offset + 8 <= from.size { 8 } else { 4 };
+            let value = self.load_image(from, offset, bytes, false)?;
+            self.store_image(to, offset, bytes, value)?;
+            offset += bytes;
+        }
+        Ok(())
+    }
+
+    /// Memory for a parameter of this size whose address this function passes.
+    pub fn new_image_to_pass(&mut self, name: &str, formal: Formal) -> Translated<Image> {
+        self.new_image_in_memory(name, Formal { align: formal.align.max(COPY_ALIGN), ..formal })
     }
 
     /// Local memory for the pieces of a parameter whose address is taken.
@@ -154,7 +241,7 @@ impl Translator<'_> {
         let size = formal.size.next_multiple_of(4);
         let align = formal.align.max(4);
         let symbol = self.new_local_memory(name, size, align);
-        Ok(Image { place: Place::Memory(symbol), size: formal.size, pieces })
+        Ok(Image { place: Place::Memory(symbol), size: formal.size, align, pieces })
     }
 
     /// Reads a piece of a parameter.
@@ -196,14 +283,18 @@ impl Translator<'_> {
         {
             return Err(Unsupported);
         }
-        if let Some(address) = self.address_of_image(image) {
+        if image.has_access(offset, bytes)
+            && let Some(address) = self.address_of_image(image)
+        {
             let (access, ty) = local_access(offset, bytes, signed)?;
             return Ok(self.emit(Op::Load(access), ty, &[address]));
         }
         match bytes {
             8 | 16 => {
-                let (variable, piece) = image.piece_at(offset)?;
-                if piece == (Piece { offset, ty: Type::B64 }) && bytes == 8 {
+                if let Ok((variable, piece)) = image.piece_at(offset)
+                    && piece == (Piece { offset, ty: Type::B64 })
+                    && bytes == 8
+                {
                     return Ok(self.read_variable(variable, Type::B64));
                 }
                 let low = self.load_image(image, offset, bytes / 2, false)?;
@@ -231,7 +322,9 @@ impl Translator<'_> {
         {
             return Err(Unsupported);
         }
-        if let Some(address) = self.address_of_image(image) {
+        if image.has_access(offset, bytes)
+            && let Some(address) = self.address_of_image(image)
+        {
             let (access, ty) = local_access(offset, bytes, false)?;
             let value = self.extend(value, ty, false)?;
             self.inst(Op::Store(access), ty, &[address, value]);
@@ -239,8 +332,10 @@ impl Translator<'_> {
         }
         match bytes {
             8 | 16 => {
-                let (variable, piece) = image.piece_at(offset)?;
-                if piece == (Piece { offset, ty: Type::B64 }) && bytes == 8 {
+                if let Ok((variable, piece)) = image.piece_at(offset)
+                    && piece == (Piece { offset, ty: Type::B64 })
+                    && bytes == 8
+                {
                     self.write_variable(variable, value);
                     return Ok(());
                 }
@@ -333,9 +428,8 @@ mod tests {
             pieces(Formal { ty: ast::Type::B32, is_array: true, size: 0, align: 4 }),
             Err(Unsupported)
         );
-        assert_eq!(
-            pieces(Formal { ty: ast::Type::B8, is_array: true, size: u32::MAX, align: 8 }),
-            Err(Unsupported)
-        );
+        // A large parameter is one, too.
+        assert_eq!(offsets((1 << 12) + 1, 8), [(0, 32)]);
+        assert_eq!(offsets(1 << 12, 8).len(), 1 << 9);
     }
 }

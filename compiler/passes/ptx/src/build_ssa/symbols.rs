@@ -228,12 +228,12 @@ impl Symbols {
 
 /// The IR's callee for a function of the module; `None` if its parameters can't be values.
 pub(super) fn device_callee(signature: &Signature) -> Option<Callee> {
-    let types = |formals| params::types(formals).ok();
+    let (params, results) = params::types(signature).ok()?;
     Some(Callee {
         name: signature.name.to_string(),
         kind: CalleeKind::Device,
-        params: types(&signature.parameters)?,
-        results: types(&signature.returns)?,
+        params,
+        results,
         lanes: CalleeLanes::default(),
         stack: CalleeStack::default(),
     })

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use ptxc_ir::Layout;
 use ptxc_ir::symbol::{self, Initial};
 use ptxc_syntax::Name;
 use ptxc_syntax::ast::{Declaration, Declarator, Function, Linkage, Parameter, Prototype, Space, Type};
@@ -74,6 +75,11 @@ impl Formal {
     pub fn of(parameter: &Parameter) -> Formal {
         let (size, align) = parameter_layout(parameter).unwrap_or((0, 1));
         Formal { ty: parameter.specifiers.ty, is_array: !parameter.dimensions.is_empty(), size, align }
+    }
+
+    /// Its size and alignment.
+    pub fn layout(&self) -> Layout {
+        Layout { bytes: self.size, align: self.align }
     }
 
     /// Whether it takes an array of any size: `.param .b8 a[]`.

@@ -20,7 +20,7 @@ use super::dialect::Dialect;
 use super::form::{Form, Translated, Unsupported};
 use super::instructions::{Guarded, Lowering, Translate, lowering};
 use super::lending;
-use super::params::Image;
+use super::params::{Image, LargeImages};
 use super::ssa::{Above, Ssa};
 use super::symbols::{self, Symbols};
 use crate::check::decoded::Decoded;
@@ -82,8 +82,8 @@ pub(super) struct Translator<'a> {
     pub has_group_products: bool,
     /// The variable that can't be named, if the instruction is unsupported because of it.
     no_room: Option<symbols::NoRoom>,
-    /// A note and a help for the finding about an instruction that can't be lowered.
-    pub explanation: Option<[&'static str; 2]>,
+    /// The memory of large arguments and results of calls.
+    pub large: LargeImages,
 }
 
 impl<'a> Translator<'a> {
@@ -143,7 +143,7 @@ impl<'a> Translator<'a> {
             mistyped: false,
             has_group_products: false,
             no_room: None,
-            explanation: None,
+            large: LargeImages::default(),
         }
     }
 
@@ -176,16 +176,10 @@ impl<'a> Translator<'a> {
         }
         let result = self.guarded(instruction, opcode);
         self.guard = None;
-        let (no_room, explanation) = (self.no_room.take(), self.explanation.take());
+        let no_room = self.no_room.take();
         if result.is_err() {
             let node = instruction.opcode.id;
-            let form = || {
-                let form = Diagnostic::unsupported(node, format!("`{}` in this form", instruction.opcode));
-                match explanation {
-                    Some([note, help]) => form.note(note).help(help),
-                    None => form,
-                }
-            };
+            let form = || Diagnostic::unsupported(node, format!("`{}` in this form", instruction.opcode));
             self.diagnostics.push(no_room.map_or_else(form, |no_room| no_room.finding(node)));
         }
     }
@@ -326,12 +320,16 @@ impl<'a> Translator<'a> {
             return;
         }
         for index in first..self.scopes.variables.len() {
-            let variable = &self.scopes.variables[index].1;
+            let (name, variable) = self.scopes.variables[index].clone();
             // A variable that is too large has no image, and every instruction that names it is
             // unsupported.
             let Ok(size) = u32::try_from(variable.size) else { continue };
             let formal = Formal { ty: variable.ty, is_array: false, size, align: variable.align };
-            if let Ok(image) = self.new_image(formal) {
+            let image = match formal.layout().is_large() {
+                true => self.large_image(&name, formal),
+                false => self.new_image(formal),
+            };
+            if let Ok(image) = image {
                 self.call_parameters.insert(index, image);
             }
         }
