@@ -2,7 +2,7 @@
 //!
 //! The scripts of `tests/clients` write PTX with Numba, Warp and tinygrad. ptxas and the compiler then
 //! get every module, each for the module's own target. The command fails if ptxas accepts a module
-//! that the compiler does not lower, unless [`REASONS`] has the reason.
+//! that the compiler does not lower.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,10 +20,6 @@ use crate::table::Table;
 
 /// The scripts, by the names of their packages.
 const CLIENTS: [&str; 3] = ["numba", "warp", "tinygrad"];
-
-/// The opcodes that the compiler does not lower: tensor cores. A run of all modules reports an entry that no module
-/// needs.
-const REASONS: [&str; 1] = ["mma.sync"];
 
 /// The arguments of `clients`.
 #[derive(Debug, Args)]
@@ -87,8 +83,7 @@ impl Clients {
                 start.elapsed().as_secs_f64()
             );
         }
-        let whole = !self.sample && self.only.is_empty();
-        report(&outcomes, whole)
+        report(&outcomes)
     }
 }
 
@@ -181,12 +176,6 @@ fn outcome(path: &Path, scratch: &Path, oracle: &Oracle) -> Result<Outcome, Stri
     })
 }
 
-/// The entry of the list of reasons that a message has.
-fn reason(message: &str) -> Option<&'static str> {
-    let named = message.strip_prefix("error[E0900]: `")?;
-    REASONS.into_iter().find(|reason| named.starts_with(reason))
-}
-
 /// A message without the names in it, which differ from module to module.
 fn group(message: &str) -> String {
     let parts = message.split('`').enumerate();
@@ -195,17 +184,16 @@ fn group(message: &str) -> String {
     kept.collect::<Vec<&str>>().join("`")
 }
 
-/// Prints the counts and the reasons; fails if a module is left.
-fn report(outcomes: &[(&str, BTreeMap<String, Outcome>)], whole: bool) -> Result<(), String> {
-    let titles = ["modules", "ptxas accepts", "lowered", "tensor cores", "left"];
+/// Prints the counts and the messages; fails if a module is left.
+fn report(outcomes: &[(&str, BTreeMap<String, Outcome>)]) -> Result<(), String> {
+    let titles = ["modules", "ptxas accepts", "lowered", "left"];
     let mut columns = vec![("package", Left)];
     columns.extend(titles.map(|title| (title, Right)));
     let mut table = Table::new(&columns);
     let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut used = BTreeSet::new();
     let mut left = 0;
     for (client, modules) in outcomes {
-        let [mut accepted, mut lowered, mut known, mut failed] = [0; 4];
+        let [mut accepted, mut lowered, mut failed] = [0; 3];
         for (name, outcome) in modules {
             accepted += usize::from(!matches!(outcome, Outcome::Refused(_)));
             let place = format!("{client}/{name}");
@@ -216,20 +204,16 @@ fn report(outcomes: &[(&str, BTreeMap<String, Outcome>)], whole: bool) -> Result
                     groups.entry(format!("ptxas refuses: {message}")).or_default().push(place);
                 }
                 Outcome::Left(messages) => {
-                    let reasons: Vec<_> = messages.iter().map(|message| reason(message)).collect();
-                    let is_known = !reasons.is_empty() && reasons.iter().all(Option::is_some);
-                    *(if is_known { &mut known } else { &mut failed }) += 1;
-                    used.extend(reasons.into_iter().flatten());
-                    let first =
-                        messages.iter().find(|message| reason(message).is_none()).or(messages.first());
-                    let text =
-                        first.map_or("neither code nor a message".to_string(), |message| group(message));
+                    failed += 1;
+                    let text = messages
+                        .first()
+                        .map_or("neither code nor a message".to_string(), |message| group(message));
                     groups.entry(text).or_default().push(place);
                 }
             }
         }
         left += failed;
-        let counts = [modules.len(), accepted, lowered, known, failed].map(|count| count.to_string());
+        let counts = [modules.len(), accepted, lowered, failed].map(|count| count.to_string());
         table.row(std::iter::once((*client).to_string()).chain(counts));
     }
     print!("{table}");
@@ -239,9 +223,6 @@ fn report(outcomes: &[(&str, BTreeMap<String, Outcome>)], whole: bool) -> Result
             places.len(),
             places.iter().take(3).cloned().collect::<Vec<_>>().join(", ")
         );
-    }
-    if let Some(unused) = REASONS.iter().find(|reason| whole && !used.contains(*reason)) {
-        return Err(format!("no module needs `{unused}`; remove it from the reasons"));
     }
     if left == 0 { Ok(()) } else { Err(format!("{left} modules that ptxas accepts are not lowered")) }
 }
@@ -257,19 +238,11 @@ mod tests {
     }
 
     #[test]
-    fn only_tensor_cores_are_a_reason() {
-        assert_eq!(reason("error[E0900]: `mma.sync.aligned.m16n8k8` is not supported yet"), Some("mma.sync"));
-        assert_eq!(reason("error[E0900]: `mov.u64` in this form is not supported yet"), None);
-        assert_eq!(reason("error[E0109]: `mma.sync` expects"), None);
-    }
-
-    #[test]
     fn a_module_that_is_left_fails() {
         let modules = |outcome| BTreeMap::from([("k.ptx".to_string(), outcome)]);
-        let known = Outcome::Left(vec!["error[E0900]: `mma.sync.a` is not supported yet".to_string()]);
-        assert_eq!(report(&[("numba", modules(known))], true), Ok(()));
-        assert!(report(&[("numba", modules(Outcome::Lowered))], true).is_err(), "an unused reason");
-        assert_eq!(report(&[("numba", modules(Outcome::Lowered))], false), Ok(()));
-        assert!(report(&[("numba", modules(Outcome::Left(Vec::new())))], false).is_err(), "no message");
+        let left = Outcome::Left(vec!["error[E0900]: `mma.sync.a` is not supported yet".to_string()]);
+        assert!(report(&[("numba", modules(left))]).is_err());
+        assert_eq!(report(&[("numba", modules(Outcome::Lowered))]), Ok(()));
+        assert!(report(&[("numba", modules(Outcome::Left(Vec::new())))]).is_err(), "no message");
     }
 }
