@@ -29,6 +29,46 @@ fn file_of(kernels: usize) -> String {
     text
 }
 
+/// A file of functions that call each other. A kernel calls `functions` of them, directly or from
+/// another, and the file has that many `kernels`, each with functions of its own.
+fn file_of_calls(kernels: usize, functions: usize) -> String {
+    let mut text = String::from(".version 9.0\n.target sm_90\n.address_size 64\n");
+    for kernel in 0..kernels {
+        for number in (0..functions).rev() {
+            // Two functions of a binary tree.
+            let called = [2 * number + 1, 2 * number + 2].into_iter().filter(|&called| called < functions);
+            let calls: String = called
+                .map(|called| {
+                    format!(
+                        "\t{{\n\t.param .b32 a;\n\t.param .b32 r;\n\tst.param.b32 [a], %r1;\n\
+                         \tcall (r), f{kernel}_{called}, (a);\n\tld.param.b32 %r2, [r];\n\t}}\n\
+                         \txor.b32 %r1, %r1, %r2;\n"
+                    )
+                })
+                .collect();
+            let written = writeln!(
+                text,
+                ".func (.param .b32 r) f{kernel}_{number}(.param .b32 a)\n{{\n\
+                 \t.reg .pred %p<2>;\n\t.reg .b32 %r<9>;\n\tld.param.b32 %r1, [a];\n\
+                 \tsetp.gt.s32 %p1, %r1, 100;\n\t@%p1 bra END;\n\tmul.lo.s32 %r1, %r1, %r1;\n\
+                 \tadd.s32 %r1, %r1, 7;\nEND:\n{calls}\
+                 \tmul.lo.s32 %r1, %r1, 0{number:07o}; // the factor\n\tst.param.b32 [r], %r1;\n\tret;\n}}"
+            );
+            written.expect("a string takes all");
+        }
+        let written = writeln!(
+            text,
+            ".visible .entry k{kernel}(.param .u64 data)\n{{\n\
+             \t.reg .b32 %r<9>;\n\t.reg .b64 %rd<9>;\n\tld.param.u64 %rd1, [data];\n\
+             \tld.global.u32 %r1, [%rd1];\n\t{{\n\t.param .b32 a;\n\t.param .b32 r;\n\
+             \tst.param.b32 [a], %r1;\n\tcall (r), f{kernel}_0, (a);\n\tld.param.b32 %r2, [r];\n\t}}\n\
+             \tst.global.u32 [%rd1], %r2;\n\tret;\n}}"
+        );
+        written.expect("a string takes all");
+    }
+    text
+}
+
 fn compiled(text: &str) -> Session {
     let mut session = Session::new("k.ptx", text, Settings::default());
     session.update().expect("no other thread stops it");
@@ -70,6 +110,26 @@ fn edit(criterion: &mut Criterion) {
             let comment = factor + 8;
             bencher.iter(|| {
                 session.edit(comment..comment + 3, &digits());
+                session.update().expect("no other thread stops it")
+            });
+        });
+    }
+    // Many programs of few functions, and one program of many.
+    for (kernels, functions) in [(250, 3), (1, 1000)] {
+        let text = file_of_calls(kernels, functions);
+        let size = format!("{kernels}x{functions}");
+        group.throughput(Throughput::Bytes(text.len() as u64));
+        group.bench_function(BenchmarkId::new("first of calls", &size), |bencher| {
+            bencher.iter(|| compiled(&text));
+        });
+        let factor =
+            text.len() / 2 + text[text.len() / 2..].find("; // the").expect("a factor precedes it") - 3;
+        let mut number = 0;
+        group.bench_function(BenchmarkId::new("one function", &size), |bencher| {
+            let mut session = compiled(&text);
+            bencher.iter(|| {
+                number += 1;
+                session.edit(factor..factor + 3, &format!("{:03o}", number % 512));
                 session.update().expect("no other thread stops it")
             });
         });

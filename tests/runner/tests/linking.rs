@@ -112,6 +112,11 @@ fn signatures(random: &mut Random) -> Vec<Signature> {
                     params.push(shape);
                 }
             }
+            // ptxc passes the address of a large one, ptxas its words on the stack.
+            if random.below(24) == 0 {
+                let large = [Shape::Struct(4100, 4), Shape::Struct(4104, 8), Shape::Struct(4128, 16)];
+                params.insert(random.below(params.len() + 1), large[random.below(3)]);
+            }
             if random.below(4) == 0 {
                 params.push([Shape::Open(4, 4), Shape::Open(24, 8), Shape::Open(80, 16)][random.below(3)]);
             }
@@ -121,8 +126,8 @@ fn signatures(random: &mut Random) -> Vec<Signature> {
                 Some(Shape::Scalar(8)),
                 Some(Shape::Struct(32, 16)),
                 Some(Shape::Struct(64, 8)),
-                // More than 255 words.
-                Some(Shape::Struct(1040, 4)),
+                // More than 255 words, and rarely so large that ptxc passes an address.
+                Some(if random.below(6) == 0 { Shape::Struct(4112, 16) } else { Shape::Struct(1040, 4) }),
             ];
             let result = results[random.below(results.len())];
             let [parted, nested, indirect, shared] = [3, 3, 2, 3].map(|of| random.below(of) == 0);
