@@ -68,14 +68,18 @@ pub(super) fn mov(t: &mut Translator, form: &mut Form) -> Translated {
     }
 }
 
-/// Packs registers of 8 bits, the first in the low bits.
+/// Packs registers of 8 bits and constants, the first in the low bits.
 fn pack_bytes(t: &mut Translator, elements: &[Operand], scalar: Scalar) -> Translated<Value> {
     let ty = Type::int(scalar.bits()).filter(|ty| ty.bits() <= 32).ok_or(Unsupported)?;
     let mask = t.constant(ty, 0xff);
     let mut whole = None;
     for (operand, place) in elements.iter().zip(0..) {
-        let value = t.any(operand)?;
-        let value = t.extend(value, ty, false)?;
+        let value = match operand.kind {
+            OperandKind::Immediate(_) => t.read(operand, Scalar::B32)?,
+            _ => t.any(operand)?,
+        };
+        let value =
+            if t.ty(value).bits() > ty.bits() { t.convert(value, ty)? } else { t.extend(value, ty, false)? };
         let byte = t.emit(Op::And, ty, &[value, mask]);
         let count = t.constant(Type::B32, 8 * place);
         let part = t.emit(Op::Shl, ty, &[byte, count]);
