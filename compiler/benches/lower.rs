@@ -101,6 +101,7 @@ fn built(text: &str) -> Function {
     let checked = stages::checked(&db, func);
     ptxc_passes::build(module::ast(&db, func), module::environment(&db, func), &checked.resolved)
         .expect("the kernel is valid")
+        .function
 }
 
 fn simplified(func: Function) -> Function {

@@ -216,6 +216,9 @@ pub fn check(
         let beyond = beyond(db, func, target, strictness);
         let about = beyond.iter().chain(flow_warnings(db, func)).chain(barrier_warnings(db, func));
         found.extend(about.map(|diagnostic| locate(db, func, diagnostic)));
+        let built = built(db, func).diagnostics.iter();
+        let warnings = built.filter(|finding| finding.severity == Severity::Warning);
+        found.extend(warnings.map(|diagnostic| locate(db, func, diagnostic)));
         found.extend(shared::finding(db, func).map(|diagnostic| locate(db, func, &diagnostic)));
         if let (Strictness::Splits, Some(arch)) = (strictness, arch) {
             found.extend(split_findings(db, func, arch));

@@ -1,8 +1,7 @@
 //! The first step: a function of the syntax tree becomes SSA.
 
-use ptxc_ir::Function;
 use ptxc_ir::verify::Level;
-use ptxc_ptx::build_ssa;
+use ptxc_ptx::build_ssa::{self, Built};
 use ptxc_ptx::check::env::ModuleEnv;
 use ptxc_ptx::check::resolved::Resolved;
 use ptxc_syntax::ast;
@@ -15,10 +14,10 @@ use crate::run::verified_ssa;
 ///
 /// # Errors
 /// Every construct that has no SSA form yet.
-pub fn build(function: &ast::Function, env: &ModuleEnv, resolved: &Resolved) -> Result<Function, Halt> {
-    let func = build_ssa::build(function, env, resolved)?;
+pub fn build(function: &ast::Function, env: &ModuleEnv, resolved: &Resolved) -> Result<Built, Halt> {
+    let built = build_ssa::build(function, env, resolved)?;
     if cfg!(debug_assertions) {
-        verified_ssa("build-ssa", &func, Level::Built)?;
+        verified_ssa("build-ssa", &built.function, Level::Built)?;
     }
-    Ok(func)
+    Ok(built)
 }

@@ -156,7 +156,10 @@ pub fn built(db: &dyn Db, func: Func) -> Arc<Stage<ir::Function>> {
     if environment(db, func).variables.values().any(|variable| variable.space == Space::Reg) {
         return Stage::nothing();
     }
-    Stage::of(ptxc_passes::build(ast(db, func), environment(db, func), &checked(db, func).resolved))
+    match ptxc_passes::build(ast(db, func), environment(db, func), &checked(db, func).resolved) {
+        Ok(built) => Arc::new(Stage { value: Some(built.function), diagnostics: built.warnings }),
+        Err(diagnostics) => Stage::of(Err(diagnostics)),
+    }
 }
 
 /// The calls of functions that neither the module nor the driver defines.

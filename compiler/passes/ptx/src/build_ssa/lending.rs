@@ -27,17 +27,38 @@ use std::ops::Range;
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::warpgroup::{Count, GroupOptions, Groups};
 use ptxc_ir::{Block, Function, Inst, InstData, Op, SourceLoc, Type, Value};
+use ptxc_syntax::NodeId;
 
 use super::flights::{Flights, Landed, State};
 use super::ssa::{Above, Ssa};
+use crate::check::codes;
 use crate::check::scope::Register;
+use crate::diagnostic::{Diagnostic, source_node};
 
-/// Marks everything that is lent to products.
-pub(super) fn lend(func: &mut Function) {
-    match Flights::find(func) {
-        Some(flights) => overlapping(func, &flights),
-        None => one_after_another(func),
-    }
+/// Marks everything that is lent to products. Returns a warning if they are performed one after
+/// another.
+pub(super) fn lend(func: &mut Function) -> Option<Diagnostic> {
+    let Some(flights) = Flights::find(func) else {
+        let products = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
+        let first = products.copied().find(|&inst| matches!(func.insts[inst].op, Op::WarpgroupProduct(_)));
+        let node = first.and_then(|inst| source_node(func.insts[inst].loc));
+        one_after_another(func);
+        return Some(serialized(node.unwrap_or(NodeId(0))));
+    };
+    overlapping(func, &flights);
+    None
+}
+
+/// The warning about products that are performed one after another, at the first of them.
+fn serialized(first: NodeId) -> Diagnostic {
+    let message = "the products of this function are performed one after another";
+    Diagnostic::warning(codes::SERIALIZED_PRODUCTS, first, message)
+        .label("this is the first of them")
+        .note(
+            "a register of a product is used while the product is under way, or control flow meets from \
+             places with different products under way (PTX ISA, `wgmma.mma_async`)",
+        )
+        .help("use the registers after a `wgmma.wait_group` for the group of the product")
 }
 
 /// The ranges of a product's arguments that are registers of the product while it is under way.

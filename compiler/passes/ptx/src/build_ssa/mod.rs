@@ -83,13 +83,22 @@ use crate::check::scope::ParameterPlace;
 use crate::diagnostic::Diagnostic;
 use translator::Translator;
 
+/// A function in SSA form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Built {
+    /// The function.
+    pub function: Function,
+    /// What a user should know about its translation.
+    pub warnings: Vec<Diagnostic>,
+}
+
 /// Builds the SSA form of a kernel or device function. `resolved` holds what the check of the same
 /// tree in the same module found about its names.
 ///
 /// # Errors
 ///
 /// A diagnostic for everything in the function that can't be lowered yet, in order of appearance.
-pub fn build(ast: &ast::Function, env: &ModuleEnv, resolved: &Resolved) -> Result<Function, Vec<Diagnostic>> {
+pub fn build(ast: &ast::Function, env: &ModuleEnv, resolved: &Resolved) -> Result<Built, Vec<Diagnostic>> {
     let Some(body) = &ast.body else {
         return Err(vec![Diagnostic::unsupported(
             ast.id,

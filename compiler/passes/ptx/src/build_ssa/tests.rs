@@ -24,7 +24,10 @@ fn build_all(module: &Module) -> Vec<Result<Function, Vec<Diagnostic>>> {
             _ => {}
         }
     }
-    functions.into_iter().map(|function| build(function, &env, &examine(function, &env).resolved)).collect()
+    functions
+        .into_iter()
+        .map(|function| build(function, &env, &examine(function, &env).resolved).map(|built| built.function))
+        .collect()
 }
 
 fn one(text: &str) -> Result<Function, Vec<Diagnostic>> {
@@ -207,6 +210,7 @@ mod any_instruction {
     use proptest::sample::select;
 
     use super::*;
+    use crate::build_ssa::Built;
 
     const MNEMONICS: &[&str] = &[
         "add",
@@ -370,7 +374,7 @@ mod any_instruction {
             let parsed = ptxc_syntax::parse_function(&text);
             let env = ModuleEnv::empty();
             let resolved = examine(&parsed.value, &env).resolved;
-            if let Ok(function) = build(&parsed.value, &env, &resolved) {
+            if let Ok(Built { function, .. }) = build(&parsed.value, &env, &resolved) {
                 let verified = verify(&function, Level::Built);
                 prop_assert!(verified.is_ok(), "{verified:?}\n{function}");
             }

@@ -72,6 +72,7 @@ codes! {
     UNREACHABLE = 305, "Every instruction must be reachable from the start of its function.";
     FALLS_OFF = 306, "A body ends with `ret`, `exit`, `trap` or a branch.";
     WITHOUT_KERNEL = 307, "A program contains the code of its kernels, and of the functions that they call.";
+    SERIALIZED_PRODUCTS = 308, "The registers of a product of a warpgroup are left alone until a wait for its group.";
 }
 
 /// The rule of `code`, if it is a code of the checker.

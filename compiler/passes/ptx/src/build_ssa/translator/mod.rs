@@ -15,6 +15,7 @@ use ptxc_syntax::ast::{self, Instruction, StatementKind};
 use rustc_hash::FxHashMap;
 
 pub(super) use self::operands::integer;
+use super::Built;
 use super::control;
 use super::dialect::Dialect;
 use super::form::{Form, Translated, Unsupported};
@@ -185,7 +186,7 @@ impl<'a> Translator<'a> {
     }
 
     /// Ends the body and returns the function, or the diagnostics about it.
-    pub fn finish(mut self) -> Result<Function, Vec<Diagnostic>> {
+    pub fn finish(mut self) -> Result<Built, Vec<Diagnostic>> {
         self.loc = SourceLoc::NONE;
         if !self.ended {
             self.leave();
@@ -219,10 +220,8 @@ impl<'a> Translator<'a> {
         self.placed.retain(|&block| reachable[block.as_u32() as usize]);
         self.function.layout = self.placed;
         self.ssa.finish(&mut self.function);
-        if self.has_group_products {
-            lending::lend(&mut self.function);
-        }
-        Ok(self.function)
+        let warning = self.has_group_products.then(|| lending::lend(&mut self.function)).flatten();
+        Ok(Built { function: self.function, warnings: warning.into_iter().collect() })
     }
 
     fn guarded(&mut self, instruction: &Instruction, opcode: Option<&Decoded>) -> Translated {
