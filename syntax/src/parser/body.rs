@@ -16,7 +16,7 @@ const MOST_STATEMENTS: usize = 500_000;
 
 /// The bytes of text per statement and per tree node in code that compilers write. In denser code
 /// the lists grow.
-const STATEMENT_BYTES: usize = 32;
+const STATEMENT_BYTES: usize = 24;
 const NODE_BYTES: usize = 7;
 
 /// The number of errors in an item up to which the whole text is searched for the reason of one.

@@ -110,22 +110,21 @@ fn read_banks(inst: &mut MInst<VReg>, places: &Places, arch: Arch) -> bool {
     any
 }
 
-/// Replaces the loads of a block that fill general registers by moves. Most loads are at its start:
-/// the instructions after the last load are not moved in memory.
+/// Replaces the loads of a block that fill general registers by moves.
 fn put_moves(mir: &mut Mir<VReg>, block: MBlockId) {
-    let is_load = |inst: &MInst<VReg>| inst.inst.op == Op::LDC && loaded(mir, &inst.inst).is_some();
-    let Some(last) = mir.blocks[block].insts.iter().rposition(is_load) else { return };
-    let mut insts = std::mem::take(&mut mir.blocks[block].insts);
-    let mut made = Vec::with_capacity(2 * last + 2);
-    for inst in insts.drain(..=last) {
+    let insts = std::mem::take(&mut mir.blocks[block].insts);
+    let load = |inst: &MInst<VReg>| loaded(mir, &inst.inst).filter(|_| inst.inst.op == Op::LDC);
+    let loads = insts.iter().filter(|inst| load(inst).is_some());
+    let added: usize = loads.map(|inst| usize::from(inst.inst.slot_width(0)) - 1).sum();
+    let mut made = Vec::with_capacity(insts.len() + added);
+    for inst in insts {
         ptxc_interrupt::poll();
-        match loaded(mir, &inst.inst).filter(|_| inst.inst.op == Op::LDC) {
+        match load(&inst) {
             Some((to, place)) => made.extend(moves(&inst, to, place)),
             None => made.push(inst),
         }
     }
-    insts.splice(..0, made);
-    mir.blocks[block].insts = insts;
+    mir.blocks[block].insts = made;
 }
 
 /// The moves that replace an unguarded load of words into general registers.
