@@ -241,6 +241,11 @@ fn visit_reader(
 /// An instruction with some general registers replaced by uniform ones, if there is such a form.
 fn reading_uniform(inst: &MInst<VReg>, moved: impl Fn(VReg) -> Option<VReg>) -> Option<Inst<VReg>> {
     let mut made = inst.inst.clone();
+    // A copy to shared memory has two addresses and one field for a uniform register.
+    let taken = inst.inst.operands.iter().any(|operand| match operand.kind {
+        OperandKind::Mem(address) => address.uniform.or(address.descriptor).is_some(),
+        _ => false,
+    });
     for (slot, operand) in inst.inst.row().slots.iter().zip(&mut made.operands) {
         match &mut operand.kind {
             OperandKind::Reg(reg) => {
@@ -250,7 +255,7 @@ fn reading_uniform(inst: &MInst<VReg>, moved: impl Fn(VReg) -> Option<VReg>) -> 
             }
             OperandKind::Mem(address) => {
                 if let Some(to) = address.base.and_then(&moved) {
-                    if address.wide || address.uniform.is_some() || slot.role == ptxc_sass::Role::Def {
+                    if address.wide || taken || slot.role == ptxc_sass::Role::Def {
                         return None;
                     }
                     *address = Address { base: None, uniform: Some(to), ..*address };
