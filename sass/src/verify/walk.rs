@@ -195,6 +195,10 @@ impl<'a> Walk<'a> {
             if fixed.is_guard_kept && are_complementary(producer, inst) {
                 continue;
             }
+            // A register that is given back twice is not written.
+            if [producer, inst].into_iter().all(|inst| inst.op == Op::USETMAXREG_DEALLOC) {
+                continue;
+            }
             let from = Side { inst: producer, slot: fixed.slot, component: fixed.component };
             let to = Side { inst, slot: touch.slot, component: touch.component };
             let need = latency(self.program.arch, dependence, from, to).legal;

@@ -26,8 +26,8 @@
 //! there. A branch to a block that only exits has no influence, because no thread waits for ended
 //! threads.
 //!
-//! Votes, `activemask`, and weak loads of global and shared memory from a uniform address give one
-//! answer for all threads that ask together. They count as uniform in convergent blocks, where that
+//! Votes, `activemask`, shuffles that read one lane, and weak loads of global and shared memory from
+//! a uniform address give one answer for all threads that ask together. They count as uniform in convergent blocks, where that
 //! is the whole warp. (A weak load that races with a store has no meaning in PTX, so its lanes may
 //! be assumed to agree.) Loads of memory that is never written are as uniform as their addresses in
 //! every block. A local address means different memory in each thread. Part of a warp may call a
@@ -46,8 +46,8 @@ mod influence;
 use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
 use petgraph::algo::kosaraju_scc;
 use ptxc_ir::{
-    Block, CacheOp, Cfg, Function, FunctionKind, Inst, Lists, Loop, Loops, Op, Order, PostDominators, Space,
-    Value, ValueDef, arithmetic,
+    Block, CacheOp, Cfg, Function, FunctionKind, Inst, Lists, Loop, Loops, Op, Order, PostDominators,
+    ShflMode, Space, Value, ValueDef, arithmetic,
 };
 
 use crate::analyses::Analyses;
@@ -236,7 +236,7 @@ impl Solver<'_> {
         }
         for &block in self.cfg.rpo() {
             for &inst in ptxc_interrupt::parts(&self.func.blocks[block].insts).flatten() {
-                if is_source(&self.func.insts[inst].op) {
+                if is_source(&self.func.insts[inst].op) && !self.is_broadcast(inst) {
                     self.diverge_results(inst);
                 }
             }
@@ -283,6 +283,7 @@ impl Solver<'_> {
             Op::Texture(_) | Op::ImageSize(_) => self.diverge_results(inst),
             Op::SurfaceLoad(_) | Op::SurfaceStore(_) => self.diverge_results(inst),
             Op::SurfaceRed { .. } => self.diverge_results(inst),
+            Op::Shfl(_) if self.is_broadcast(inst) => {}
             Op::Shfl(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) => self.diverge_results(inst),
             Op::MatrixLoad { .. } | Op::MatrixStore { .. } => self.diverge_results(inst),
             Op::MatrixTranspose | Op::MatrixProduct(_) => self.diverge_results(inst),
@@ -391,6 +392,20 @@ impl Solver<'_> {
         for &param in &self.func.blocks[block].params {
             self.diverge(param);
         }
+    }
+
+    /// Whether an instruction gives all threads that execute it the value of one lane: a shuffle with
+    /// a constant lane of the whole warp. A lane that has exited has no value, and PTX says nothing
+    /// about the result then.
+    fn is_broadcast(&self, inst: Inst) -> bool {
+        let data = &self.func.insts[inst];
+        let [_, lane, clamp, ref mask @ ..] = *data.args.as_slice() else { return false };
+        let is_constant = |&value: &Value| self.func.constant(value).is_some();
+        // The mask of segments, bits 8 to 12, is zero: there is one segment.
+        data.op == Op::Shfl(ShflMode::Idx)
+            && is_constant(&lane)
+            && self.func.constant(clamp) == Some(31)
+            && mask.iter().all(is_constant)
     }
 
     /// Marks a block as executed by part of the warp.
@@ -513,6 +528,8 @@ fn is_shared_space(space: Space) -> bool {
 fn needs_whole_warp(op: &Op) -> bool {
     match op {
         Op::Vote(_) | Op::ActiveMask | Op::Match(_) | Op::Redux(_) => true,
+        // Only a broadcast is uniform elsewhere.
+        Op::Shfl(_) => true,
         Op::Load(_) => !is_read_only(op),
         Op::Texture(_) | Op::SurfaceLoad(_) => true,
         Op::ImageSize(_) | Op::SurfaceStore(_) | Op::SurfaceRed { .. } => false,
@@ -531,8 +548,7 @@ fn needs_whole_warp(op: &Op) -> bool {
         | Op::WarpgroupCommit
         | Op::WarpgroupWait { .. }
         | Op::WarpgroupProduct(_) => false,
-        Op::Shfl(_)
-        | Op::Elect
+        Op::Elect
         | Op::Nanosleep
         | Op::PmEvent { .. }
         | Op::CacheLine { .. }

@@ -53,6 +53,22 @@ fn arms_and_joins() {
 }
 
 #[test]
+fn a_shuffle_that_reads_one_lane_of_the_warp_is_uniform() {
+    let shuffles = |lane: &str, clamp: u32, arm: &str| {
+        analyse(&format!(
+            " v5 = const.b32 0\n v6 = const.b32 {clamp}\n brif {arm}, block1, block2\n\
+             block1:\n v7, v8 = shfl.idx v0, {lane}, v6\n jump block2\nblock2:\n exit"
+        ))
+    };
+    shuffles("v5", 31, "v4").uniform(&[7, 8]);
+    // Another lane for each thread, several segments, part of the warp.
+    shuffles("v0", 31, "v4").divergent(&[7, 8]);
+    shuffles("v1", 31, "v4").divergent(&[7, 8]);
+    shuffles("v5", 0x181f, "v4").divergent(&[7, 8]);
+    shuffles("v5", 31, "v3").divergent(&[7, 8]);
+}
+
+#[test]
 fn a_uniform_branch_joins_evenly() {
     let found = analyse(
         " brif v4, block1, block2\nblock1:\n v5 = iadd.b32 v1, v1\n jump block3(v5)\n\
