@@ -21,13 +21,14 @@ TARGETS = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90"]
 class Modules:
     """The modules that a script writes."""
 
-    def __init__(self):
+    def __init__(self, targets=TARGETS):
         self.makers = []
+        self.targets = targets
 
-    def add(self, name, make, least=TARGETS[0]):
+    def add(self, name, make, least=None):
         """Adds a maker: `make(target)` returns the text of one module, or a dictionary of modules
         by name. `least` is the oldest target that the package compiles it for."""
-        self.makers.append((name, make, TARGETS[TARGETS.index(least) :]))
+        self.makers.append((name, make, self.targets[self.targets.index(least) if least else 0 :]))
 
     def selected(self, sample, stride):
         """The names, makers and targets to write."""
@@ -99,7 +100,7 @@ def main(modules, stride):
     parser.add_argument("--target", help="write only for this target")
     parser.add_argument("--only", help="write only the makers whose name contains this text")
     arguments = parser.parse_args()
-    targets = [arguments.target] if arguments.target else TARGETS
+    targets = [arguments.target] if arguments.target else modules.targets
     failed = modules.write(arguments.folder, arguments.sample, stride, arguments.only, targets)
     if failed:
         print(f"error: {failed} makers failed", file=sys.stderr)

@@ -83,7 +83,7 @@ impl Nightly {
             ("every shape of instruction", &shapes),
             ("random machine words", &bits),
             ("mutated kernels", &mutate),
-            ("the PTX of Numba, Warp and tinygrad", &clients),
+            ("the PTX of Numba, Warp, tinygrad and Triton", &clients),
         ])
     }
 }

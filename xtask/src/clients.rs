@@ -1,8 +1,8 @@
 //! `cargo xtask clients`: lowers what other code generators write.
 //!
-//! The scripts of `tests/clients` write PTX with Numba, Warp and tinygrad. ptxas and the compiler then
-//! get every module, each for the module's own target. The command fails if ptxas accepts a module
-//! that the compiler does not lower.
+//! The scripts of `tests/clients` write PTX with Numba, Warp, tinygrad and Triton. ptxas and the
+//! compiler then get every module, each for the module's own target. The command fails if ptxas accepts
+//! a module that the compiler does not lower.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +19,10 @@ use crate::table::Align::{Left, Right};
 use crate::table::Table;
 
 /// The scripts, by the names of their packages.
-const CLIENTS: [&str; 3] = ["numba", "warp", "tinygrad"];
+const CLIENTS: [&str; 4] = ["numba", "warp", "tinygrad", TRITON];
+
+/// The client whose packages are installed apart from the others, and without the packages that they depend on.
+const TRITON: &str = "triton";
 
 /// The arguments of `clients`.
 #[derive(Debug, Args)]
@@ -33,7 +36,7 @@ pub(crate) struct Clients {
     /// The folder with ptxas (default: ORACLE).
     #[arg(long, value_name = "DIR")]
     oracle: Option<PathBuf>,
-    /// Only these packages: numba, warp or tinygrad.
+    /// Only these packages: numba, warp, tinygrad or triton.
     #[arg(value_name = "PACKAGE")]
     only: Vec<String>,
 }
@@ -72,7 +75,13 @@ impl Clients {
         let chosen =
             CLIENTS.iter().filter(|name| self.only.is_empty() || self.only.iter().any(|one| one == *name));
         let mut outcomes: Vec<(&str, BTreeMap<String, Outcome>)> = Vec::new();
-        for client in chosen {
+        for &client in chosen {
+            if client == TRITON
+                && let Err(why) = install(&python, &["--no-deps"], "requirements_triton.txt")
+            {
+                println!("SKIPPED: {TRITON}; {why}");
+                continue;
+            }
             let start = Instant::now();
             let modules = folder.join(client);
             write_modules(&python, client, &modules, self.sample)?;
@@ -95,11 +104,15 @@ fn packages(folder: &Path) -> Result<PathBuf, String> {
         let base = std::env::var_os("PTXC_PYTHON").unwrap_or_else(|| "python3".into());
         succeed(Command::new(base).args(["-m", "venv"]).arg(&environment))?;
     }
-    let requirements = root().join("tests/clients/requirements.txt");
-    let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(requirements);
-    succeed(&mut pip)?;
+    install(&python, &[], "requirements.txt")?;
     Ok(python)
+}
+
+/// Installs the packages of a list of `tests/clients`.
+fn install(python: &Path, options: &[&str], list: &str) -> Result<(), String> {
+    let mut pip = Command::new(python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(options);
+    succeed(pip.arg("-r").arg(root().join("tests/clients").join(list)))
 }
 
 /// Runs a script, which writes the modules of one package.
@@ -184,7 +197,7 @@ fn group(message: &str) -> String {
     kept.collect::<Vec<&str>>().join("`")
 }
 
-/// Prints the counts and the messages; fails if a module is left.
+/// Prints the counts and the reasons; fails if a module is left.
 fn report(outcomes: &[(&str, BTreeMap<String, Outcome>)]) -> Result<(), String> {
     let titles = ["modules", "ptxas accepts", "lowered", "left"];
     let mut columns = vec![("package", Left)];
@@ -205,9 +218,8 @@ fn report(outcomes: &[(&str, BTreeMap<String, Outcome>)]) -> Result<(), String> 
                 }
                 Outcome::Left(messages) => {
                     failed += 1;
-                    let text = messages
-                        .first()
-                        .map_or("neither code nor a message".to_string(), |message| group(message));
+                    let none = || "neither code nor a message".to_string();
+                    let text = messages.first().map_or_else(none, |message| group(message));
                     groups.entry(text).or_default().push(place);
                 }
             }
@@ -243,6 +255,7 @@ mod tests {
         let left = Outcome::Left(vec!["error[E0900]: `mma.sync.a` is not supported yet".to_string()]);
         assert!(report(&[("numba", modules(left))]).is_err());
         assert_eq!(report(&[("numba", modules(Outcome::Lowered))]), Ok(()));
+        assert_eq!(report(&[("numba", modules(Outcome::Refused("no".to_string())))]), Ok(()));
         assert!(report(&[("numba", modules(Outcome::Left(Vec::new())))]).is_err(), "no message");
     }
 }

@@ -36,6 +36,16 @@
 //!                                          block2:
 //! ```
 //!
+//! A block that only an elected lane enters needs no loop if the operands are the same in all lanes:
+//!
+//! ```text
+//! block1:                                      block1:
+//!     v5, v6 = elect                               v5, v6 = elect
+//!     brif v6, block2, block3              =>      brif v6, block2, block3
+//! block2:                                      block2:
+//!     bulk_load v1, v2, 0x100, v3                  bulk_load v1, v2, 0x100, v3
+//! ```
+//!
 //! On sm_90 the handles of textures and surfaces are in uniform registers. All lanes that wait
 //! read; a store has a guard:
 //!
@@ -52,6 +62,7 @@
 //! Each loop splits its block in two. Linear, plus the divergence analysis if there is such an
 //! operation.
 
+use cranelift_entity::{EntitySet, SecondaryMap};
 use ptxc_ir::op::MbarrierUpdate;
 use ptxc_ir::{
     Block, BlockCall, Function, FunctionKind, Inst, InstData, IntCond, Op, ShflMode, Space, SpecialReg,
@@ -74,6 +85,7 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
     }
     let uniformity = Uniformity::compute(func);
     let is_called = func.kind == FunctionKind::Device && !runtime::is_once_a_warp(&func.name);
+    let of_one_lane = if is_called { EntitySet::new() } else { blocks_of_one_lane(func) };
     let mut start = None;
     rewrite(func, |emitter, inst| {
         // The lanes that execute the first part of a split block also execute the later parts.
@@ -92,7 +104,8 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
         }
         // Parts of a warp may be in a device function at the same time, and share its uniform registers.
         // Each access there has a block of its own, which writes and reads them.
-        let is_together = uniformity.is_convergent_block(block);
+        let is_alone = of_one_lane.contains(block);
+        let is_together = is_alone || uniformity.is_convergent_block(block);
         let is_agreed =
             |&arg: &Value| is_known(emitter.func, arg) || is_together && uniformity.is_uniform(arg);
         if count > 0 {
@@ -103,7 +116,7 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
             start = Some((block, after));
             return true;
         }
-        let is_each = is_for_each_lane(&data.op);
+        let is_each = !is_alone && is_for_each_lane(&data.op);
         if !is_each && data.args.iter().all(is_agreed) {
             return false;
         }
@@ -126,7 +139,7 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
             });
         }
         emitter.inst(data.op, data.ty, &given);
-        let is_mine = if is_each { Some(elected) } else { is_mine };
+        let is_mine = if is_for_each_lane(&data.op) { Some(elected) } else { is_mine };
         let targets = [BlockCall::new(after, &[]), BlockCall::new(turn, &[])];
         emitter.end(Op::Branch { uni: false }, is_mine.as_slice(), &targets);
         emitter.go_on(after);
@@ -198,6 +211,37 @@ fn restrict(emitter: &mut Emitter, inst: Inst, is_mine: Value) {
             data.args.push(is_mine);
         }
         _ => {}
+    }
+}
+
+/// The blocks that only one lane enters: a lane that the block before has elected.
+fn blocks_of_one_lane(func: &Function) -> EntitySet<Block> {
+    let mut entries: SecondaryMap<Block, u32> = SecondaryMap::new();
+    let mut found = Vec::new();
+    for &block in &func.layout {
+        let Some(&end) = func.blocks[block].insts.last() else { continue };
+        let end = &func.insts[end];
+        for target in &end.targets {
+            entries[target.block] += 1;
+        }
+        if matches!(end.op, Op::Branch { .. }) && holds_for_one_lane(func, block, end.args[0]) {
+            found.push(end.targets[0].block);
+        }
+    }
+    let mut blocks = EntitySet::new();
+    blocks.extend(found.into_iter().filter(|&block| entries[block] == 1));
+    blocks
+}
+
+/// Whether a condition holds at most for the lane that its block elects: the result of the election, or that
+/// and something else.
+fn holds_for_one_lane(func: &Function, block: Block, condition: Value) -> bool {
+    let ValueDef::Result(inst, index) = func.def(condition) else { return false };
+    let data = &func.insts[inst];
+    match data.op {
+        Op::Elect => index == 1 && func.blocks[block].insts.contains(&inst),
+        Op::And => data.args.iter().any(|&part| holds_for_one_lane(func, block, part)),
+        _ => false,
     }
 }
 
