@@ -126,7 +126,7 @@ fn lower_text(path: &Path, text: String, settings: &Settings) -> Vec<Kernel> {
     let found = diagnostics(&db, file, options);
     let errors = |inside: &dyn Fn(u32) -> bool| {
         let is_wrong =
-            |located: &&Located| located.severity != Severity::Note && inside(located.primary.0.start);
+            |located: &&Located| located.severity == Severity::Error && inside(located.primary.0.start);
         found.iter().find(is_wrong).map(missing)
     };
     let outside = errors(&|at| !ranges.iter().any(|range| range.contains(&at)));
@@ -160,7 +160,7 @@ pub(crate) fn program(
         let file = SourceFile::new(&db, file.to_string(), text);
         let options = settings.options(&db);
         let found = diagnostics(&db, file, options);
-        if let Some(first) = found.iter().find(|found| found.severity != Severity::Note) {
+        if let Some(first) = found.iter().find(|found| found.severity == Severity::Error) {
             return Err(missing(first));
         }
         let list = kernels(&db, file, options);
