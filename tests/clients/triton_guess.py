@@ -174,7 +174,7 @@ def attempt_apart(place):
     """The same in a process of its own: Triton takes minutes for some guesses."""
     try:
         command = [sys.executable, "-W", "ignore", __file__, "--one", *place]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=12)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30)
         return done.stdout.strip() or f"# {':'.join(place)}: ended by {done.returncode}"
     except subprocess.TimeoutExpired:
         return f"# {':'.join(place)}: takes long"

@@ -14,11 +14,14 @@ import types
 from pathlib import Path
 
 import triton
+import triton.language as tl
 
 FOLDER = Path(triton.__file__).resolve().parents[1]
 # Modules that are imported as usual.
 USUAL = {"triton", "numpy", *sys.stdlib_module_names}
 LOADED = {}
+# The types that constants may be, by their names in a list.
+TYPES = {str(kind): kind for kind in (tl.float16, tl.bfloat16, tl.float32, tl.int8, tl.int32, tl.int64)}
 
 
 def path_of(name):
@@ -117,4 +120,6 @@ def listed(path):
         if line and not line.startswith("#"):
             name, kinds, constants, options = (part.strip() for part in line.split("|"))
             module, kernel = name.split(":")
-            yield module, kernel, kinds, ast.literal_eval(f"{{{constants}}}"), ast.literal_eval(f"{{{options}}}")
+            values = ast.literal_eval(f"{{{constants}}}")
+            values = {key: TYPES.get(value, value) if isinstance(value, str) else value for key, value in values.items()}
+            yield module, kernel, kinds, values, ast.literal_eval(f"{{{options}}}")
