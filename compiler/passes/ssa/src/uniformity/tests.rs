@@ -57,7 +57,7 @@ fn a_shuffle_that_reads_one_lane_of_the_warp_is_uniform() {
     let shuffles = |lane: &str, clamp: u32, arm: &str| {
         analyse(&format!(
             " v5 = const.b32 0\n v6 = const.b32 {clamp}\n brif {arm}, block1, block2\n\
-             block1:\n v7, v8 = shfl.idx v0, {lane}, v6\n jump block2\nblock2:\n exit"
+             block1:\n v7, v8 = shfl.idx v0, {lane}, v6\n jump block2\nblock2:\n store.global.b32 [v2], v1\n exit"
         ))
     };
     shuffles("v5", 31, "v4").uniform(&[7, 8]);
