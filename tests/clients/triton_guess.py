@@ -32,7 +32,7 @@ FLOATS = re.compile(r"(?i)scale|lse|logsumexp|rstd|mean|^[lm]$|^g$|^g_|^dg|^[abd
 # Constants that are no switches, by the beginning of their names.
 SIZES = [
     (r"BLOCK_(SIZE_)?(M|N|Q|KV|ROW|ROWS|S|T|H|C)$|BM$|BN$|BT$|BLOCK_M|BLOCK_N|BQ$", 64), (r"BLOCK_?(SIZE_)?(K|D|DV|DMODEL)|BK$|BV$|BD$|BS$", 64),
-    (r"BC$|BCC$|BN?T?S$", 16), (r"BLOCK|^B$|TILE|CHUNK", 256), (r"GROUP|^G$|NC$|NT$|NK$|NV$|NB$|N_?ROUNDS|SPLIT|NUM_|STAGES|UNROLL|ROWS|TOPK|top_k", 4),
+    (r"BC$|BCC$|BN?T?S$", 16), (r"TILE", 32), (r"BLOCK|^B$|CHUNK", 256), (r"GROUP|^G$|NC$|NT$|NK$|NV$|NB$|N_?ROUNDS|SPLIT|NUM_|STAGES|UNROLL|ROWS|TOPK|top_k", 4),
     (r"^H[QKV]?V?$|HEADS|^HQ$|^B$|n_head", 4), (r"^[KVD]$|DIM|HEAD|^D[KV]?$|hidden|size|n_cols|^N$|^M$|cols|stride|^T$|^C$|^S$", 128),
 ]  # fmt: skip
 
