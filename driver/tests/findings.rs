@@ -1,7 +1,12 @@
-//! The execution cases read no unwritten memory and have no races: any finding is a false alarm.
+//! The execution cases read no unwritten memory, and all but two have no races: any other finding is a
+//! false alarm.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Kernels with a race that Triton makes: all lanes of a warp store their result of a reduction to one
+/// place, and the last step rounds differently in each lane.
+const RACY: [&str; 2] = ["layer_norm_backward: race", "welford: race"];
 
 /// The cases in a folder.
 fn cases(folder: &Path) -> Vec<PathBuf> {
@@ -35,8 +40,14 @@ fn the_cases_have_none() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let folder = root.join("tests/cases");
     assert!(cases(&folder).len() > 30, "the cases are in {}", folder.display());
-    assert_eq!(findings(&folder, &[]), Vec::<String>::new());
-    assert_eq!(findings(&folder, &["--seed=3", "-O0"]), Vec::<String>::new());
+    for options in [&[][..], &["--seed=3", "-O0"]] {
+        let (known, others): (Vec<String>, Vec<String>) = findings(&folder, options)
+            .into_iter()
+            .partition(|finding| RACY.iter().any(|known| finding.starts_with(known)));
+        assert_eq!(others, Vec::<String>::new());
+        let is_found = |race: &&str| known.iter().any(|finding| finding.starts_with(race));
+        assert!(RACY.iter().all(is_found), "{known:?}");
+    }
     // The corpus is not part of the repository.
     assert_eq!(findings(&root.join("../shared/corpus/exec"), &[]), Vec::<String>::new());
 }
