@@ -145,6 +145,14 @@ pub static PASSES: &[Pass] = &[
         ..BASE
     },
     Pass {
+        name: "repeat-masks",
+        level: 1,
+        step: Step::Ssa(ssa::repeat_masks),
+        keeps: FLOW,
+        leaves: Level::Legal,
+        ..BASE
+    },
+    Pass {
         name: "stack-arguments",
         step: Step::Ssa(ssa::stack_arguments),
         keeps: FLOW,

@@ -64,6 +64,11 @@ pub fn simplify_legal(func: &mut Function, context: &mut Context<'_>) -> Result<
     Ok(())
 }
 
+pub fn repeat_masks(func: &mut Function, context: &mut Context<'_>) -> Result<(), Halt> {
+    simplify::repeat_masks(func, &mut context.known.flow);
+    Ok(())
+}
+
 /// Puts parameters and results of calls that have no register on the stack.
 pub fn stack_arguments(func: &mut Function, _: &mut Context<'_>) -> Result<(), Halt> {
     ptxc_codegen::abi::put_on_stack(func);

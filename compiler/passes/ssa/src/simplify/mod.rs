@@ -19,7 +19,7 @@
 //! [`simplify`] runs them until nothing changes, but at most a bounded number of times, so the
 //! whole is linear in the function except for the dominator trees. Then
 //! [`rematerialize`](mod@rematerialize) moves values back into loops that have too few registers
-//! for them.
+//! for them, and after legalization [`repeat_masks`] computes predicates at their uses.
 
 pub mod branches;
 pub mod common_starts;
@@ -31,6 +31,7 @@ pub mod gvn;
 pub mod if_convert;
 pub mod licm;
 mod loop_pressure;
+pub mod masks;
 pub mod params;
 #[cfg(test)]
 mod properties;
@@ -51,6 +52,7 @@ pub use fold::{Target, fold};
 pub use gvn::gvn;
 pub use if_convert::if_convert;
 pub use licm::licm;
+pub use masks::repeat_masks;
 pub use params::params;
 pub use rematerialize::rematerialize;
 pub use strength::strength;
