@@ -26,7 +26,7 @@ use crate::input::items::{Func, Head, Places, PlainItem, items};
 /// let mut file = File::new(&db, "k.ptx", ".version 9.0\n.target sm_90\n.entry k() { ret; }\n");
 /// let at = file.source().text(&db).find("ret").unwrap();
 /// let change = file.edit(&mut db, at..at, "bar.sync 0; ");
-/// assert_eq!(change.kernels.len(), 1);
+/// assert_eq!(change.bodies.len(), 1);
 /// assert!(!change.all);
 /// ```
 #[derive(Debug)]
@@ -41,23 +41,24 @@ pub struct File {
 /// The changes of an edit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// The kernels whose tokens changed. Nothing else depends on their contents.
-    pub kernels: Vec<Func>,
-    /// Whether anything else changed, so that every function may depend on it: a device function, a
-    /// variable, the header, a kernel's parameters, the set of functions.
+    /// The functions whose tokens changed. Other functions depend on them only through calls, and
+    /// through the names and operations in their bodies.
+    pub bodies: Vec<Func>,
+    /// Whether anything but bodies changed, so that every function may depend on it: a variable, the
+    /// header of the file, the parameters of a function, the set of functions.
     pub all: bool,
 }
 
 impl Change {
     /// Whether only spaces, comments and places changed.
     pub fn is_layout(&self) -> bool {
-        self.kernels.is_empty() && !self.all
+        self.bodies.is_empty() && !self.all
     }
 
     /// Adds the changes of a later edit.
     pub(crate) fn and(&mut self, later: Change) {
         self.all |= later.all;
-        self.kernels.extend(later.kernels);
+        self.bodies.extend(later.bodies);
     }
 }
 
@@ -180,7 +181,7 @@ impl File {
                 func.set_head(db).to(head);
                 func
             });
-            change.add(func, item, update(db, func, item, text));
+            change.add(func, update(db, func, item, text));
             functions.push(func);
         }
         functions
@@ -190,12 +191,12 @@ impl File {
     fn blank(&self, db: &Database) -> Func {
         let none: Arc<str> = "".into();
         let (file, kind, name) = (self.source, ItemKind::Entry, Name::default());
-        Func::new(db, Head { file, kind, name, has_body: false }, none.clone(), none, u32::MAX)
+        Func::of(db, Head { file, kind, name, has_body: false }, none, u32::MAX)
     }
 }
 
-/// Gives a function another text; returns whether its tokens changed, and whether other functions
-/// can see the change.
+/// Gives a function another text; returns whether its tokens changed, and whether those before its
+/// body did.
 fn update(db: &mut Database, func: Func, item: &ItemText, text: &str) -> Updated {
     let new = &text[item.span.range()];
     if **func.text(db) == *new {
@@ -213,9 +214,8 @@ fn update(db: &mut Database, func: Func, item: &ItemText, text: &str) -> Updated
         func.set_head(db).to(head);
         return Updated { tokens: true, outside: true };
     }
-    // Other functions see only the part of a kernel before its body.
     let head = &new[..(item.head.end - item.head.start) as usize];
-    Updated { tokens: true, outside: item.kind != ItemKind::Entry || !same_head(&code, head) }
+    Updated { tokens: true, outside: !same_head(&code, head) }
 }
 
 /// The effects of a function's new text.
@@ -226,10 +226,10 @@ struct Updated {
 }
 
 impl Change {
-    fn add(&mut self, func: Func, item: &ItemText, updated: Updated) {
+    fn add(&mut self, func: Func, updated: Updated) {
         self.all |= updated.outside;
-        if updated.tokens && item.kind == ItemKind::Entry {
-            self.kernels.push(func);
+        if updated.tokens {
+            self.bodies.push(func);
         }
     }
 }

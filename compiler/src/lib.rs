@@ -119,6 +119,7 @@
 //! [`diagnostics`] query it. See [`input`], [`module`] and [`stages`] for the query graph.
 
 mod addresses;
+mod affected;
 mod aliases;
 mod causes;
 pub mod compile;

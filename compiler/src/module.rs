@@ -30,7 +30,7 @@ use crate::old_kernels;
 mod image_places;
 mod target;
 
-use image_places::image_words;
+use image_places::{image_words, mentions_image};
 pub use target::arch_of_target;
 use target::parameter_base;
 
@@ -93,15 +93,18 @@ pub(crate) fn module_variables(db: &dyn Db, file: SourceFile) -> &IndexMap<Name,
 /// The constant and global variables that a function declares in its body.
 #[salsa::tracked(returns(ref))]
 pub(crate) fn own_variables(db: &dyn Db, func: Func) -> Vec<OwnVariable> {
-    // Most functions declare none, and their trees are not needed. Instructions also have these
-    // words, but after other letters.
-    let code = func.code(db);
-    let follows = |at: usize| code[..at].chars().next_back().is_none_or(|c| !c.is_ascii_alphanumeric());
-    let declares = |word: &str| code.match_indices(word).any(|(at, _)| follows(at));
-    match declares(".global") || declares(".const") {
+    // Most functions declare none, and their trees are not needed.
+    match may_declare(func.code(db), ".global") || may_declare(func.code(db), ".const") {
         true => ptxc_ptx::check::own_variables::own_variables(ast(db, func)),
         false => Vec::new(),
     }
+}
+
+/// Whether a function's text may declare variables in a state space, given with its dot. Instructions
+/// also have such words, but after other letters.
+fn may_declare(code: &str, space: &str) -> bool {
+    let follows = |at: usize| code[..at].chars().next_back().is_none_or(|c| !c.is_ascii_alphanumeric());
+    code.match_indices(space).any(|(at, _)| follows(at))
 }
 
 /// The variables of a file. For each that it declares outside its functions, which come first, the
@@ -130,14 +133,53 @@ fn declared_variables(db: &dyn Db, file: SourceFile) -> (IndexMap<Name, Variable
     }
     let own = items(db, file).functions.iter().flat_map(|&func| own_variables(db, func));
     found.extend(own.map(|own| (own.name.clone(), own.variable.clone())));
-    let globals = found.values().filter(|variable| variable.space == Space::Global).count();
-    if globals <= env::MOST_ADDRESSES {
+    if !has_many_globals(&found) {
         env::place(found.iter_mut(), &|_| true);
     } else {
         let used = used_names(db, file, &found);
         env::place(found.iter_mut(), &|name| used.contains(name));
     }
     (found, first)
+}
+
+/// Whether a file has so many global variables that only those that functions mention have addresses.
+fn has_many_globals(variables: &IndexMap<Name, Variable>) -> bool {
+    variables.values().filter(|variable| variable.space == Space::Global).count() > env::MOST_ADDRESSES
+}
+
+/// The same for the functions of the file, which look it up.
+#[salsa::tracked(returns(copy))]
+fn places_used_names(db: &dyn Db, file: SourceFile) -> bool {
+    has_many_globals(module_variables(db, file))
+}
+
+/// The part of a function's body that decides the places of its module's variables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mentions {
+    /// The constant and global variables that it declares.
+    own: Vec<(Name, Variable)>,
+    /// Its shared memory, if it is a device function.
+    shared: Option<SharedUse>,
+    /// Whether it is a device function that mentions a texture, a sampler or a surface.
+    has_image: bool,
+    /// The names that it mentions, if they decide which global variables have addresses.
+    names: Vec<Name>,
+    /// Whether its text has syntax errors, if other declarations are compared with it.
+    is_damaged: bool,
+}
+
+/// The part of a function's body that decides the places of its module's variables.
+pub(crate) fn mentions(db: &dyn Db, func: Func) -> Mentions {
+    let file = func.file(db);
+    let is_device = func.kind(db) == ItemKind::Func;
+    let own = own_variables(db, func).iter().map(|own| (own.name.clone(), own.variable.clone()));
+    Mentions {
+        own: own.collect(),
+        shared: is_device.then(|| shared_use(db, func).clone()),
+        has_image: is_device && mentions_image(db, func),
+        names: if places_used_names(db, file) { mentioned(db, func).clone() } else { Vec::new() },
+        is_damaged: function_names(db, file).again.contains(func.name(db)) && is_damaged(db, func),
+    }
 }
 
 /// The device functions that a file declares and does not define, with the places of their addresses
@@ -224,19 +266,24 @@ struct FunctionNames {
     defined: IndexMap<Name, usize>,
     /// The functions that `.alias` directives define other names for.
     aliases: IndexMap<Name, Name>,
+    /// The names that several functions have, or that an `.alias` has.
+    again: FxHashSet<Name>,
 }
 
 #[salsa::tracked(returns(ref))]
 fn function_names(db: &dyn Db, file: SourceFile) -> FunctionNames {
     let mut names = FunctionNames::default();
     for (position, func) in items(db, file).functions.iter().enumerate() {
-        names.first.entry(func.name(db).clone()).or_insert(position);
+        if *names.first.entry(func.name(db).clone()).or_insert(position) != position {
+            names.again.insert(func.name(db).clone());
+        }
         if func.has_body(db) {
             names.defined.entry(func.name(db).clone()).or_insert(position);
         }
     }
     for item in items(db, file).others.iter().filter(|item| item.kind == ItemKind::Alias) {
         if let Some(Item::Alias(alias)) = parse_item(&item.text, item.kind).value {
+            names.again.extend([alias.name.name.clone(), alias.aliasee.name.clone()]);
             names.aliases.insert(alias.name.name, alias.aliasee.name);
         }
     }
@@ -455,45 +502,69 @@ struct SharedArea {
     end: u32,
 }
 
+/// Whether a file declares shared variables outside its functions.
+#[salsa::tracked(returns(copy))]
+fn has_shared(db: &dyn Db, file: SourceFile) -> bool {
+    module_variables(db, file).values().any(|variable| variable.space == Space::Shared)
+}
+
+/// The shared memory of a function, without its callees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SharedUse {
+    /// The names of the module's variables that it mentions, except arrays of open size.
+    variables: Vec<Name>,
+    /// The bytes of the variables that it declares itself, in any order.
+    own: u32,
+    /// The alignment of these variables.
+    align: u32,
+}
+
+#[salsa::tracked(returns(ref))]
+pub(crate) fn shared_use(db: &dyn Db, func: Func) -> SharedUse {
+    // Most functions use none, and after an edit elsewhere salsa looks only at their texts.
+    if !has_shared(db, func.file(db)) && !may_declare(func.code(db), ".shared") {
+        return SharedUse { variables: Vec::new(), own: 0, align: 1 };
+    }
+    let is_shared = |name: &&Name| {
+        let variable = symbol(db, func.file(db), ModuleName::new(db, (*name).clone()));
+        variable.is_some_and(|found| found.space == Space::Shared && found.size > 0)
+    };
+    let variables = mentioned(db, func).iter().filter(is_shared).cloned().collect();
+    let (mut own, mut align, mut room) = (0u32, 1, env::MOST_IN_RANGES);
+    for statement in ast(db, func).body.iter().flatten() {
+        let StatementKind::Declaration(declaration) = &statement.kind else { continue };
+        if declaration.specifiers.space != Space::Shared {
+            continue;
+        }
+        let declared = env::variables(declaration, &mut room).into_iter();
+        for variable in declared.filter_map(|declared| declared.variable) {
+            own = variable.end_from(own).saturating_add(variable.align - 1);
+            align = align.max(variable.align);
+        }
+    }
+    SharedUse { variables, own, align }
+}
+
 /// Places the shared variables of device functions, in the order of the file. Arrays of open size
 /// have no place.
 #[salsa::tracked(returns(ref))]
 fn shared_area(db: &dyn Db, file: SourceFile) -> Arc<SharedArea> {
     let mut area = SharedArea::default();
-    let end_of = |start: u32, variable: &Variable| {
-        start.checked_next_multiple_of(variable.align).map(|at| (at, variable.end_from(at)))
-    };
     for &func in items(db, file).functions.iter().filter(|func| func.kind(db) == ItemKind::Func) {
-        for name in mentioned(db, func) {
-            let variable = symbol(db, file, ModuleName::new(db, name.clone()));
-            let variable = variable.filter(|found| found.space == Space::Shared && found.size > 0);
-            if let Some(variable) = variable
-                && !area.variables.contains_key(name)
-                && let Some((at, end)) = end_of(area.end, &variable)
+        let used = shared_use(db, func);
+        for name in &used.variables {
+            if !area.variables.contains_key(name)
+                && let Some(variable) = symbol(db, file, ModuleName::new(db, name.clone()))
+                && let Some(at) = area.end.checked_next_multiple_of(variable.align)
             {
                 area.variables.insert(name.clone(), at);
-                area.end = end;
+                area.end = variable.end_from(at);
             }
         }
-        // They may be placed in any order.
-        let mut own = 0u32;
-        let mut align = 1;
-        let mut room = env::MOST_IN_RANGES;
-        for statement in ast(db, func).body.iter().flatten() {
-            let StatementKind::Declaration(declaration) = &statement.kind else { continue };
-            if declaration.specifiers.space != Space::Shared {
-                continue;
-            }
-            let declared = env::variables(declaration, &mut room).into_iter();
-            for variable in declared.filter_map(|declared| declared.variable) {
-                own = variable.end_from(own).saturating_add(variable.align - 1);
-                align = align.max(variable.align);
-            }
-        }
-        if own > 0 {
-            let start = area.end.checked_next_multiple_of(align).unwrap_or(area.end);
+        if used.own > 0 {
+            let start = area.end.checked_next_multiple_of(used.align).unwrap_or(area.end);
             area.own.insert(func.name(db).clone(), start);
-            area.end = start.saturating_add(own);
+            area.end = start.saturating_add(used.own);
         }
     }
     Arc::new(area)

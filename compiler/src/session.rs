@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::panic::RefUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,7 +13,8 @@ use ptxc_syntax::items::ItemKind;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use crate::db::Database;
+use crate::affected::{Graph, Seen, is_shared};
+use crate::db::{Database, Db};
 use crate::file::{Change, File};
 use crate::input::items::{Func, items};
 use crate::input::{Options, SourceFile};
@@ -24,8 +26,9 @@ use crate::stages::{Stage, code};
 /// A PTX file, its settings, and the results of compiling it.
 ///
 /// [`edit`](Self::edit) the text any number of times, then [`update`](Self::update): only functions
-/// that the edits affect are compiled again. If the edits stay within the bodies of kernels, the
-/// cost of an update does not depend on the number of other kernels.
+/// that the edits affect are compiled again. If the edits stay within the bodies of functions, and
+/// change none of the variables and addresses that these use, an update asks only for these functions
+/// and their callers.
 ///
 /// ```
 /// use ptxc_compiler::{Session, Settings};
@@ -47,6 +50,8 @@ pub struct Session {
     options: Options,
     /// The results of the last compilation of each function.
     known: FxHashMap<Func, Known>,
+    /// The calls between the functions at the last update.
+    graph: Graph,
     /// The number of kernels with a body in the file.
     count: usize,
     /// Findings outside functions.
@@ -99,9 +104,10 @@ impl Session {
             file,
             options,
             known: FxHashMap::default(),
+            graph: Graph::default(),
             count: 0,
             between: Vec::new(),
-            stale: Change { kernels: Vec::new(), all: true },
+            stale: Change { bodies: Vec::new(), all: true },
             flag: Arc::default(),
         }
     }
@@ -159,22 +165,28 @@ impl Session {
     pub fn update(&mut self) -> Result<Update, Interrupted> {
         self.flag.store(false, Ordering::Relaxed);
         let (source, options) = (self.source(), self.options);
-        let mut functions = match self.stale.all {
-            true => items(&self.db, source).functions.clone(),
-            false => std::mem::take(&mut self.stale.kernels),
-        };
-        functions.sort_by_key(|func| func.index(&self.db));
-        functions.dedup();
-        let done = compile(&self.db, &functions, options, &self.flag);
-        let done = match done {
-            Ok(done) => done,
-            Err(interrupted) => {
-                if !self.stale.all {
-                    self.stale.kernels = functions;
-                }
-                return Err(interrupted);
+        self.stale.all |= !self.stale.bodies.is_empty() && is_shared(&self.db, source);
+        let edited = match self.stale.all {
+            true => None,
+            false => {
+                self.stale.bodies.sort_by_key(|func| func.index(&self.db));
+                self.stale.bodies.dedup();
+                let seen = each(&self.db, &self.stale.bodies, &self.flag, Seen::of)?;
+                Some(self.stale.bodies.iter().copied().zip(seen).collect::<Vec<_>>())
             }
         };
+        let affected = edited.as_deref().and_then(|edited| self.graph.affected(edited));
+        self.stale.all |= affected.is_none();
+        let mut functions = affected.unwrap_or_else(|| items(&self.db, source).functions.clone());
+        functions.sort_by_key(|func| func.index(&self.db));
+        let done = each(&self.db, &functions, &self.flag, |db, func| Known::of(db, func, options))?;
+        match edited.filter(|_| !self.stale.all) {
+            Some(edited) => edited.into_iter().for_each(|(func, seen)| self.graph.insert(func, seen)),
+            None => {
+                let seen = each(&self.db, &functions, &self.flag, Seen::of)?;
+                self.graph = Graph::new(&self.db, source, functions.iter().copied().zip(seen));
+            }
+        }
         if self.stale.all {
             self.between = module_findings(&self.db, source, options);
         }
@@ -248,18 +260,18 @@ impl Session {
     }
 }
 
-/// Compiles functions in parallel.
-fn compile(
+/// Computes something for each of some functions in parallel.
+fn each<T: Send>(
     db: &Database,
     functions: &[Func],
-    options: Options,
     flag: &Arc<AtomicBool>,
-) -> Result<Vec<Known>, Interrupted> {
+    work: impl Fn(&dyn Db, Func) -> T + Sync + RefUnwindSafe,
+) -> Result<Vec<T>, Interrupted> {
     let one = |db: &Database, func: Func| {
-        let work = || ptxc_interrupt::run(flag, || Known::of(db, func, options));
+        let work = || ptxc_interrupt::run(flag, || work(db, func));
         // A thread that waits for the result of an interrupted thread unwinds, too.
         match salsa::Cancelled::catch(work) {
-            Ok(known) => known,
+            Ok(result) => result,
             Err(_) if flag.load(Ordering::Relaxed) => Err(Interrupted),
             Err(cancelled) => std::panic::resume_unwind(Box::new(cancelled)),
         }
@@ -275,7 +287,7 @@ fn compile(
 }
 
 impl Known {
-    fn of(db: &Database, func: Func, options: Options) -> Known {
+    fn of(db: &dyn Db, func: Func, options: Options) -> Known {
         let code = code(db, func, options).clone();
         Known { code, has_findings: !function_findings(db, func, options).is_empty() }
     }

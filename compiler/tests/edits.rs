@@ -73,20 +73,21 @@ proptest! {
 const TWO: &str = ".version 9.0\n.target sm_90\n.entry a() { ret; }\n.entry b(.param .u32 n) { ret; }\n.func c() { ret; }\n";
 
 #[test]
-fn a_change_names_the_changed_kernels() {
+fn a_change_names_the_functions_with_other_bodies() {
     let mut db = Database::default();
     let mut file = File::new(&db, "k.ptx", TWO);
     let mut change = |from: &str, to: &str| {
         let at = file.source().text(&db).find(from).expect("it is in the text");
         let change = file.edit(&mut db, at..at + from.len(), to);
-        let names: Vec<String> = change.kernels.iter().map(|func| func.name(&db).to_string()).collect();
+        let names: Vec<String> = change.bodies.iter().map(|func| func.name(&db).to_string()).collect();
         (names.join(" "), change.all)
     };
     assert_eq!(change("a() { ", "a() { /* a comment */ "), (String::new(), false));
     assert_eq!(change("9.0\n", "9.0\n// a comment, too\n"), (String::new(), false));
     assert_eq!(change("ret", "exit"), ("a".into(), false));
     assert_eq!(change("exit", "exit"), (String::new(), false));
-    assert_eq!(change("c() { ret", "c() { exit"), (String::new(), true));
+    assert_eq!(change("c() { ret", "c() { exit"), ("c".into(), false));
+    assert_eq!(change("c() {", "c(.param .u32 n) {"), ("c".into(), true));
     assert_eq!(change(".u32", ".u64"), ("b".into(), true));
     assert_eq!(change("sm_90", "sm_80"), (String::new(), true));
     assert_eq!(change(".entry b", ".entry d"), ("d".into(), true));

@@ -147,3 +147,239 @@ fn an_update_can_be_stopped_and_the_next_one_finishes_it() {
     assert_eq!(session.update().unwrap().lowered, ["long"]);
     assert!(session.code("long").is_some());
 }
+
+/// Parts of the bodies of device functions and kernels in [`calls`].
+const PARTS: &[&str] = &[
+    "",
+    "",
+    "",
+    "\tadd.u32 %r1, %r1, 5;\n",
+    "\tmul.lo.u32 %r1, %r1, 3;\n",
+    "\tmul.lo.u32 %r1, %r1, %r1;\n\tadd.u32 %r1, %r1, 7;\n",
+    "\tbarrier.sync 3;\n",
+    "\tbarrier.sync 11;\n",
+    "\tsetp.gt.u32 %p1, %r1, 3;\n\tvote.sync.any.pred %p1, %p1, -1;\n\tselp.u32 %r1, 1, 2, %p1;\n",
+    "\tsetp.gt.u32 %p1, %r1, 3;\n\t@%p1 bra NEXT;\n\tvote.sync.all.pred %p2, %p1, -1;\n\tselp.u32 %r1, 1, 2, %p2;\nNEXT:\n",
+    "\tst.volatile.shared.u32 [word], %r1;\n",
+    "\tld.volatile.shared.u32 %r1, [pair+4];\n",
+    "\t.shared .align 8 .b8 own[24];\n\tst.volatile.shared.u32 [own], %r1;\n",
+    "\t.shared .b8 own[4];\n\tst.volatile.shared.u32 [own], %r1;\n",
+    "\t.global .u32 kept = 5;\n\tld.global.u32 %r2, [kept];\n\tadd.u32 %r1, %r1, %r2;\n",
+    "\t.const .u32 kept = 6;\n\tld.const.u32 %r2, [kept];\n\tadd.u32 %r1, %r1, %r2;\n",
+    "\tld.global.u32 %r2, [x];\n\tadd.u32 %r1, %r1, %r2;\n",
+    "\tld.global.u64 %rd2, [held];\n\tP: .callprototype _ ();\n\tcall %rd2, (), P;\n",
+    "\tmov.u64 %rd2, f1;\n\tst.global.u64 [kept_address], %rd2;\n",
+    "\tmov.u64 %rd2, f3;\n\tst.global.u64 [kept_address], %rd2;\n",
+    "\tld.global.u64 %rd2, [kept_address];\n\tF: .callprototype (.param .b32 _) _ (.param .b32 _);\n\
+     \t{\n\t.param .b32 a, b;\n\tst.param.b32 [a], %r1;\n\tcall (b), %rd2, (a), F;\n\tld.param.b32 %r1, [b];\n\t}\n",
+    "\tadd.u32 %r1, %r1, nothing;\n",
+    "\tadd.u32 %r1 %r1, 5;\n",
+    "\tdiv.u32 %r1, %r1, 7;\n\trem.u32 %r1, %r1, %tid.x;\n",
+    "\tcall outside;\n",
+    "\tcall also;\n",
+    "\tcall empty;\n",
+    "\t.reg .b32 %unused<3>;\n",
+    "\t{\n",
+    "\texit;\n",
+    "CALL0",
+    "CALL1",
+    "CALL2",
+    "CALL3",
+    "CALL4",
+    "CALL0",
+    "CALL1",
+    "CALL2",
+];
+
+/// The functions of the file, four device functions and three kernels.
+const CALLING: usize = 7;
+
+/// A function of a file whose functions call each other.
+#[derive(Clone, Debug)]
+struct Calling {
+    parts: [usize; 2],
+    /// The parameters and the name.
+    head: usize,
+}
+
+/// A file of functions that call each other: device functions, then kernels.
+fn calls(functions: &[Calling], around: usize) -> String {
+    let mut text = String::from(".version 9.0\n.target sm_90\n.address_size 64\n");
+    text.push_str(
+        ".global .u32 x;\n.global .u64 kept_address;\n.shared .b32 word;\n.shared .align 8 .b8 pair[8];\n",
+    );
+    text.push_str(".func outside();\n.func empty() { ret; }\n.func also();\n.alias also, empty;\n");
+    for number in 0..5 {
+        let written = writeln!(text, ".func (.param .b32 r) f{number}(.param .b32 a);");
+        written.unwrap();
+    }
+    text.push_str(match around {
+        0 => ".global .u64 held = empty;\n",
+        1 => ".global .u64 held;\n.global .u64 other = held;\n.shared .b32 more;\n",
+        _ => ".global .u64 held[2] = { f2, 0 };\n.global .u64 again = f2;\n",
+    });
+    for (number, function) in functions.iter().enumerate() {
+        let mut body = String::new();
+        for part in function.parts.map(|part| PARTS[part]) {
+            match part.strip_prefix("CALL") {
+                Some(called) => write!(
+                    body,
+                    "\t{{\n\t.param .b32 s, t;\n\tst.param.b32 [s], %r1;\n\tcall (t), f{called}, (s);\n\
+                     \tld.param.b32 %r2, [t];\n\t}}\n\txor.b32 %r1, %r1, %r2;\n"
+                ),
+                None => write!(body, "{part}"),
+            }
+            .unwrap();
+        }
+        let registers = "\t.reg .pred %p<3>;\n\t.reg .b32 %r<9>;\n\t.reg .b64 %rd<9>;\n";
+        let written = match (number < 4, function.head) {
+            (true, head) => {
+                let ty = if head == 1 { "u32" } else { "b32" };
+                let name = if head == 2 { number + 1 } else { number };
+                let more = if head == 3 { ", .param .b32 b" } else { "" };
+                write!(
+                    text,
+                    ".func (.param .b32 r) f{name}(.param .{ty} a{more})\n{{\n{registers}\tld.param.b32 %r1, [a];\n{body}\
+                     \tst.param.b32 [r], %r1;\n\tret;\n}}\n"
+                )
+            }
+            (false, head) => {
+                let more = if head == 1 { ", .param .u64 q" } else { "" };
+                write!(
+                    text,
+                    ".visible .entry k{number}(.param .u64 p{more})\n{{\n{registers}\tld.param.u64 %rd1, [p];\n\
+                     \tmov.u32 %r1, %tid.x;\n{body}\tst.global.u32 [%rd1], %r1;\n\tret;\n}}\n"
+                )
+            }
+        };
+        written.unwrap();
+    }
+    text
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn it_does_not_matter_how_functions_that_call_each_other_came_about(
+        start in prop::collection::vec([0..PARTS.len(), 0..PARTS.len()], CALLING),
+        is_object in prop::bool::weighted(0.1),
+        edits in prop::collection::vec(
+            (0..CALLING, 0usize..2, 0..PARTS.len(), prop_oneof![12 => Just(0usize), 1 => 1usize..4], prop_oneof![20 => Just(3usize), 1 => 0usize..3], prop::bool::weighted(0.8)),
+            1..12,
+        ),
+    ) {
+        let settings = Settings { relocatable: is_object, ..Settings::default() };
+        let mut functions: Vec<Calling> = start.into_iter().map(|parts| Calling { parts, head: 0 }).collect();
+        let mut around = 0;
+        let mut session = Session::new("k.ptx", calls(&functions, around), settings.clone());
+        session.update().unwrap();
+        for (at, place, part, head, other, updates) in edits {
+            functions[at].parts[place] = part;
+            functions[at].head = head;
+            if other < 3 { around = other; }
+            session.replace(&calls(&functions, around));
+            // Some updates follow several edits.
+            if !updates { continue; }
+            session.update().unwrap();
+            let mut fresh = Session::new("k.ptx", session.text(), settings.clone());
+            fresh.update().unwrap();
+            prop_assert_eq!(all(&session), all(&fresh), "{}", session.text());
+        }
+    }
+}
+
+/// A file of two kernels; each calls two functions.
+fn two_kernels(body: [&str; 4]) -> String {
+    let call = |number: usize| {
+        format!(
+            "\t{{\n\t.param .b32 s, t;\n\tst.param.b32 [s], %r1;\n\tcall (t), f{number}, (s);\n\tld.param.b32 %r1, [t];\n\t}}\n"
+        )
+    };
+    let mut text = String::from(".version 9.0\n.target sm_90\n.address_size 64\n.shared .b32 word;\n");
+    for (number, body) in body.iter().enumerate() {
+        write!(
+            text,
+            ".func (.param .b32 r) f{number}(.param .b32 a)\n{{\n\t.reg .pred %p<3>;\n\t.reg .b32 %r<9>;\n\
+             \tld.param.b32 %r1, [a];\n{body}\tst.param.b32 [r], %r1;\n\tret;\n}}\n"
+        )
+        .unwrap();
+    }
+    for number in 0..2 {
+        let calls = call(2 * number) + &call(2 * number + 1);
+        write!(
+            text,
+            ".visible .entry k{number}(.param .u64 p)\n{{\n\t.reg .b32 %r<9>;\n\t.reg .b64 %rd<9>;\n\
+             \tld.param.u64 %rd1, [p];\n\tmov.u32 %r1, %tid.x;\n{calls}\tst.global.u32 [%rd1], %r1;\n\tret;\n}}\n"
+        )
+        .unwrap();
+    }
+    text
+}
+
+#[test]
+fn an_edit_in_a_device_function_links_only_its_kernels() {
+    let (one, other) = ("\tadd.u32 %r1, %r1, 5;\n", "\tadd.u32 %r1, %r1, 6;\n");
+    let mut session = Session::new("k.ptx", two_kernels([one; 4]), Settings::default());
+    session.count_queries();
+    session.update().unwrap();
+
+    session.replace(&two_kernels([one, other, one, one]));
+    let update = session.update().unwrap();
+    assert_eq!((update.lowered.join(" "), update.changed.join(" ")), ("k0".into(), "k0".into()));
+    for (query, runs) in
+        [("tree", 1), ("checked", 1), ("mir", 1), ("device_code", 1), ("own_code", 0), ("code", 1)]
+    {
+        assert_eq!(update.queries.get(query).copied().unwrap_or(0), runs, "{query}: {:?}", update.queries);
+    }
+
+    // A call that was not there before.
+    let called = "\t{\n\t.param .b32 s, t;\n\tst.param.b32 [s], %r1;\n\tcall (t), f1, (s);\n\tld.param.b32 %r1, [t];\n\t}\n";
+    session.replace(&two_kernels([one, other, called, one]));
+    assert_eq!(session.update().unwrap().lowered, ["k1"]);
+    // The new caller is linked again, too.
+    session.replace(&two_kernels([one, one, called, one]));
+    assert_eq!(session.update().unwrap().lowered, ["k0", "k1"]);
+    session.replace(&two_kernels([one, one, one, one]));
+    assert_eq!(session.update().unwrap().lowered, ["k1"]);
+    session.replace(&two_kernels([one, other, one, one]));
+    assert_eq!(session.update().unwrap().lowered, ["k0"]);
+
+    // The place of a shared variable of another function changes.
+    let own = "\t.shared .b32 own;\n\tst.volatile.shared.u32 [own], %r1;\n";
+    session.replace(&two_kernels([own, one, one, own]));
+    assert_eq!(session.update().unwrap().lowered, ["k0", "k1"]);
+    session.replace(&two_kernels([one, one, one, own]));
+    assert_eq!(session.update().unwrap().changed, ["k0", "k1"]);
+}
+
+#[test]
+fn a_kernel_can_decide_where_lanes_of_a_function_meet() {
+    let vote = "\tsetp.gt.u32 %p1, %r1, 3;\n\tvote.sync.any.pred %p2, %p1, -1;\n\tselp.u32 %r1, 1, 2, %p2;\n";
+    let function = format!(
+        ".func (.param .b32 r) f(.param .b32 a)\n{{\n\t.reg .pred %p<3>;\n\t.reg .b32 %r<9>;\n\
+         \tld.param.b32 %r1, [a];\n\tsetp.gt.u32 %p1, %r1, 9;\n\t@%p1 bra END;\n{vote}END:\n\tst.param.b32 [r], %r1;\n\tret;\n}}\n"
+    );
+    let kernel = |name: &str, body: &str| {
+        format!(
+            ".visible .entry {name}(.param .u64 p)\n{{\n\t.reg .pred %p<3>;\n\t.reg .b32 %r<9>;\n\t.reg .b64 %rd<9>;\n\
+             \tld.param.u64 %rd1, [p];\n\tmov.u32 %r1, %tid.x;\n\tsetp.gt.u32 %p1, %r1, 9;\n\t@%p1 bra OTHER;\n\
+             {body}\tbra DONE;\nOTHER:\n\t{{\n\t.param .b32 s, t;\n\tst.param.b32 [s], %r1;\n\tcall (t), f, (s);\n\
+             \tld.param.b32 %r1, [t];\n\t}}\nDONE:\n\tst.global.u32 [%rd1], %r1;\n\tret;\n}}\n"
+        )
+    };
+    let text = |body: &str| {
+        format!(
+            ".version 9.0\n.target sm_90\n.address_size 64\n{function}{}{}",
+            kernel("a", body),
+            kernel("b", "")
+        )
+    };
+    let mut session = Session::new("k.ptx", text(""), Settings::default());
+    session.update().unwrap();
+    session.replace(&text(vote));
+    session.update().unwrap();
+    let mut fresh = Session::new("k.ptx", text(vote), Settings::default());
+    fresh.update().unwrap();
+    assert_eq!(all(&session), all(&fresh));
+}

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use ptxc_syntax::Name;
 use ptxc_syntax::items::{ItemKind, ItemText};
+use salsa::Durability;
 
 use crate::db::Db;
 use crate::input::{SourceFile, most_bytes};
@@ -48,6 +49,12 @@ pub struct Head {
 }
 
 impl Func {
+    /// A function. Edits set its text more often than the rest.
+    pub(crate) fn of(db: &dyn Db, head: Head, text: Arc<str>, index: u32) -> Func {
+        let func = Func::builder(head, text.clone(), text, index);
+        func.head_durability(Durability::HIGH).index_durability(Durability::HIGH).new(db)
+    }
+
     /// See [`Head::file`].
     pub fn file(self, db: &dyn Db) -> SourceFile {
         self.head(db).file

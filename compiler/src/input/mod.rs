@@ -3,6 +3,10 @@
 //! salsa allocates inputs in pages of 128. The allocator reserves half a megabyte for each size of
 //! objects above 8 KiB, and the system clears the huge pages that it uses. So no input here has more
 //! than 128 bytes, and the pages have two sizes: a small kernel takes 2 to 3 percent less time.
+//!
+//! Few edits set options, the list of items, or the kinds and names of functions. These fields have a
+//! high durability: if a result depends only on them, salsa does not look at its inputs after other
+//! edits.
 
 #![allow(missing_docs, reason = "salsa generates methods that carry no documentation")]
 
@@ -13,6 +17,7 @@ use std::sync::{Arc, OnceLock};
 use ptxc_machine::Arch;
 use ptxc_object::cubin::Abi;
 use ptxc_syntax::items::{ItemKind, ItemText, split};
+use salsa::Durability;
 
 use items::{Func, Head, Items, Places, PlainItem};
 
@@ -46,6 +51,13 @@ pub struct Contents {
 
 const _: () = assert!(size_of::<(String, Box<Items>, Places)>() <= most_bytes(3));
 
+impl Contents {
+    /// Contents whose items change less often than their texts and places.
+    fn of(db: &dyn Db, text: String, items: Box<Items>, places: Places) -> Contents {
+        Contents::builder(text, items, places).items_durability(Durability::HIGH).new(db)
+    }
+}
+
 impl SourceFile {
     /// A file with a text.
     pub fn new(db: &dyn Db, path: String, text: String) -> SourceFile {
@@ -55,7 +67,7 @@ impl SourceFile {
 
     /// A file with a text whose items are known.
     pub(crate) fn of_items(db: &dyn Db, path: String, text: String, list: &[ItemText]) -> SourceFile {
-        let file = SourceFile::unread(db, path, OnceLock::new());
+        let file = SourceFile::builder(path, OnceLock::new()).durability(Durability::HIGH).new(db);
         let mut items = Items::default();
         for item in list {
             let own = &text[item.span.range()];
@@ -65,20 +77,20 @@ impl SourceFile {
                     let code: Arc<str> = own.into();
                     let index = items.functions.len() as u32;
                     let head = Head { file, kind: item.kind, name, has_body: item.has_body };
-                    let func = Func::new(db, head, code.clone(), code, index);
+                    let func = Func::of(db, head, code, index);
                     items.functions.push(func);
                 }
                 _ => items.others.push(PlainItem::of(item, &text)),
             }
         }
-        let contents = Contents::new(db, text, items.into(), Places::of(list));
+        let contents = Contents::of(db, text, items.into(), Places::of(list));
         file.known(db).get_or_init(|| contents);
         file
     }
 
     /// The contents of the file.
     pub(crate) fn contents(self, db: &dyn Db) -> Contents {
-        *self.known(db).get_or_init(|| Contents::new(db, String::new(), Box::default(), Places::default()))
+        *self.known(db).get_or_init(|| Contents::of(db, String::new(), Box::default(), Places::default()))
     }
 
     /// Its text.
@@ -193,7 +205,9 @@ impl Settings {
     pub fn options(self, db: &dyn Db) -> Options {
         let Settings { arch, opt, fmad, heuristic, max_regs, serial, strict, aggregate, line_info, .. } =
             self;
-        let extras = Extras::new(db, strict, aggregate, line_info, self.abi, self.relocatable);
-        Options::with_extras(db, arch, opt, fmad, heuristic, max_regs, serial, extras)
+        let extras = Extras::builder(strict, aggregate, line_info, self.abi, self.relocatable);
+        let extras = extras.durability(Durability::HIGH).new(db);
+        let options = Options::builder(arch, opt, fmad, heuristic, max_regs, serial, extras);
+        options.durability(Durability::HIGH).new(db)
     }
 }

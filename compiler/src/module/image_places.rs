@@ -16,7 +16,14 @@ use ptxc_syntax::items::ItemKind;
 use super::{ModuleName, mentioned, module_variables, parameter_base, signature};
 use crate::db::Db;
 use crate::input::SourceFile;
-use crate::input::items::items;
+use crate::input::items::{Func, items};
+
+/// Whether a function mentions a texture, a sampler or a surface of its module.
+#[salsa::tracked(returns(copy))]
+pub(super) fn mentions_image(db: &dyn Db, func: Func) -> bool {
+    let variables = module_variables(db, func.file(db));
+    mentioned(db, func).iter().any(|name| variables.get(name).is_some_and(env::Variable::is_image))
+}
 
 /// The words of the module's textures, samplers and surfaces in the parameter block, if device
 /// functions mention any: a function is compiled once, and all kernels have the word at the same place,
@@ -26,10 +33,7 @@ pub(super) fn image_words(db: &dyn Db, file: SourceFile) -> IndexMap<Name, u32> 
     let images = || module_variables(db, file).iter().filter(|(_, variable)| variable.is_image());
     let functions = || items(db, file).functions.iter();
     let of_kind = |kind| functions().filter(move |func| func.kind(db) == kind);
-    let is_image = |name: &Name| module_variables(db, file).get(name).is_some_and(env::Variable::is_image);
-    if images().next().is_none()
-        || !of_kind(ItemKind::Func).any(|&func| mentioned(db, func).iter().any(is_image))
-    {
+    if images().next().is_none() || !of_kind(ItemKind::Func).any(|&func| mentions_image(db, func)) {
         return IndexMap::new();
     }
     let mut end = 0u32;

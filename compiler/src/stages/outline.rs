@@ -36,10 +36,10 @@ pub(crate) const MOST_CALLEES: usize = 1000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outline {
     /// The device functions that it names.
-    callees: Vec<Func>,
+    pub callees: Vec<Func>,
     /// The device functions whose addresses it takes, or whose addresses its own variables hold.
-    addresses: Vec<Func>,
-    /// The kinds of its operations at which lanes may have to meet, with the number of each.
+    pub addresses: Vec<Func>,
+    /// The kinds of its operations at which lanes may have to meet, with the number of each, at most 2.
     pub kinds: BTreeMap<String, usize>,
     /// Whether a lane may wait for lanes that did not call the function together with that lane.
     waits: bool,
@@ -74,7 +74,8 @@ pub(crate) fn outline(db: &dyn Db, func: Func) -> Outline {
     Outline {
         callees: callees.filter_map(|callee| named(&callee.name)).collect(),
         addresses: taken.chain(held).filter_map(named).collect(),
-        kinds: gather::kinds(built),
+        // More than two give no other results.
+        kinds: gather::kinds(built).into_iter().map(|(kind, places)| (kind, places.min(2))).collect(),
         waits: has_waits(built),
         calls_by_address: built.insts.values().any(is_indirect),
         calls_outside: built.callees.values().any(is_external),
