@@ -1,5 +1,7 @@
 //! The results for a file: its diagnostics, and its kernels as SASS text.
 
+use std::iter;
+
 use ptxc_codegen::func_code::FuncCode;
 use ptxc_machine::Arch;
 use ptxc_passes::UNSUPPORTED_ARCH;
@@ -77,12 +79,14 @@ pub(crate) fn function_findings(db: &dyn Db, func: Func, options: Options) -> Ve
 
 /// The findings that keep the SSA of a function from becoming code.
 fn lowering_findings(db: &dyn Db, func: Func, options: Options) -> Vec<Located> {
-    let stages = [&mir(db, func, options).diagnostics, &code(db, func, options).diagnostics];
-    if stages.iter().all(|stage| stage.is_empty()) {
+    let has_code = func.kind(db) != ItemKind::Func || options.relocatable(db);
+    let code = has_code.then(|| &code(db, func, options).diagnostics);
+    let mut stages = iter::once(&mir(db, func, options).diagnostics).chain(code).flatten().peekable();
+    if stages.peek().is_none() {
         return Vec::new();
     }
     let unsuited = unsuited_nodes(db, func, options);
-    let stages = stages.into_iter().flatten().filter(|finding| !unsuited.contains(&finding.primary.node));
+    let stages = stages.filter(|finding| !unsuited.contains(&finding.primary.node));
     stages.map(|diagnostic| locate(db, func, diagnostic)).collect()
 }
 
