@@ -246,7 +246,7 @@ impl<'a> Bench<'a> {
         let found = diagnostics(&self.db, self.file, self.options);
         // A note, such as about an instruction that is split for an older architecture, is not a
         // failure.
-        if let Some(first) = found.iter().find(|found| found.severity != Severity::Note) {
+        if let Some(first) = found.iter().find(|found| found.severity == Severity::Error) {
             return Err((first.code.clone(), format!("{}: {}", first.code, first.message)));
         }
         let list = kernels(&self.db, self.file, self.options);
@@ -318,7 +318,7 @@ fn check_case(job: &Job<'_>, verdict: &mut Verdict) -> Result<(), Trouble> {
         if known
             && ssa_diagnostics(&bench.db, bench.file, bench.options)
                 .iter()
-                .all(|found| found.severity == Severity::Note)
+                .all(|found| found.severity != Severity::Error)
         {
             verdict.runs += 1;
             bench.run_ssa()?;
