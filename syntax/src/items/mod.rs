@@ -86,7 +86,7 @@ pub fn split(text: &str) -> Vec<ItemText> {
     }
     let mut lexer = Lexer::new(text);
     let token = lexer.next();
-    let mut splitter = Splitter { lexer, token, end: 0, slash: 0 };
+    let mut splitter = Splitter { lexer, token, end: 0, found: plain::Found::default() };
     let mut items = Vec::new();
     while !splitter.is_done() {
         items.push(splitter.item());
@@ -99,8 +99,8 @@ struct Splitter<'a> {
     token: Token,
     /// The end of the token before `token`.
     end: u32,
-    /// The next slash, if [`plain`] has searched for it.
-    slash: usize,
+    /// What the searches in bodies have found.
+    found: plain::Found,
 }
 
 impl<'a> Splitter<'a> {
@@ -316,7 +316,7 @@ impl<'a> Splitter<'a> {
     /// Skips a body, from its `{` to after its `}`.
     fn body(&mut self) {
         let start = self.token.span.start as usize;
-        match plain::end_of_body(self.lexer.text().as_bytes(), start, &mut self.slash) {
+        match plain::end_of_body(self.lexer.text().as_bytes(), start, &mut self.found) {
             Some(end) => {
                 self.end = end as u32;
                 self.lexer.rewind(self.end);
@@ -416,7 +416,7 @@ mod tests {
     fn by_tokens(text: &str) -> u32 {
         let mut lexer = Lexer::new(text);
         let token = lexer.next();
-        let mut splitter = Splitter { lexer, token, end: 0, slash: 0 };
+        let mut splitter = Splitter { lexer, token, end: 0, found: plain::Found::default() };
         splitter.damaged_body();
         splitter.end
     }
@@ -432,11 +432,18 @@ mod tests {
             "{ .reg .b32 x; // a comment, and a block\n { mov.b64 {%r1, %r2}, %rd1; } }",
         ] {
             assert_eq!(
-                plain::end_of_body(text.as_bytes(), 0, &mut 0),
+                plain::end_of_body(text.as_bytes(), 0, &mut plain::Found::default()),
                 Some(by_tokens(text) as usize),
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn an_unclosed_body_hides_no_comment_of_the_next() {
+        let text = ".func a() { .entry b() {*//* } */ ret; }\n.entry c() { ret; }";
+        let ends: Vec<u32> = split(text).iter().map(|item| item.span.end).collect();
+        assert_eq!(ends, [11, 25, text.len() as u32]);
     }
 
     proptest! {
@@ -454,7 +461,7 @@ mod tests {
             ),
         ) {
             let text = format!("{{{}}}", pieces.concat());
-            if let Some(end) = plain::end_of_body(text.as_bytes(), 0, &mut 0) {
+            if let Some(end) = plain::end_of_body(text.as_bytes(), 0, &mut plain::Found::default()) {
                 prop_assert_eq!(end as u32, by_tokens(&text), "{}", text);
             }
         }

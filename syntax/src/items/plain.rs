@@ -12,27 +12,52 @@ use memchr::{memchr, memchr3, memmem};
 
 use crate::lexer::is_ident_byte;
 
-/// Words that end an unclosed body or may hide the rest of a line.
-const STRANGERS: [&[u8]; 4] = [b".entry", b".func", b"@@DWARF", b"#"];
+/// Words that end an unclosed body.
+const FUNCTIONS: [&[u8]; 2] = [b".entry", b".func"];
 
-/// The end of the body whose `{` is at `start`. `slash` is the first slash in the text after some
-/// place before `start`, or 0. It is kept from body to body, because in a text without comments
-/// each search for a slash runs to the end of the file.
-pub(super) fn end_of_body(text: &[u8], start: usize, slash: &mut usize) -> Option<usize> {
-    let mut scan = Scan { text, at: start + 1, brace: 0, slash: *slash, gap: Gap::default() };
-    let end = scan.closing();
-    *slash = scan.slash;
-    let end = end?;
+/// Words that may hide the rest of a line.
+const STRANGERS: [&[u8]; 2] = [b"@@DWARF", b"#"];
+
+/// What the searches in earlier bodies have found. Each place is the first of its kind after some
+/// place in the text that the bodies still to come are after; 0 is unknown. Without this, the search
+/// for a slash in a text without comments would run to the end of the file for each body.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Found {
+    slash: usize,
+    functions: [usize; 2],
+}
+
+impl Found {
+    /// The first word after `start` that ends an unclosed body, or the end of the text.
+    fn next_function(&mut self, text: &[u8], start: usize) -> usize {
+        for (place, word) in self.functions.iter_mut().zip(FUNCTIONS) {
+            if *place <= start {
+                *place = memmem::find(&text[start..], word).map_or(text.len(), |found| start + found);
+            }
+        }
+        self.functions[0].min(self.functions[1])
+    }
+}
+
+/// The end of the body whose `{` is at `start`.
+pub(super) fn end_of_body(text: &[u8], start: usize, found: &mut Found) -> Option<usize> {
+    // The next body begins after this place, so no byte is searched for two bodies.
+    let limit = found.next_function(text, start);
+    let mut scan =
+        Scan { text: &text[..limit], whole: text, at: start + 1, brace: 0, found, gap: Gap::default() };
+    let end = scan.closing()?;
     let body = &text[start..end];
     STRANGERS.iter().all(|stranger| memmem::find(body, stranger).is_none()).then_some(end)
 }
 
 struct Scan<'a> {
+    /// The text up to the next function.
     text: &'a [u8],
+    whole: &'a [u8],
     at: usize,
-    /// The next brace or quote, and the next slash, if they are after `at`.
+    /// The next brace or quote, if it is after `at`.
     brace: usize,
-    slash: usize,
+    found: &'a mut Found,
     gap: Gap,
 }
 
@@ -75,11 +100,11 @@ impl Scan<'_> {
             let found = memchr3(b'{', b'}', b'"', &self.text[self.at..]);
             self.brace = found.map_or(end, |found| self.at + found);
         }
-        if self.slash < self.at {
-            let found = memchr(b'/', &self.text[self.at..]);
-            self.slash = found.map_or(end, |found| self.at + found);
+        if self.found.slash < self.at {
+            let found = memchr(b'/', &self.whole[self.at..]);
+            self.found.slash = found.map_or(self.whole.len(), |found| self.at + found);
         }
-        let first = self.brace.min(self.slash);
+        let first = self.brace.min(self.found.slash);
         (first < end).then_some(first)
     }
 

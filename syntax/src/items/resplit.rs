@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::plain::Found;
 use super::{ItemText, Splitter};
 use crate::lexer::Lexer;
 use crate::span::Span;
@@ -40,7 +41,7 @@ pub fn resplit(items: &mut Vec<ItemText>, text: &str, range: Range<usize>, inser
     let mut lexer = Lexer::new(text);
     lexer.rewind(from);
     let token = lexer.next();
-    let mut splitter = Splitter { lexer, token, end: from, slash: 0 };
+    let mut splitter = Splitter { lexer, token, end: from, found: Found::default() };
     let mut new = Vec::new();
     // The first item after the edit whose start the splitter has not passed.
     let mut rest = items.partition_point(|item| item.span.start <= end);
@@ -83,6 +84,7 @@ mod tests {
         ".version 9.0\n",
         ".target sm_90\n",
         ".entry k() { ret; }\n",
+        ".entry k() {",
         ".func f();\n",
         ".global .u32 x = {1, 2};\n",
         "{",
