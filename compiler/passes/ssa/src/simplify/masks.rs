@@ -22,6 +22,7 @@ use cranelift_entity::SecondaryMap;
 use ptxc_ir::{Block, Function, Inst, Op, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::again::replace_operands;
 use super::dce::dce;
 use crate::analyses::Analyses;
 
@@ -42,29 +43,13 @@ pub fn repeat_masks(func: &mut Function, known: &mut Analyses) -> bool {
     for index in 0..func.layout.len() {
         ptxc_interrupt::poll();
         let block = func.layout[index];
-        let mut made: FxHashMap<Value, Value> = FxHashMap::default();
-        let mut insts: Vec<Inst> = Vec::with_capacity(func.blocks[block].insts.len());
-        for inst in std::mem::take(&mut func.blocks[block].insts) {
-            let mut data = func.insts[inst].clone();
-            let passed = data.targets.iter_mut().flat_map(|target| target.args.as_mut_slice());
-            let mut has_changed = false;
-            for arg in data.args.as_mut_slice().iter_mut().chain(passed) {
-                let Some(&(_, and)) = chosen.get(arg).filter(|&&(home, _)| home != block) else {
-                    continue;
-                };
-                *arg = *made.entry(*arg).or_insert_with(|| {
-                    let again = func.make_inst(func.insts[and].clone());
-                    insts.push(again);
-                    func.result(again)
-                });
-                has_changed = true;
-            }
-            if has_changed {
-                func.insts[inst] = data;
-            }
-            insts.push(inst);
-        }
-        func.blocks[block].insts = insts;
+        replace_operands(func, block, |again, arg| match chosen.get(&arg) {
+            Some(&(home, and)) if home != block => again.made(arg).unwrap_or_else(|| {
+                let data = again.func.insts[and].clone();
+                again.add(arg, data)
+            }),
+            _ => arg,
+        });
     }
     known.take_uses();
     dce(func, known);

@@ -21,6 +21,7 @@
 //! [`rematerialize`](mod@rematerialize) moves values back into loops that have too few registers
 //! for them, and after legalization [`repeat_masks`] computes predicates at their uses.
 
+mod again;
 pub mod branches;
 pub mod common_starts;
 pub mod dce;

@@ -22,9 +22,9 @@
 //! where a use in an inner loop counts as [`TRIPS`] uses. Linear, except for the depth of loops.
 
 use cranelift_entity::{EntityRef, SecondaryMap};
-use ptxc_ir::{Block, Function, Inst, Loop, Loops, Op, Value};
-use rustc_hash::FxHashMap;
+use ptxc_ir::{Block, Function, Loop, Loops, Op, Value};
 
+use super::again::{Again, replace_operands};
 use super::dce::dce;
 use super::loop_pressure::{LoopPressure, ROOM, is_operand, words_of};
 use crate::analyses::Analyses;
@@ -57,23 +57,10 @@ pub fn rematerialize(func: &mut Function, known: &mut Analyses) -> bool {
     for (block, innermost) in blocks {
         ptxc_interrupt::poll();
         let is_inside = |this: Loop| this == innermost || loops.contains(this, block);
-        let mut maker = Maker { func, made: FxHashMap::default(), insts: Vec::new() };
-        for inst in std::mem::take(&mut maker.func.blocks[block].insts) {
-            let mut data = maker.func.insts[inst].clone();
-            let passed = data.targets.iter_mut().flat_map(|target| target.args.as_mut_slice());
-            let mut changed = false;
-            for arg in data.args.as_mut_slice().iter_mut().chain(passed) {
-                if chosen[*arg].is_some_and(is_inside) {
-                    *arg = maker.value(*arg);
-                    changed = true;
-                }
-            }
-            if changed {
-                maker.func.insts[inst] = data;
-            }
-            maker.insts.push(inst);
-        }
-        maker.func.blocks[block].insts = maker.insts;
+        replace_operands(func, block, |again, arg| match chosen[arg].is_some_and(is_inside) {
+            true => compute(again, arg),
+            false => arg,
+        });
     }
     known.take_uses();
     dce(func, known);
@@ -159,35 +146,20 @@ fn operations(func: &Function, value: Value, most: u32) -> Option<u32> {
     (is_cheap && count <= most).then_some(count)
 }
 
-/// Computes values in a block.
-struct Maker<'f> {
-    func: &'f mut Function,
-    /// The computed values, keyed by the value that they replace.
-    made: FxHashMap<Value, Value>,
-    /// The instructions of the block so far.
-    insts: Vec<Inst>,
-}
-
-impl Maker<'_> {
-    /// The value, computed in this block.
-    fn value(&mut self, value: Value) -> Value {
-        if let Some(&made) = self.made.get(&value) {
-            return made;
-        }
-        if is_operand(self.func, value) {
-            return value;
-        }
-        let Some(data) = self.func.def_inst(value) else { return value };
-        let mut data = data.clone();
-        for arg in data.args.as_mut_slice() {
-            *arg = self.value(*arg);
-        }
-        let inst = self.func.make_inst(data);
-        self.insts.push(inst);
-        let made = self.func.result(inst);
-        self.made.insert(value, made);
-        made
+/// The value, computed in this block.
+fn compute(again: &mut Again<'_>, value: Value) -> Value {
+    if let Some(made) = again.made(value) {
+        return made;
     }
+    if is_operand(again.func, value) {
+        return value;
+    }
+    let Some(data) = again.func.def_inst(value) else { return value };
+    let mut data = data.clone();
+    for arg in data.args.as_mut_slice() {
+        *arg = compute(again, *arg);
+    }
+    again.add(value, data)
 }
 
 #[cfg(test)]
