@@ -218,31 +218,33 @@ fn restrict(emitter: &mut Emitter, inst: Inst, is_mine: Value) {
 fn blocks_of_one_lane(func: &Function) -> EntitySet<Block> {
     let mut entries: SecondaryMap<Block, u32> = SecondaryMap::new();
     let mut found = Vec::new();
+    // For each condition that holds at most for one lane, the block that elects the lane.
+    let mut elected: SecondaryMap<Value, Option<Block>> = SecondaryMap::new();
     for &block in &func.layout {
+        for &inst in &func.blocks[block].insts {
+            let data = &func.insts[inst];
+            match data.op {
+                Op::Elect => elected[func.results(inst)[1]] = Some(block),
+                Op::And => {
+                    if let Some(home) = data.args.iter().find_map(|&part| elected[part]) {
+                        elected[func.result(inst)] = Some(home);
+                    }
+                }
+                _ => {}
+            }
+        }
         let Some(&end) = func.blocks[block].insts.last() else { continue };
         let end = &func.insts[end];
         for target in &end.targets {
             entries[target.block] += 1;
         }
-        if matches!(end.op, Op::Branch { .. }) && holds_for_one_lane(func, block, end.args[0]) {
+        if matches!(end.op, Op::Branch { .. }) && elected[end.args[0]] == Some(block) {
             found.push(end.targets[0].block);
         }
     }
     let mut blocks = EntitySet::new();
     blocks.extend(found.into_iter().filter(|&block| entries[block] == 1));
     blocks
-}
-
-/// Whether a condition holds at most for the lane that its block elects: the result of the election, or that
-/// and something else.
-fn holds_for_one_lane(func: &Function, block: Block, condition: Value) -> bool {
-    let ValueDef::Result(inst, index) = func.def(condition) else { return false };
-    let data = &func.insts[inst];
-    match data.op {
-        Op::Elect => index == 1 && func.blocks[block].insts.contains(&inst),
-        Op::And => data.args.iter().any(|&part| holds_for_one_lane(func, block, part)),
-        _ => false,
-    }
 }
 
 /// Whether the instruction has operands only in uniform registers.
