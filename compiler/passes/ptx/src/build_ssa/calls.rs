@@ -68,23 +68,20 @@ pub(super) fn call(t: &mut Translator, form: &mut Form) -> Translated {
         return Err(Unsupported);
     }
     // Each large argument and result of a call has memory of its own.
-    let mut taken: Vec<&Operand> = Vec::new();
+    let mut taken: FxHashSet<&OperandKind> = arguments.iter().map(|operand| &operand.kind).collect();
     let mut places = Vec::new();
     for (operand, &formal) in results.iter().zip(&signature.returns) {
         if formal.layout().is_large() {
             let own = image_of(t, operand, formal)?.ok_or(Unsupported)?;
-            let is_taken = arguments.iter().chain(taken.iter().copied()).any(|one| one.kind == operand.kind);
+            let is_taken = !taken.insert(&operand.kind);
             let place = if is_taken { t.new_image_to_pass("$result", formal)? } else { own.clone() };
-            taken.push(operand);
             args.push(t.address_of_image(&place).ok_or(Unsupported)?);
             places.push((own, is_taken.then_some(place)));
         }
     }
     taken.clear();
     for (operand, &formal) in arguments.iter().zip(&signature.parameters) {
-        let is_taken = taken.iter().any(|one| one.kind == operand.kind);
-        argument(t, operand, formal, is_taken, &mut args)?;
-        taken.push(operand);
+        argument(t, operand, formal, !taken.insert(&operand.kind), &mut args)?;
     }
     if let Op::Call { callee, .. } | Op::CallIndirect(callee) = op {
         t.pass_stack(callee, &mut args);

@@ -20,6 +20,7 @@
 
 use ptxc_ir::{Access, MemType, Op, Space, Symbol, Type, Value};
 use ptxc_syntax::ast;
+use rustc_hash::FxHashMap;
 
 use super::form::{Translated, Unsupported};
 use super::translator::Translator;
@@ -137,10 +138,13 @@ impl Image {
 #[derive(Debug, Default)]
 pub(super) struct LargeImages {
     /// The memory of each open block, except the outermost one.
-    open: Vec<Vec<Image>>,
+    open: Vec<Vec<(SizeAndAlign, Image)>>,
     /// The memory that no open block has.
-    free: Vec<Image>,
+    free: FxHashMap<SizeAndAlign, Vec<Image>>,
 }
+
+/// The size and the alignment of a parameter in bytes.
+type SizeAndAlign = (u32, u32);
 
 impl LargeImages {
     /// A block of statements begins.
@@ -150,20 +154,22 @@ impl LargeImages {
 
     /// The innermost block ends.
     pub fn close(&mut self) {
-        self.free.extend(self.open.pop().into_iter().flatten());
+        for (kind, image) in self.open.pop().into_iter().flatten() {
+            self.free.entry(kind).or_default().push(image);
+        }
     }
 }
 
 impl Translator<'_> {
     /// Memory for a large argument or result of calls, for the block of statements that declares it.
     pub fn large_image(&mut self, name: &str, formal: Formal) -> Translated<Image> {
-        let fits = |image: &Image| image.size == formal.size && image.align >= formal.align;
-        let image = match self.large.free.iter().position(fits) {
-            Some(index) => self.large.free.swap_remove(index),
+        let kind = (formal.size, formal.align);
+        let image = match self.large.free.get_mut(&kind).and_then(Vec::pop) {
+            Some(image) => image,
             None => self.new_image_to_pass(name, formal)?,
         };
         if let Some(block) = self.large.open.last_mut() {
-            block.push(image.clone());
+            block.push((kind, image.clone()));
         }
         Ok(image)
     }
