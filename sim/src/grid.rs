@@ -28,6 +28,7 @@ use crate::memory::{CtaMemory, GridMemory, Instruction, Memory, RANK_SHIFT, WIND
 use crate::random::Random;
 use crate::services::NO_FUNCTION;
 use crate::warp::{Control, Flow, Group, Joining, LANES, Wait};
+use crate::warpgroup::UnderWay;
 
 /// The outcome for the lanes that executed an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,8 +134,8 @@ impl<'a, E: Engine> Grid<'a, E> {
         let size = self.shape.cluster_size() as usize;
         let race = (checks.races && rank == 0)
             .then(|| Box::new(Race::new(size, threads, shared.len(), checks.guesses_releases)));
-        let copies = Copies::default();
-        self.memories.push(CtaMemory { shared, local, local_bytes, written, race, id, copies });
+        let (copies, products) = (Copies::default(), UnderWay::default());
+        self.memories.push(CtaMemory { shared, local, local_bytes, written, race, id, copies, products });
         let first = self.memories.len() - 1 - rank as usize;
         if let Some(race) = &mut self.memories[first].race {
             race.start(id);
@@ -403,6 +404,10 @@ impl<'a, E: Engine> Grid<'a, E> {
                             (group.pc - 1, cluster::describe(cluster))
                         }
                         Wait::Mbarrier(address) => (group.pc, self.describe_mbarrier(address)),
+                        Wait::Warpgroup => {
+                            let on = "other warps of the warpgroup, which have not issued the product";
+                            (group.pc, on.to_string())
+                        }
                     };
                     let (warp, lanes, at) = (warp as u32, group.lanes, self.engine.describe(pc));
                     list.push(Waiting { cta: cta.id, warp, lanes, at, on });

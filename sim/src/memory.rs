@@ -32,6 +32,7 @@ use crate::printed::Printed;
 pub(crate) use crate::space::Space;
 use crate::unwritten::Loaded;
 use crate::warp::{LANES, lanes_of};
+use crate::warpgroup::UnderWay;
 
 pub use windows::{
     CONSTANT_WINDOW, LOCAL_WINDOW, PARAMETER_END, PARAMETER_WINDOW, SHARED_WINDOW, SHARED_WINDOW_BYTES,
@@ -181,6 +182,8 @@ pub(crate) struct CtaMemory {
     pub id: [u32; 3],
     /// Outstanding asynchronous copies.
     pub copies: Copies,
+    /// Outstanding products of warpgroups.
+    pub products: UnderWay,
 }
 
 /// The written bytes of a CTA's memory.

@@ -346,6 +346,7 @@ mod tests {
             race: None,
             id: [0; 3],
             copies: Default::default(),
+            products: Default::default(),
         }];
         let (rank, first_thread, instruction, update) = (0, 0, Instruction::default(), None);
         let mut memory =

@@ -18,7 +18,11 @@
 //!
 //! A product is asynchronous. It reads its operands when it is issued and again when the program
 //! waits for it: if they differ, the program has changed them too early. Its result exists after the
-//! wait.
+//! wait. The four warps perform it [together](under_way).
+
+mod under_way;
+
+use std::sync::Arc;
 
 use ptxc_semantics::matrix::Multiply;
 
@@ -26,6 +30,7 @@ use crate::engine::Step;
 use crate::error::Fault;
 use crate::memory::{AccessKind, Space};
 use crate::warp::LANES;
+pub(crate) use under_way::{UnderWay, complete, issue};
 
 /// Bytes of a row that a product takes from a matrix, or twice as many.
 const ROW: usize = 32;
@@ -65,11 +70,12 @@ pub(crate) struct Factors {
 }
 
 impl Product {
-    /// Reads the factors. a is in these registers, or where the first descriptor tells. Addresses
-    /// in shared memory begin at `reserved`.
+    /// Reads the factors of a warp. a is in these registers, or where the first descriptor tells.
+    /// Addresses in shared memory begin at `reserved`.
     pub fn read(
         &self,
         step: &mut Step<'_>,
+        warp: u32,
         reserved: u32,
         a: Option<&[Word]>,
         [of_a, of_b]: [u64; 2],
@@ -77,7 +83,7 @@ impl Product {
         let a = match a {
             Some(words) => words.to_vec(),
             None => {
-                let first = ROWS * (step.warp % WARPS) as usize;
+                let first = ROWS * (warp % WARPS) as usize;
                 let tile = Tile { descriptor: of_a, reserved, turned: self.turned_a, bytes: ROW };
                 fragment(&tile.rows(step, first, ROWS)?)
             }
@@ -229,21 +235,17 @@ impl Tile {
     }
 }
 
-/// A product that is under way.
+/// A product of a warp that is under way.
 #[derive(Clone, Debug)]
 pub(crate) struct Flight<T> {
-    /// The product.
-    pub product: Product,
-    /// The descriptors of a and b.
-    pub descriptors: [u64; 2],
+    /// Its number among the products of the warp.
+    pub number: u64,
     /// The factors when it was issued.
-    pub factors: Factors,
+    pub factors: Arc<Factors>,
     /// The result.
     pub result: Vec<Word>,
     /// Commits since.
     pub commits: u32,
-    /// Whether a is in registers.
-    pub has_registers: bool,
     /// Where the result goes, and where a is.
     pub places: T,
 }
@@ -264,6 +266,11 @@ impl<T> Flights<T> {
         self.0.iter_mut().for_each(|flight| flight.commits += 1);
     }
 
+    /// The number of the last product whose group is complete after a wait for all but `pending` groups.
+    pub fn last_to_land(&self, pending: u32) -> Option<u64> {
+        self.0.iter().rev().find(|flight| flight.commits > pending).map(|flight| flight.number)
+    }
+
     /// Takes the products whose groups are complete after a wait for all but `pending` groups.
     pub fn land(&mut self, pending: u32) -> Vec<Flight<T>> {
         // Commits never grow from the oldest to the newest.
@@ -273,16 +280,14 @@ impl<T> Flights<T> {
 }
 
 impl<T> Flight<T> {
-    /// Checks that the factors are still what they were; a may be in these registers.
-    pub fn check(&self, step: &mut Step<'_>, reserved: u32, a: Option<&[Word]>) -> Result<(), Fault> {
-        let a = a.or(self.has_registers.then_some(&self.factors.a));
-        let now = self.product.read(step, reserved, a, self.descriptors)?;
-        if now == self.factors {
-            return Ok(());
-        }
-        let what = if now.a != self.factors.a { "a" } else { "b" };
-        let message =
-            format!("the factor {what} of a product of a warpgroup changed while the product was under way");
-        Err(Fault::new(step.lanes.trailing_zeros(), message))
+    /// Checks that a is still what it was in these registers.
+    pub fn check_registers(&self, step: &Step<'_>, a: &[Word]) -> Result<(), Fault> {
+        if a == self.factors.a { Ok(()) } else { Err(changed(step, "a")) }
     }
+}
+
+fn changed(step: &Step<'_>, what: &str) -> Fault {
+    let message =
+        format!("the factor {what} of a product of a warpgroup changed while the product was under way");
+    Fault::new(step.lanes.trailing_zeros(), message)
 }

@@ -1,6 +1,8 @@
 //! Products of the matrices of a [warpgroup](crate::warpgroup).
 
-use ptxc_sass::{ModKind, issue, value};
+use std::sync::Arc;
+
+use ptxc_sass::{ModKind, value};
 use ptxc_semantics::matrix::{Multiply, Number, Sum};
 use ptxc_semantics::narrow::ByteFormat;
 use ptxc_semantics::{IntType, S32};
@@ -10,8 +12,8 @@ use super::registers::{Dest, Origin, Registers, Source};
 use super::tensor;
 use crate::error::Fault;
 use crate::matrix::whole_warp;
-use crate::warp::{Flow, LANES};
-use crate::warpgroup::{Flight, Product, Word};
+use crate::warp::{Flow, LANES, Wait};
+use crate::warpgroup::{Flight, Product, Word, complete, issue};
 
 /// Where a product's sums go, and where its factor a is if that is in registers.
 #[derive(Clone, Debug)]
@@ -29,7 +31,7 @@ fn read(registers: &Registers, sources: &[Source]) -> Vec<Word> {
 
 /// The columns of b.
 fn columns(i: &Fields<'_>) -> Result<usize, String> {
-    let columns = issue::columns(i.inst).and_then(|columns| usize::try_from(columns).ok());
+    let columns = ptxc_sass::issue::columns(i.inst).and_then(|columns| usize::try_from(columns).ok());
     columns.map_or_else(|| i.unknown(ModKind::Shape), Ok)
 }
 
@@ -100,19 +102,17 @@ pub(super) fn product(i: &Fields<'_>) -> Decoded {
             false => vec![[0; LANES]; c.len()],
         };
         let words = from.as_ref().map(|from| read(registers, from));
-        let factors = product.read(step, reserved, words.as_deref(), descriptors)?;
+        let factors = Arc::new(product.read(step, step.warp, reserved, words.as_deref(), descriptors)?);
         let places = meta.map(|meta| registers.int(meta).map(u64::from));
         let result = product.result(&factors, &c, places.as_ref());
         for &dest in &d {
             registers.write(dest, step.lanes, |_| POISON);
         }
         registers.flights.0.push(Flight {
-            product,
-            descriptors,
+            number: issue(step, product, (descriptors, reserved), &factors, is_in_registers),
             factors,
             result,
             commits: 0,
-            has_registers: is_in_registers,
             places: Places { d: d.clone(), a: from.clone() },
         });
         if ends_group {
@@ -152,12 +152,17 @@ pub(super) fn arrive(_: &Fields<'_>) -> Decoded {
 /// `WARPGROUP.DEPBAR`: the sums of complete groups exist.
 pub(super) fn wait(i: &Fields<'_>) -> Decoded {
     let pending = i.imm("n")?;
-    let reserved = i.arch.facts().limits.reserved_shared;
     Ok(Box::new(move |registers, step| -> Result<Flow, Fault> {
         whole_warp(step.lanes, "waits for products")?;
+        if let Some(last) = registers.flights.last_to_land(pending)
+            && !complete(step, last)?
+        {
+            return Ok(Flow::Wait(step.lanes, Wait::Warpgroup));
+        }
         for flight in registers.flights.land(pending) {
-            let a = flight.places.a.as_ref().map(|a| read(registers, a));
-            flight.check(step, reserved, a.as_deref())?;
+            if let Some(a) = &flight.places.a {
+                flight.check_registers(step, &read(registers, a))?;
+            }
             // A product that is still under way has taken the sums over.
             let first = flight.places.first();
             if registers.flights.0.iter().any(|other| other.places.first() == first) {

@@ -16,7 +16,7 @@ use super::{Node, Sass, Touched};
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::hazard::{Earlies, Early, Place};
-use crate::warp::{Flow, Wait, lanes_of};
+use crate::warp::{Flow, lanes_of};
 
 /// An instruction that a warp executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Sass<'_> {
             }
         }
         // Lanes that wait at the instruction have not executed it yet, and will execute it again.
-        let comes_again = matches!(flow, Ok(Flow::Wait(_, Wait::Gather(_) | Wait::Mbarrier(_))));
+        let comes_again = matches!(flow, Ok(Flow::Wait(_, wait)) if wait.comes_again());
         if let (Some(observer), false) = (&self.observer, comes_again) {
             (observer.borrow_mut())(Executed { pc, place, active });
         }

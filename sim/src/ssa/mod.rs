@@ -50,7 +50,7 @@ use crate::report::Report;
 use crate::services;
 use crate::shuffle::source_lane;
 use crate::unwritten::Unwritten;
-use crate::warp::{BIT, Flow, Joining, LANES, lanes_of};
+use crate::warp::{BIT, Flow, Joining, LANES, Wait, lanes_of};
 use access::{address, load, store};
 use code::{Action, Code, Edge, SlotIndex};
 use frames::Frame;
@@ -85,7 +85,7 @@ pub fn run_ssa(
     let stack = if is_open || of_callees > 0 { of_callees.saturating_add(STACK).min(most) } else { 0 };
     let shape = Shape {
         grid: case.grid,
-        cluster: func.bounds.cluster,
+        cluster: func.bounds.cluster.or(case.cluster),
         block: case.block,
         cooperative: case.cooperative,
         shared_bytes,
@@ -395,6 +395,12 @@ impl Ssa<'_> {
             Action::Fence => step.memory.fence(lanes),
             Action::WarpSync { .. } => return gather(&self.code, values, step, |_, _, _, _| Ok(())),
             Action::Matrix { matrix, d, .. } => {
+                if let code::Matrix::Group(group, _) = matrix
+                    && lanes == step.control.live
+                    && group.waits(values, step)?
+                {
+                    return Ok(Flow::Wait(lanes, Wait::Warpgroup));
+                }
                 return gather(&self.code, values, step, |values, step, operands, together| {
                     whole_warp(together, matrix.name())?;
                     matrix.run(values, step, d, operands)

@@ -4,6 +4,7 @@
 //! may pass through parameters of blocks. Nothing but a product or `settle` can make sense of it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ptxc_ir::matrix::Product as Inner;
 use ptxc_ir::warpgroup::{GroupOptions, GroupProduct};
@@ -14,7 +15,7 @@ use super::code::{Matrix, SlotIndex};
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::warp::LANES;
-use crate::warpgroup::{Flight, Flights, Product, Word};
+use crate::warpgroup::{Flight, Flights, Product, Word, complete, issue};
 
 /// Marks a handle; no value of 32 bits has this bit.
 const HANDLE: u64 = 1 << 63;
@@ -72,6 +73,15 @@ impl Group {
         }
     }
 
+    /// Whether the operation waits for products that not all warps of the warpgroup have issued.
+    pub(super) fn waits(&self, values: &Values, step: &mut Step<'_>) -> Result<bool, Fault> {
+        let Group::Wait { pending } = self else { return Ok(false) };
+        match values.groups.flights.last_to_land(*pending) {
+            Some(last) => complete(step, last).map(|is_complete| !is_complete),
+            None => Ok(false),
+        }
+    }
+
     /// Executes the operation for the whole warp.
     pub(super) fn run(
         &self,
@@ -114,8 +124,11 @@ impl Group {
                 Ok(())
             }
             Group::Wait { pending } => {
+                // The warp has waited for the others, unless its lanes came here one after another.
+                if let Some(last) = values.groups.flights.last_to_land(*pending) {
+                    complete(step, last)?;
+                }
                 for flight in values.groups.flights.land(*pending) {
-                    flight.check(step, 0, None)?;
                     values.groups.landed.insert(flight.places, flight.result);
                 }
                 Ok(())
@@ -136,23 +149,21 @@ impl Group {
                 };
                 let registers = in_registers.then_some(a);
                 let descriptors = [if *in_registers { 0 } else { a[0][0] }, b];
-                let factors = product.read(step, 0, registers, descriptors)?;
+                let factors = Arc::new(product.read(step, step.warp, 0, registers, descriptors)?);
                 let result = product.result(&factors, &c, places);
                 let number = values.groups.next;
                 values.groups.next += 1;
                 for (n, &d) in d.iter().enumerate() {
                     values.write(d, u32::MAX, |_| HANDLE | number << 8 | n as u64);
                 }
-                let flight = Flight {
-                    product: *product,
-                    descriptors,
+                let issued = issue(step, *product, (descriptors, 0), &factors, *in_registers);
+                values.groups.flights.0.push(Flight {
+                    number: issued,
                     factors,
                     result,
                     commits: 0,
                     places: number,
-                    has_registers: *in_registers,
-                };
-                values.groups.flights.0.push(flight);
+                });
                 Ok(())
             }
         }

@@ -45,6 +45,9 @@ pub(crate) enum Wait {
     /// The mbarrier at this shared address: a change of any mbarrier of the cluster, or the end of
     /// the time that a wait may take. Then the instruction is executed again.
     Mbarrier(u32),
+    /// The other warps of the warpgroup, which have not issued the products that it waits for. Then the
+    /// instruction is executed again.
+    Warpgroup,
 }
 
 /// The state of the lanes at the barrier of the cluster.
@@ -68,9 +71,14 @@ pub(crate) struct Group {
 }
 
 impl Wait {
+    /// Whether the instruction is executed again after the wait.
+    pub fn comes_again(self) -> bool {
+        matches!(self, Wait::Gather(_) | Wait::Mbarrier(_) | Wait::Warpgroup)
+    }
+
     /// Whether it waits for an event outside the warp.
     fn is_elsewhere(self) -> bool {
-        matches!(self, Wait::Ready | Wait::Cta(_) | Wait::Cluster | Wait::Mbarrier(_))
+        matches!(self, Wait::Ready | Wait::Cta(_) | Wait::Cluster | Wait::Mbarrier(_) | Wait::Warpgroup)
     }
 }
 
@@ -94,9 +102,8 @@ pub(crate) enum Flow {
     Exit(u32),
     /// Each lane waits after this instruction, for an event of its own.
     Meet(Box<[Wait; LANES]>),
-    /// These lanes wait; the others go to the next instruction. Lanes that wait with
-    /// [`Wait::Gather`] or [`Wait::Mbarrier`] execute this instruction again; lanes with other
-    /// waits continue after it.
+    /// These lanes wait; the others go to the next instruction. Some waits
+    /// [come again](Wait::comes_again); after others the lanes continue with the next instruction.
     Wait(u32, Wait),
 }
 
@@ -317,7 +324,7 @@ impl Control {
                 self.release();
             }
             Flow::Wait(lanes, wait) => {
-                let again = matches!(wait, Wait::Gather(_) | Wait::Mbarrier(_));
+                let again = wait.comes_again();
                 let pc = if again { group.pc } else { next.pc };
                 let waiting = Group { pc, lanes, wait };
                 self.replace(index, [Group { lanes: group.lanes & !lanes, ..next }, waiting]);
@@ -365,7 +372,7 @@ impl Control {
             }
         };
         let awaited = match group.wait {
-            Wait::Ready | Wait::Cta(_) | Wait::Cluster | Wait::Mbarrier(_) => 0,
+            Wait::Ready | Wait::Cta(_) | Wait::Cluster | Wait::Mbarrier(_) | Wait::Warpgroup => 0,
             Wait::Lanes(mask) | Wait::Gather(mask) | Wait::Exclusive(mask) | Wait::Collective(mask) => mask,
             Wait::Converge(barrier) => {
                 let members = |lane| self.regions.members(barrier, lane, self.live);
@@ -528,12 +535,12 @@ impl Control {
         }
     }
 
-    /// Lets lanes that wait for an mbarrier test it again; with `expired` they continue in any
-    /// case. Returns whether there are any such lanes.
+    /// Lets lanes that wait for an mbarrier or for products test again; with `expired` those that wait for
+    /// an mbarrier continue in any case. Returns whether there are any such lanes.
     pub fn wake(&mut self, expired: bool) -> bool {
         let mut woken = 0;
         for group in &mut self.groups {
-            if matches!(group.wait, Wait::Mbarrier(_)) {
+            if matches!(group.wait, Wait::Mbarrier(_)) || !expired && group.wait == Wait::Warpgroup {
                 group.wait = Wait::Ready;
                 woken |= group.lanes;
             }
