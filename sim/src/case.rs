@@ -12,7 +12,8 @@
 //!
 //! The arguments are in the order of the kernel's parameters. A scalar is passed by value, and so is a
 //! structure, whose bytes are given (`{"kind": "bytes", "hex": "0100…"}`); a buffer is passed by its
-//! address in device memory. An [image](image) is passed by its handle; for a parameter that is a
+//! address in device memory. A structure with addresses and tensor maps has [parts](Part):
+//! `{"kind": "struct", "init": {"hex": "0100…"}, "parts": [{"at": 8, "argument": {"kind": "buffer", …}}]}`. An [image](image) is passed by its handle; for a parameter that is a
 //! `.texref`, and in the list `images`, it has the name of the texture or surface in the module. A
 //! [tensor map](tensor) describes a buffer and is passed by value or by its address.
 //! `expect` is null if nothing is expected. `ptx` is relative to the corpus, the parent of the folder
@@ -20,9 +21,9 @@
 
 mod ending;
 mod image;
+mod place;
 mod tensor;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ptxc_semantics::image::Sampler;
@@ -34,8 +35,8 @@ use self::tensor::RawTensor;
 pub use self::tensor::TensorArgument;
 use crate::error::SimError;
 use crate::images::Texels;
-use crate::memory::{GridMemory, MOST_PARAMETER_BYTES, write_le};
-use crate::tensor_map::{self, TensorMap};
+use crate::memory::MOST_PARAMETER_BYTES;
+use crate::tensor_map;
 
 /// The element type of a buffer or scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -145,8 +146,17 @@ pub enum Argument {
     },
     /// A structure, passed by value.
     Bytes(Vec<u8>),
+    /// A structure, passed by value, in which some bytes are addresses of buffers or tensor maps.
+    Struct(Vec<u8>, Vec<Part>),
     /// Device memory, passed by address.
     Buffer(Buffer),
+    /// Another address in the memory of a buffer.
+    Address {
+        /// The name of the buffer.
+        of: String,
+        /// The offset in the buffer, in bytes.
+        offset: u64,
+    },
     /// A texture or surface, passed by its handle, and its texels.
     Image(Buffer, Texels),
     /// A sampler without a texture, passed by its handle, and its name.
@@ -155,24 +165,49 @@ pub enum Argument {
     TensorMap(TensorArgument),
 }
 
+/// An address of a buffer, or a tensor map, that a structure contains.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// Its offset in the structure, in bytes.
+    pub at: u32,
+    /// The buffer, address or tensor map.
+    pub argument: Argument,
+}
+
 impl Argument {
-    /// Its buffer, if a content is expected.
-    fn expecting(&self) -> Option<&Buffer> {
+    /// The argument, then the parts of a structure.
+    fn with_parts(&self) -> impl Iterator<Item = &Argument> {
+        let parts = match self {
+            Argument::Struct(_, parts) => parts.as_slice(),
+            Argument::Scalar { .. } | Argument::Bytes(_) | Argument::Buffer(_) => &[],
+            Argument::Image(..)
+            | Argument::Sampler(..)
+            | Argument::TensorMap(_)
+            | Argument::Address { .. } => &[],
+        };
+        std::iter::once(self).chain(parts.iter().map(|part| &part.argument))
+    }
+
+    fn buffer(&self) -> Option<&Buffer> {
         match self {
-            Argument::Buffer(buffer) | Argument::Image(buffer, _) => {
-                Some(buffer).filter(|buffer| buffer.expect.is_some())
-            }
-            Argument::Scalar { .. } | Argument::Bytes(_) => None,
-            Argument::Sampler(..) | Argument::TensorMap(_) => None,
+            Argument::Buffer(buffer) | Argument::Image(buffer, _) => Some(buffer),
+            Argument::Scalar { .. } | Argument::Bytes(_) | Argument::Struct(..) => None,
+            Argument::Sampler(..) | Argument::TensorMap(_) | Argument::Address { .. } => None,
         }
+    }
+
+    /// A buffer of which a content is expected.
+    fn expecting(&self) -> Option<&Buffer> {
+        self.with_parts().filter_map(Argument::buffer).find(|buffer| buffer.expect.is_some())
     }
 
     /// The size of its parameter in bytes.
     pub fn size(&self) -> u32 {
         match self {
             Argument::Scalar { elem, .. } => elem.bytes(),
-            Argument::Bytes(bytes) => bytes.len() as u32,
-            Argument::Buffer(_) | Argument::Image(..) | Argument::Sampler(..) => 8,
+            Argument::Bytes(bytes) | Argument::Struct(bytes, _) => bytes.len() as u32,
+            Argument::Buffer(_) | Argument::Address { .. } => 8,
+            Argument::Image(..) | Argument::Sampler(..) => 8,
             Argument::TensorMap(tensor) => {
                 if tensor.in_memory {
                     8
@@ -210,6 +245,8 @@ pub struct Case {
     pub grid: [u32; 3],
     /// The CTA, in threads.
     pub block: [u32; 3],
+    /// The CTAs of a cluster, unless the kernel states them itself.
+    pub cluster: Option<[u32; 3]>,
     /// Dynamic shared memory, in bytes.
     pub dynamic_smem: u32,
     /// The arguments in the order of the parameters.
@@ -242,6 +279,9 @@ impl Case {
         let raw: RawCase = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let threads = raw.block.iter().try_fold(1u32, |product, &n| product.checked_mul(n));
         let ctas = raw.grid.iter().try_fold(1u32, |product, &n| product.checked_mul(n));
+        if raw.cluster.is_some_and(|cluster| cluster.contains(&0)) {
+            return Err("a cluster must have at least 1 CTA".to_string());
+        }
         if !matches!(threads, Some(1..=1024)) || !matches!(ctas, Some(1..=65536)) {
             return Err("a grid must have 1 to 65536 CTAs here, and a CTA 1 to 1024 threads".to_string());
         }
@@ -262,109 +302,35 @@ impl Case {
             args,
             images: images(raw.images)?,
             ending: Ending { printed: raw.printed, fault: raw.fault },
+            cluster: raw.cluster,
             cooperative: raw.cooperative,
         })
     }
 
-    /// The buffers, in order.
+    /// The buffers, in order. Those of a structure are at its place.
     pub fn buffers(&self) -> impl Iterator<Item = &Buffer> {
-        self.args.iter().chain(&self.images).filter_map(|arg| match arg {
-            Argument::Buffer(buffer) | Argument::Image(buffer, _) => Some(buffer),
-            Argument::Scalar { .. } | Argument::Bytes(_) => None,
-            Argument::Sampler(..) | Argument::TensorMap(_) => None,
-        })
+        let arguments = self.args.iter().chain(&self.images);
+        arguments.flat_map(|arg| arg.with_parts()).filter_map(Argument::buffer)
     }
 
-    /// Places the buffers in global memory and the arguments in the parameter block; the workspace of a
-    /// cooperative grid follows the buffers. The parameters are given by name, size, and offset in
-    /// bytes.
-    pub(crate) fn place<'a>(
-        &self,
-        params: impl ExactSizeIterator<Item = (&'a str, u32, u32)>,
-    ) -> Result<GridMemory, SimError> {
-        let mut memory = GridMemory::default();
-        if params.len() != self.args.len() {
-            let (params, args) = (params.len(), self.args.len());
-            let what = format!("{} has {params} parameters, but the case has {args} arguments", self.entry);
-            return Err(SimError::Case(what));
-        }
-        let mut maps = Vec::new();
-        let mut buffers = BTreeMap::new();
-        for (arg, (name, size, offset)) in self.args.iter().zip(params) {
-            if size == 0 && name_image(&mut memory, arg) {
-                continue;
-            }
-            if size != arg.size() {
-                let what = format!("parameter {name} has {size} bytes, but its argument has {}", arg.size());
-                return Err(SimError::Case(what));
-            }
-            let end = (offset + size) as usize;
-            if memory.params.len() < end {
-                memory.params.resize(end, 0);
-            }
-            let place = offset as usize..end;
+    /// The buffers, in the order of [`buffers`](Case::buffers).
+    pub fn buffers_mut(&mut self) -> Vec<&mut Buffer> {
+        let mut buffers = Vec::new();
+        for arg in self.args.iter_mut().chain(&mut self.images) {
             match arg {
-                // Its buffer may come later.
-                Argument::TensorMap(tensor) => maps.push((tensor, place)),
-                Argument::Scalar { bits, .. } => write_le(&mut memory.params[place], *bits),
-                Argument::Bytes(bytes) => memory.params[place].copy_from_slice(bytes),
-                Argument::Buffer(buffer) => {
-                    let address = memory.global.allocate(&buffer.name, buffer.init.clone());
-                    buffers.insert(buffer.name.as_str(), address);
-                    write_le(&mut memory.params[place], address);
+                Argument::Buffer(buffer) | Argument::Image(buffer, _) => buffers.push(buffer),
+                Argument::Struct(_, parts) => {
+                    let inner = parts.iter_mut().filter_map(|part| match &mut part.argument {
+                        Argument::Buffer(buffer) => Some(buffer),
+                        _ => None,
+                    });
+                    buffers.extend(inner);
                 }
-                Argument::Image(buffer, texels) => {
-                    let address = memory.global.allocate(&buffer.name, buffer.init.clone());
-                    write_le(&mut memory.params[place], memory.images.add(texels.clone(), address));
-                }
-                Argument::Sampler(_, sampler) => {
-                    write_le(&mut memory.params[place], memory.images.add_sampler(*sampler));
-                }
+                Argument::Scalar { .. } | Argument::Bytes(_) => {}
+                Argument::Sampler(..) | Argument::TensorMap(_) | Argument::Address { .. } => {}
             }
         }
-        for (tensor, place) in maps {
-            let address = buffers.get(tensor.of.as_str()).ok_or_else(|| {
-                SimError::Case(format!("tensor map {}: no argument is a buffer {}", tensor.name, tensor.of))
-            })?;
-            let bytes = TensorMap { address: *address, ..tensor.map }.to_bytes();
-            match tensor.in_memory {
-                true => {
-                    let address = memory.global.allocate(&tensor.name, bytes.to_vec());
-                    write_le(&mut memory.params[place], address);
-                }
-                false => memory.params[place].copy_from_slice(&bytes),
-            }
-        }
-        if self.cooperative {
-            // The header `cooperative_groups.h` of CUDA reads its address from `%envreg1`, the high word,
-            // and `%envreg2`, and uses two words: a size and the barrier.
-            let address = memory.global.allocate("the workspace of the cooperative grid", vec![0; 8]);
-            memory.environment[1] = (address >> 32) as u32;
-            memory.environment[2] = address as u32;
-        }
-        for image in &self.images {
-            name_image(&mut memory, image);
-        }
-        Ok(memory)
-    }
-}
-
-/// Gives an image or a sampler the name by which the module knows it; `false` for other arguments.
-fn name_image(memory: &mut GridMemory, arg: &Argument) -> bool {
-    match arg {
-        Argument::Image(buffer, texels) => {
-            let address = memory.global.allocate(&buffer.name, buffer.init.clone());
-            let handle = memory.images.add(texels.clone(), address);
-            memory.images.name_image(&buffer.name, handle);
-            true
-        }
-        Argument::Sampler(name, sampler) => {
-            let handle = memory.images.add_sampler(*sampler);
-            memory.images.name_sampler(name, handle);
-            true
-        }
-        Argument::Scalar { .. } | Argument::Bytes(_) => false,
-        Argument::Buffer(_) | Argument::TensorMap(_) => false,
+        buffers
     }
 }
 
@@ -390,9 +356,7 @@ struct RawCase {
     block: [u32; 3],
     #[serde(default)]
     dynamic_smem: u32,
-    /// The CTAs of a cluster that the kernel does not state, for launches on a GPU.
-    #[serde(rename = "cluster")]
-    _cluster: Option<[u32; 3]>,
+    cluster: Option<[u32; 3]>,
     #[serde(default)]
     cooperative: bool,
     printed: Option<String>,
@@ -413,6 +377,15 @@ enum RawArg {
         _name: Option<String>,
     },
     Bytes(Content),
+    Address {
+        of: String,
+        #[serde(default)]
+        offset: u64,
+    },
+    Struct {
+        init: Content,
+        parts: Vec<RawPart>,
+    },
     Buffer {
         name: String,
         elem: Elem,
@@ -424,6 +397,13 @@ enum RawArg {
     Sampler(RawSampler),
     #[serde(rename = "tensor_map")]
     TensorMap(Box<RawTensor>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPart {
+    at: u32,
+    argument: RawArg,
 }
 
 #[derive(Deserialize)]
@@ -448,9 +428,7 @@ fn checked(args: Vec<RawArg>) -> Result<Vec<Argument>, String> {
     args.into_iter()
         .map(|arg| {
             let arg = arg.check()?;
-            if let Argument::Buffer(buffer) | Argument::Image(buffer, _) = &arg {
-                bytes += buffer.init.len();
-            }
+            bytes += arg.with_parts().filter_map(Argument::buffer).map(|one| one.init.len()).sum::<usize>();
             match bytes {
                 0..=MOST_BYTES => Ok(arg),
                 _ => Err(format!("the buffers have more than {MOST_BYTES} bytes")),
@@ -478,12 +456,13 @@ impl RawArg {
                 })?;
                 Ok(Argument::Scalar { elem, bits })
             }
-            RawArg::Bytes(content) => {
-                let bytes = content.bytes().map_err(|what| format!("an argument: {what}"))?;
-                match bytes.len() as u64 {
-                    1..=MOST_PARAMETER_BYTES => Ok(Argument::Bytes(bytes)),
-                    count => Err(format!("a structure of {count} bytes cannot be an argument")),
-                }
+            RawArg::Bytes(content) => structure(content).map(Argument::Bytes),
+            RawArg::Address { of, offset } => Ok(Argument::Address { of, offset }),
+            RawArg::Struct { init, parts } => {
+                let bytes = structure(init)?;
+                let parts =
+                    parts.into_iter().map(|part| part.check(bytes.len())).collect::<Result<_, _>>()?;
+                Ok(Argument::Struct(bytes, parts))
             }
             RawArg::Image(image) => {
                 let texels = image.texels().map_err(|what| format!("image {}: {what}", image.name))?;
@@ -511,6 +490,29 @@ impl RawArg {
                 checked_buffer(name, elem, init, expect, tolerance).map(Argument::Buffer)
             }
         }
+    }
+}
+
+impl RawPart {
+    /// Checks a part of a structure of a number of bytes.
+    fn check(self, bytes: usize) -> Result<Part, String> {
+        let (at, argument) = (self.at, self.argument.check()?);
+        if !matches!(argument, Argument::Buffer(_) | Argument::Address { .. } | Argument::TensorMap(_)) {
+            return Err("a part of a structure must be a buffer, an address or a tensor map".to_string());
+        }
+        match at as usize + argument.size() as usize <= bytes {
+            true => Ok(Part { at, argument }),
+            false => Err(format!("a part at byte {at} is not within the {bytes} bytes of its structure")),
+        }
+    }
+}
+
+/// The bytes of a structure that is passed by value.
+fn structure(content: Content) -> Result<Vec<u8>, String> {
+    let bytes = content.bytes().map_err(|what| format!("an argument: {what}"))?;
+    match bytes.len() as u64 {
+        1..=MOST_PARAMETER_BYTES => Ok(bytes),
+        count => Err(format!("a structure of {count} bytes cannot be an argument")),
     }
 }
 

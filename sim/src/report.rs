@@ -4,7 +4,7 @@ use std::fmt;
 
 use ptxc_semantics::{BF16, F16, F32, F64, Format, Mode, convert};
 
-use crate::case::{Argument, Buffer, Case, Elem, Tolerance};
+use crate::case::{Buffer, Case, Elem, Tolerance};
 use crate::checks::{Finding, show_findings};
 use crate::error::SimError;
 use crate::hazard::{Hazard, show_hazards};
@@ -198,12 +198,7 @@ impl Case {
     /// The same launch, which must leave the same content as another run.
     pub fn expecting(&self, report: &Report) -> Case {
         let mut case = self.clone();
-        let buffers = case.args.iter_mut().chain(&mut case.images).filter_map(|arg| match arg {
-            Argument::Buffer(buffer) | Argument::Image(buffer, _) => Some(buffer),
-            Argument::Scalar { .. } | Argument::Bytes(_) => None,
-            Argument::Sampler(..) | Argument::TensorMap(_) => None,
-        });
-        for (buffer, outcome) in buffers.zip(&report.outcomes) {
+        for (buffer, outcome) in case.buffers_mut().into_iter().zip(&report.outcomes) {
             buffer.expect = Some(outcome.content.clone());
         }
         case

@@ -23,6 +23,7 @@ fn case(threads: u32) -> Case {
         block: [threads, 1, 1],
         dynamic_smem: 0,
         ending: Default::default(),
+        cluster: None,
         cooperative: false,
         args: vec![buffer("in", (100..164).collect()), buffer("out", vec![0; 64])],
     }

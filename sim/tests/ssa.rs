@@ -26,6 +26,7 @@ fn case(grid: u32, block: u32, args: Vec<Argument>) -> Case {
         block: [block, 1, 1],
         dynamic_smem: 0,
         ending: Default::default(),
+        cluster: None,
         cooperative: false,
         args,
     }

@@ -54,6 +54,7 @@ pub(crate) fn case(code: &Code, args: &RunArgs) -> Result<Case, String> {
         dynamic_smem: args.smem.unwrap_or(0),
         args: arguments,
         ending: Ending::default(),
+        cluster: None,
         cooperative: args.cooperative,
         images: Vec::new(),
     })
@@ -115,10 +116,10 @@ fn fit(params: &[ParamInfo], arguments: &[Argument], texts: &[String]) -> Result
         let bytes = argument.size();
         if bytes != param.size {
             let what = match argument {
-                Argument::Scalar { .. } | Argument::Bytes(_) => "",
+                Argument::Scalar { .. } | Argument::Bytes(_) | Argument::Struct(..) => "",
                 Argument::Image(..) | Argument::Sampler(..) => ", a handle",
                 Argument::TensorMap(_) => ", a tensor map",
-                Argument::Buffer(_) => ", the address of a buffer",
+                Argument::Buffer(_) | Argument::Address { .. } => ", the address of a buffer",
             };
             return Err(format!(
                 "--arg {text} has {bytes} bytes{what}, but the parameter `{}` has {}",
@@ -161,7 +162,12 @@ pub(crate) fn assumed(arguments: &[Argument]) -> Vec<ParamInfo> {
     let place = |(index, argument): (usize, &Argument)| {
         // The alignment of a structure is not known; the greatest is the most likely.
         let size = argument.size();
-        let start = offset.next_multiple_of(if matches!(argument, Argument::Bytes(_)) { 16 } else { size });
+        let start =
+            offset.next_multiple_of(if matches!(argument, Argument::Bytes(_) | Argument::Struct(..)) {
+                16
+            } else {
+                size
+            });
         offset = start + size;
         ParamInfo { name: format!("argument {}", index + 1), size, offset: start, image: None }
     };

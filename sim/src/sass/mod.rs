@@ -135,7 +135,7 @@ fn launch_observed<'a>(
     let padded = |bytes: u32| bytes.checked_next_multiple_of(16).unwrap_or(u32::MAX);
     let shape = Shape {
         grid: case.grid,
-        cluster: program.resources.cluster(),
+        cluster: program.resources.cluster().or(case.cluster),
         block: case.block,
         cooperative: case.cooperative,
         shared_bytes: padded(program.resources.shared_bytes).saturating_add(case.dynamic_smem),

@@ -164,6 +164,7 @@ fn case(form: &Form, launch: Launch) -> Case {
         block: [launch.threads, 1, 1],
         dynamic_smem: 0,
         ending: Default::default(),
+        cluster: None,
         cooperative: false,
         args: vec![
             buffer("in", input),

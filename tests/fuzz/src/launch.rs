@@ -59,6 +59,7 @@ pub fn case(program: &Program, data: u64) -> Case {
         block: shape.block,
         dynamic_smem: 0,
         ending: Default::default(),
+        cluster: None,
         cooperative: false,
         args,
     }
@@ -77,6 +78,7 @@ pub fn flow_case(random: &mut Random) -> Case {
         block: [random.pick(&[32, 64, 96]), 1, 1],
         dynamic_smem: 0,
         ending: Default::default(),
+        cluster: None,
         cooperative: false,
         args: vec![p, n],
     }

@@ -197,6 +197,7 @@ fn sums_with_every_choice_of_signs_are_legal_and_right() {
                     block: [THREADS as u32, 1, 1],
                     dynamic_smem: 0,
                     ending: Default::default(),
+                    cluster: None,
                     cooperative: false,
                     args: vec![
                         buffer(

@@ -140,6 +140,7 @@ fn launch(entry: &str, operands: Vec<u8>, memory: Vec<u8>) -> Case {
         block: [THREADS as u32, 1, 1],
         dynamic_smem: 0,
         ending: Default::default(),
+        cluster: None,
         cooperative: false,
         args: vec![buffer("operands", operands), buffer("memory", memory), buffer("old", old)],
     }

@@ -211,6 +211,9 @@ fn argument(argument: &Argument) -> Value {
         Argument::Image(..) | Argument::Sampler(..) | Argument::TensorMap(_) => {
             json!({"kind": "image", "hex": ""})
         }
+        Argument::Struct(..) | Argument::Address { .. } => {
+            json!({"kind": "image", "hex": ""})
+        }
         Argument::Scalar { elem, bits } => {
             let bytes = bits.to_le_bytes();
             json!({"kind": "scalar", "hex": hex(&bytes[..elem.bytes() as usize])})

@@ -14,7 +14,6 @@ use ptxc_fuzz::program::Family;
 use ptxc_fuzz::{Trial, campaign, launch};
 use ptxc_machine::Arch;
 use ptxc_object::cubin::Abi;
-use ptxc_sim::case::Argument;
 use ptxc_sim::{Case, run_ssa};
 
 use super::device::{Extra, Gpu};
@@ -114,12 +113,7 @@ fn compiled(way: &Way<'_>, trial: &Trial) -> Result<(Case, Vec<u8>), Failure> {
     let simulator = ptxc_sim::Options { seed, check_uninitialised: false, ..ptxc_sim::Options::default() };
     let report = run_ssa(&case, ssa, &called, &simulator);
     let report = report.map_err(|error| failed(Who::AsBuilt)(error.to_string()))?;
-    let buffers = case.args.iter_mut().filter_map(|arg| match arg {
-        Argument::Buffer(buffer) | Argument::Image(buffer, _) => Some(buffer),
-        Argument::Scalar { .. } | Argument::Bytes(_) => None,
-        Argument::Sampler(..) | Argument::TensorMap(_) => None,
-    });
-    for (buffer, outcome) in buffers.zip(report.outcomes) {
+    for (buffer, outcome) in case.buffers_mut().into_iter().zip(report.outcomes) {
         buffer.expect = Some(outcome.content);
     }
     Ok((case, cubin))

@@ -234,6 +234,7 @@ impl Run {
             block: [THREADS as u32, 1, 1],
             dynamic_smem: 0,
             ending: Default::default(),
+            cluster: None,
             cooperative: false,
             args: vec![
                 buffer("cells", flat(&mut work.initial.iter().copied())),

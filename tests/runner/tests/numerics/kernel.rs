@@ -38,6 +38,7 @@ pub fn launch(threads: u32, input: Vec<u8>, output_bytes: usize) -> Case {
         block: [THREADS, 1, 1],
         dynamic_smem: 0,
         ending: Default::default(),
+        cluster: None,
         cooperative: false,
         args: vec![buffer("in", input), buffer("out", vec![0; output_bytes])],
     }
