@@ -75,7 +75,9 @@ pub fn fill_clobbers(mir: &mut Mir<VReg>, callees: &Summaries, max_regs: u32) {
             };
             match known {
                 Some(summary) => {
-                    site.clobbers = summary.clobbers;
+                    // The call may leave the module, in the callee or in a function that it calls.
+                    let uniform = site.clobbers.iter().filter(|reg| reg.file() == RegFile::Ugpr);
+                    site.clobbers = summary.clobbers.union(uniform.collect());
                     site.clobbers.insert(abi::return_address());
                     site.uses_stack = summary.stack > 0 || summary.open_stack;
                 }

@@ -73,12 +73,9 @@ pub fn uniform_of_callees() -> impl Iterator<Item = PReg> {
 /// those of the descriptor, of policies and of handles. A routine in which lanes meet may use only the one for
 /// answers, and a routine that does something once for a warp only its own. A kernel that calls
 /// device functions must avoid the registers of its callees, any other kernel the one for answers.
-/// If a function outside of the module may run while the kernel does, the kernel must also avoid
-/// all registers that such a function may write, since part of a warp may be there. A device
-/// function of the platform's convention may use UR4 to UR15, between two branches.
+/// A device function of the platform's convention may use UR4 to UR15, between two branches.
 pub fn kept_uniform_registers(header: &Header, calls_device_functions: bool) -> RegSet {
     let Header { kind, name, .. } = header;
-    let of_others = |reg: &PReg| header.leaves_module && !platform::keeps_uniform(*reg);
     let all = || (0..RegFile::Ugpr.count()).map(PReg::ur);
     match *kind {
         FunctionKind::Device if header.platform => {
@@ -94,9 +91,7 @@ pub fn kept_uniform_registers(header: &Header, calls_device_functions: bool) -> 
             let own = [descriptor(), handles()];
             all().filter(|reg| !own.as_flattened().contains(reg) && !policies().contains(reg)).collect()
         }
-        FunctionKind::Entry if calls_device_functions => {
-            uniform_of_callees().chain(all().filter(of_others)).collect()
-        }
+        FunctionKind::Entry if calls_device_functions => uniform_of_callees().collect(),
         FunctionKind::Entry => std::iter::once(collective_answer()).collect(),
     }
 }

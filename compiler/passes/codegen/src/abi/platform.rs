@@ -8,7 +8,7 @@
 //! ```
 
 use ptxc_ir::{Layout, Type};
-use ptxc_sass::{PReg, RegFile, Register};
+use ptxc_sass::{PReg, RegFile};
 
 use super::Home;
 use crate::mir::RegSet;
@@ -31,9 +31,7 @@ pub fn target() -> [PReg; 2] {
 
 /// The registers that the callee may clobber. Of the general registers it preserves R1, R2, R16 to
 /// R31, and of the higher ones the upper four of each eight; R20 and R21 hold the return address.
-/// Predicates hold nothing after the call. Uniform registers follow the rule of the higher general
-/// registers; since they exist once per warp, [kernels](super::kept_uniform_registers) avoid the
-/// others altogether.
+/// Predicates hold nothing after the call.
 pub fn clobbers() -> RegSet {
     let is_kept = |number: u8| matches!(number, 1 | 2 | 16..=31) || number >= 32 && number & 4 != 0;
     let general = (0..RegFile::Gpr.count()).filter(|&number| !is_kept(number)).map(PReg::r);
@@ -46,9 +44,15 @@ pub fn descriptor() -> [PReg; 2] {
     [4, 5].map(PReg::ur)
 }
 
-/// Whether a function of another module leaves a uniform register alone.
-pub fn keeps_uniform(reg: PReg) -> bool {
-    reg.number().is_some_and(|number| number >= 32 && number & 4 != 0)
+/// The uniform registers that a function of another module may write. It preserves the others by the
+/// rule of the higher general registers.
+///
+/// These registers exist once per warp, and part of a warp may be in the function while the rest
+/// runs other blocks of the caller. So they hold no value of the caller that is live anywhere in a
+/// divergent region with such a call, except [undisturbed](crate::allocate) ones.
+pub fn uniform_of_others() -> RegSet {
+    let is_kept = |number: u8| number >= 32 && number & 4 != 0;
+    (0..RegFile::Ugpr.count()).filter(|&number| !is_kept(number)).map(PReg::ur).collect()
 }
 
 /// The uniform registers that a function may write. Other parts of the warp may do so at any branch, so
@@ -221,5 +225,8 @@ mod tests {
         assert!(kept.into_iter().all(|reg| !clobbers.contains(reg)));
         let lost = [0, 3, 4, 15, 20, 21, 32, 35, 40, 176].map(PReg::r);
         assert!(lost.into_iter().all(|reg| clobbers.contains(reg)));
+        let uniform = uniform_of_others();
+        assert!([4, 15, 32, 35, 56].into_iter().all(|number| uniform.contains(PReg::ur(number))));
+        assert!([36, 39, 44, 62].into_iter().all(|number| !uniform.contains(PReg::ur(number))));
     }
 }

@@ -128,6 +128,14 @@ impl Lower<'_> {
         }
         let mut call = MInst::new(made, self.loc);
         let moved_stack = stack.map(|(_, bytes)| bytes);
+        let may_leave = match self.func.insts[inst].op {
+            IrOp::Call { callee, .. } | IrOp::CallIndirect(callee) => !self.func.callees[callee].lanes.inside,
+            _ => false,
+        };
+        let clobbers = match may_leave {
+            true => clobbers.union(abi::platform::uniform_of_others()),
+            false => clobbers,
+        };
         call.call = Some(Box::new(CallSite { args, results, clobbers, moved_stack, ..CallSite::default() }));
         self.seq.push(call);
     }
