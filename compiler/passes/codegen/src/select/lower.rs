@@ -18,6 +18,7 @@ use ptxc_ir::{
 };
 use ptxc_machine::{Arch, Feature};
 use ptxc_sass::{Inst, Kinds, Op, Operand, RegFile, slot_name};
+use ptxc_ssa::legalize::blocks_of_one_lane;
 use ptxc_ssa::uniformity::Uniformity;
 
 use super::Unsupported;
@@ -78,6 +79,8 @@ pub(super) struct Lower<'a> {
     pub(super) warpgroups: Warpgroups,
     /// The elections after a `warpsync` of their block.
     pub(super) met: EntitySet<IrInst>,
+    /// The blocks that one lane of a warp executes at a time.
+    pub(super) of_one_lane: EntitySet<MBlockId>,
 }
 
 impl<'a> Lower<'a> {
@@ -117,6 +120,8 @@ impl<'a> Lower<'a> {
                 }
             }
         }
+        let mut of_one_lane = EntitySet::new();
+        of_one_lane.extend(blocks_of_one_lane(func).iter().filter_map(|block| block_map[block]));
         Lower {
             func,
             arch,
@@ -140,6 +145,7 @@ impl<'a> Lower<'a> {
             home,
             warpgroups: Warpgroups::new(has_group_products),
             met,
+            of_one_lane,
         }
     }
 

@@ -257,13 +257,13 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether all lanes that execute the block together have the same value: it is known, it is
-    /// uniform, or an elected lane has given its own to the others
+    /// Whether all lanes that execute the block together have the same value: there is one lane, the
+    /// value is known, it is uniform, or an elected lane has given its own to the others
     /// ([`lane_turns`](ptxc_ssa::legalize::lane_turns)). A block in which lanes may have parted may have
     /// a uniform value too: legalization knew the lanes together, where only a barrier of the warp in a
     /// block above brings them together now.
     pub(super) fn lanes_agree(&self, value: Value) -> bool {
-        self.lanes_agree_within(value, PARTS_OF_SUMS)
+        self.of_one_lane.contains(self.block) || self.lanes_agree_within(value, PARTS_OF_SUMS)
     }
 
     fn lanes_agree_within(&self, value: Value, depth: u32) -> bool {

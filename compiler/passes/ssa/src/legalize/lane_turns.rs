@@ -62,7 +62,7 @@
 //! Each loop splits its block in two. Linear, plus the divergence analysis if there is such an
 //! operation.
 
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::EntitySet;
 use ptxc_ir::op::MbarrierUpdate;
 use ptxc_ir::{
     Block, BlockCall, Function, FunctionKind, Inst, InstData, IntCond, Op, ShflMode, Space, SpecialReg,
@@ -71,6 +71,7 @@ use ptxc_ir::{
 use ptxc_machine::{Arch, Feature};
 
 use super::emitter::{Emitter, rewrite};
+use super::one_lane::blocks_of_one_lane;
 use crate::runtime;
 use crate::uniformity::Uniformity;
 
@@ -105,9 +106,10 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
         // Parts of a warp may be in a device function at the same time, and share its uniform registers.
         // Each access there has a block of its own, which writes and reads them.
         let is_alone = of_one_lane.contains(block);
-        let is_together = is_alone || uniformity.is_convergent_block(block);
-        let is_agreed =
-            |&arg: &Value| is_known(emitter.func, arg) || is_together && uniformity.is_uniform(arg);
+        let is_together = uniformity.is_convergent_block(block);
+        let is_agreed = |&arg: &Value| {
+            is_alone || is_known(emitter.func, arg) || is_together && uniformity.is_uniform(arg)
+        };
         if count > 0 {
             if !is_called && data.args[..count].iter().all(is_agreed) {
                 return false;
@@ -212,39 +214,6 @@ fn restrict(emitter: &mut Emitter, inst: Inst, is_mine: Value) {
         }
         _ => {}
     }
-}
-
-/// The blocks that only one lane enters: a lane that the block before has elected.
-fn blocks_of_one_lane(func: &Function) -> EntitySet<Block> {
-    let mut entries: SecondaryMap<Block, u32> = SecondaryMap::new();
-    let mut found = Vec::new();
-    // For each condition that holds at most for one lane, the block that elects the lane.
-    let mut elected: SecondaryMap<Value, Option<Block>> = SecondaryMap::new();
-    for &block in &func.layout {
-        for &inst in &func.blocks[block].insts {
-            let data = &func.insts[inst];
-            match data.op {
-                Op::Elect => elected[func.results(inst)[1]] = Some(block),
-                Op::And => {
-                    if let Some(home) = data.args.iter().find_map(|&part| elected[part]) {
-                        elected[func.result(inst)] = Some(home);
-                    }
-                }
-                _ => {}
-            }
-        }
-        let Some(&end) = func.blocks[block].insts.last() else { continue };
-        let end = &func.insts[end];
-        for target in &end.targets {
-            entries[target.block] += 1;
-        }
-        if matches!(end.op, Op::Branch { .. }) && elected[end.args[0]] == Some(block) {
-            found.push(end.targets[0].block);
-        }
-    }
-    let mut blocks = EntitySet::new();
-    blocks.extend(found.into_iter().filter(|&block| entries[block] == 1));
-    blocks
 }
 
 /// Whether the instruction has operands only in uniform registers.

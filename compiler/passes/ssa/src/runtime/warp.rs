@@ -38,6 +38,11 @@ pub fn takes_mask(name: &str) -> bool {
     !name.starts_with("warp.barrier.") && !name.starts_with("warp.cluster.")
 }
 
+/// Whether the second result of a function of that name tells whether the lane is the elected one.
+pub fn elects(name: &str) -> bool {
+    name.strip_prefix(PREFIX) == Some("elect")
+}
+
 /// The kind of an operation that waits for lanes: operations of one kind at different places may
 /// have to meet. `None` for other operations.
 pub fn kind(data: &InstData) -> Option<String> {
