@@ -83,7 +83,7 @@ fn shift_down(mask: Mask, by: i16) -> Mask {
 }
 
 /// The registers of the virtual registers.
-pub(super) struct Assignment {
+pub(super) struct Assignment<'p> {
     /// By virtual register: the first register, if any component is ever live.
     pub first: Vec<Option<u8>>,
     pub occupancy: Occupancy,
@@ -95,6 +95,8 @@ pub(super) struct Assignment {
     entry_frequency: u64,
     /// The registers that late readers may not have read yet, in an attempt that avoids them.
     recent: Option<Recent>,
+    /// The segments in which the warp has fewer registers, with their numbers.
+    granted: &'p [(u16, Vec<Segment>)],
 }
 
 /// The general registers that late readers may not have read yet.
@@ -186,12 +188,12 @@ pub(super) struct Problem<'a> {
 
 /// Places every class, or returns virtual registers that found no place: all, or with `stops` the
 /// first. R1 stays free if it is the stack pointer.
-pub(super) fn assign(
-    problem: &Problem<'_>,
+pub(super) fn assign<'p>(
+    problem: &Problem<'p>,
     classes: &Classes,
     priority: Priority<'_>,
     stops: bool,
-) -> Result<Assignment, Vec<VRegId>> {
+) -> Result<Assignment<'p>, Vec<VRegId>> {
     let Problem { work, live, .. } = *problem;
     let compact = || attempt(problem, classes, priority, stops, None);
     let needed = live.most(RegFile::Gpr) as i16 + i16::from(work.is_framed());
@@ -233,13 +235,13 @@ fn reads_late(work: &Work<'_>, live: &LiveRanges<'_>, arch: Arch) -> Option<Vec<
 }
 
 /// Places every class; avoids the registers of late readers if these are to be remembered.
-fn attempt(
-    problem: &Problem<'_>,
+fn attempt<'p>(
+    problem: &Problem<'p>,
     classes: &Classes,
     priority: Priority<'_>,
     stops: bool,
     recent: Option<Recent>,
-) -> Result<Assignment, Vec<VRegId>> {
+) -> Result<Assignment<'p>, Vec<VRegId>> {
     let Problem { work, live, cores, affinities, budget, granted, .. } = *problem;
     let mut assignment = Assignment {
         first: vec![None; work.mir.vregs.len()],
@@ -248,6 +250,7 @@ fn attempt(
         floor: floor(live),
         entry_frequency: work.mir.blocks[work.mir.entry()].frequency,
         recent,
+        granted,
     };
     if work.is_framed() {
         assignment.occupancy.reserved[RegFile::Gpr as usize][0] = 0b10;
@@ -337,7 +340,16 @@ fn join(all: &mut Mask, more: Mask) {
     }
 }
 
-impl Assignment {
+impl Assignment<'_> {
+    /// The number of general registers that the warp has at a point, if it has fewer than the function.
+    pub fn granted_at(&self, point: u32) -> Option<u16> {
+        let is_there = |segments: &[Segment]| {
+            let after = segments.partition_point(|segment| segment.start <= point);
+            after > 0 && point < segments[after - 1].end
+        };
+        self.granted.iter().find(|(_, segments)| is_there(segments)).map(|&(count, _)| count)
+    }
+
     /// Whether avoiding registers has used more of them than are needed at once.
     fn is_wasteful(&self) -> bool {
         let top = i16::from(self.top[RegFile::Gpr as usize]);

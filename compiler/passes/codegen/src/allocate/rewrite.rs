@@ -44,7 +44,7 @@ enum Source {
 struct Rewriter<'a> {
     work: &'a Work<'a>,
     live: &'a LiveRanges<'a>,
-    assignment: &'a Assignment,
+    assignment: &'a Assignment<'a>,
     /// One more than the highest register in use, by file.
     used: [u8; 4],
     budget: &'a Budget,
@@ -310,12 +310,13 @@ impl Rewriter<'_> {
         let calls = &self.live.calls;
         let call = calls.binary_search_by_key(&late, |call| call.point).ok().map(|at| &calls[at]);
         let (Some(call), Some(site)) = (call, &inst.call) else { return Saves::default() };
+        let limit = self.budget[RegFile::Gpr as usize];
         save::saves(&AtCall {
             call,
             early: self.assignment.occupancy.at(RegFile::Gpr, self.live.points.early(block, index)),
             late: self.assignment.occupancy.at(RegFile::Gpr, late),
             results: site.result_places().mask(RegFile::Gpr),
-            limit: self.budget[RegFile::Gpr as usize],
+            limit: self.assignment.granted_at(late).map_or(limit, |granted| granted.min(limit)),
             frame: self.work.spill_bytes.next_multiple_of(16),
         })
     }

@@ -40,7 +40,7 @@ pub(super) struct AtCall<'a> {
     pub late: [u64; 4],
     /// Its results.
     pub results: [u64; 4],
-    /// The number of registers.
+    /// The number of registers that the warp has there.
     pub limit: u16,
     /// The start of the words of the frame, in bytes above the stack pointer.
     pub frame: u32,
@@ -51,8 +51,8 @@ pub(super) fn saves(at: &AtCall<'_>) -> Saves {
     let clobbers = at.call.clobbers.mask(RegFile::Gpr);
     let has = |mask: &[u64; 4], index: u8| mask[usize::from(index) / 64] >> (index % 64) & 1 != 0;
     let limit = at.limit.min(RegFile::Gpr.count().into()) as u8;
-    let lost = (0..RegFile::Gpr.count())
-        .filter(|&index| has(&at.late, index) && has(&clobbers, index) && !has(&at.results, index));
+    let lost =
+        (0..limit).filter(|&index| has(&at.late, index) && has(&clobbers, index) && !has(&at.results, index));
     let free = |&index: &u8| {
         !(has(&at.early, index) || has(&at.late, index) || has(&clobbers, index) || has(&at.results, index))
     };

@@ -179,8 +179,9 @@ impl Checker<'_> {
                     call.args.iter().for_each(|fixed| placed.check(fixed.place, fixed.value.width));
                     call.held.iter().for_each(|held| placed.check(held.reg, held.width));
                     let results = call.results.iter().map(|fixed| (fixed.value.reg, fixed.value.width));
-                    let destroyed = call.clobbers.iter().map(|reg| (reg, 1));
-                    results.chain(destroyed).for_each(|(reg, width)| written(&mut placed, reg, width));
+                    results.for_each(|(reg, width)| written(&mut placed, reg, width));
+                    // A callee may destroy registers that the warp has returned by now: there are none.
+                    writes_uniform |= call.clobbers.iter().any(|reg| reg.file().is_uniform());
                 }
                 self.writes_uniform[id] |= writes_uniform;
                 self.matches.push(matched);
