@@ -6,8 +6,9 @@
 //! ```
 //!
 //! As ptxas does, ptxc takes the number at the start from `.maxnreg`, or from the size of a CTA
-//! together with `.minnctapersm`. In a kernel that calls functions it ignores the hint: they may use any
-//! registers.
+//! together with `.minnctapersm`. In a kernel that calls functions of its module it ignores the hint: they
+//! may use any registers. Functions of the driver (`__assertfail`) manage with those of their caller; ptxas
+//! follows the hint in kernels that call them, too.
 
 use ptxc_syntax::ast::{DirectiveKind, Function, FunctionKind, Instruction};
 
@@ -26,7 +27,7 @@ pub fn obstacle(function: &Function, env: &ModuleEnv) -> Option<&'static str> {
         Some("a function that is called has the registers of its kernel")
     } else if !is_known {
         Some("the number of registers at the start of the kernel is not known")
-    } else if !env.signatures.is_empty() {
+    } else if env.signatures.keys().any(|name| !env.external.contains_key(name)) {
         Some("functions that the kernel calls may use any registers")
     } else {
         None
