@@ -103,6 +103,8 @@ pub struct ClusterPlaces {
     pub is_explicit: u32,
     /// The cluster size in CTAs: three words.
     pub size: u32,
+    /// The inverses of the cluster size along y and z: two numbers in single precision.
+    pub inverses: u32,
     /// The grid size in clusters: three words.
     pub clusters: u32,
     /// The number of CTAs of a cluster.
@@ -264,8 +266,8 @@ mod tests {
             ParameterWindow::OfBank { start, end } => [(start, 8), (end, 4)],
             ParameterWindow::OfParameters { start, end } => [(start, 8), (end, 8)],
         });
-        if let Some(ClusterPlaces { is_explicit, size, clusters, ranks }) = banks.cluster {
-            places.extend([(is_explicit, 4), (size, 12), (clusters, 12), (ranks, 4)]);
+        if let Some(ClusterPlaces { is_explicit, size, inverses, clusters, ranks }) = banks.cluster {
+            places.extend([(is_explicit, 4), (size, 12), (inverses, 8), (clusters, 12), (ranks, 4)]);
         }
         places.sort_unstable();
         places

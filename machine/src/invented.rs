@@ -26,7 +26,13 @@ pub(crate) static FACTS: Facts = Facts {
         graph_exec: 0x378,
         image_tables: 0x2d8,
         environment: 0x2f0,
-        cluster: Some(ClusterPlaces { is_explicit: 0x3c0, size: 0x3c4, clusters: 0x3d0, ranks: 0x3dc }),
+        cluster: Some(ClusterPlaces {
+            is_explicit: 0x3c0,
+            size: 0x3c4,
+            inverses: 0x3e0,
+            clusters: 0x3d0,
+            ranks: 0x3dc,
+        }),
     },
     registers: Registers {
         general: 100,

@@ -24,7 +24,13 @@ pub(crate) static FACTS: Facts = Facts {
         graph_exec: 0x190,
         image_tables: 0xf0,
         environment: 0x40,
-        cluster: Some(ClusterPlaces { is_explicit: 0x140, size: 0x144, clusters: 0x15c, ranks: 0x188 }),
+        cluster: Some(ClusterPlaces {
+            is_explicit: 0x140,
+            size: 0x144,
+            inverses: 0x154,
+            clusters: 0x15c,
+            ranks: 0x188,
+        }),
     },
     registers: Registers {
         general: 255,

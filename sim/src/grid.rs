@@ -24,7 +24,7 @@ use crate::cta::{Cta, Warp};
 use crate::engine::{Engine, Step};
 use crate::error::{SimError, Thread, Waiting};
 use crate::launch::Shape;
-use crate::memory::{CtaMemory, GridMemory, Instruction, Memory, RANK_SHIFT, WINDOW_BYTES, Written};
+use crate::memory::{CtaMemory, GridMemory, Instruction, Memory, RANK_SHIFT, WINDOW_BYTES, Written, read_le};
 use crate::random::Random;
 use crate::services::NO_FUNCTION;
 use crate::warp::{Control, Flow, Group, Joining, LANES, Wait};
@@ -368,12 +368,13 @@ impl<'a, E: Engine> Grid<'a, E> {
     }
 
     /// The mbarrier at an address of a CTA, for a report.
-    fn describe_mbarrier(&self, address: u32) -> String {
-        let rank = (address >> RANK_SHIFT) as usize;
-        format!(
-            "the mbarrier at byte {:#x} of the shared memory of CTA {rank} of the cluster",
-            address & (WINDOW_BYTES as u32 - 1)
-        )
+    fn describe_mbarrier(&self, cta: usize, address: u32) -> String {
+        let (rank, byte) = ((address >> RANK_SHIFT) as usize, address & (WINDOW_BYTES as u32 - 1));
+        let shared = self.memories.get(self.cluster_of(cta).start + rank).map(|memory| &memory.shared);
+        let bytes = shared.and_then(|shared| shared.get(byte as usize..byte as usize + 8));
+        let state = bytes.and_then(|bytes| self.memory.mbarriers.read(read_le(bytes)).ok());
+        let state = state.map_or(String::new(), |state| format!(", which awaits {state}"));
+        format!("the mbarrier at byte {byte:#x} of the shared memory of CTA {rank} of the cluster{state}")
     }
 
     /// The positions of all threads, and what they wait for.
@@ -403,7 +404,7 @@ impl<'a, E: Engine> Grid<'a, E> {
                             let cluster = &self.ctas[self.cluster_of(index)];
                             (group.pc - 1, cluster::describe(cluster))
                         }
-                        Wait::Mbarrier(address) => (group.pc, self.describe_mbarrier(address)),
+                        Wait::Mbarrier(address) => (group.pc, self.describe_mbarrier(index, address)),
                         Wait::Warpgroup => {
                             let on = "other warps of the warpgroup, which have not issued the product";
                             (group.pc, on.to_string())

@@ -19,6 +19,8 @@
 //! arrive, arrive       phase 1, awaits 2
 //! ```
 
+use std::fmt;
+
 use ptxc_machine::MbarrierLayout;
 
 /// The most arrivals, and the most outstanding bytes, in either direction (PTX ISA, "Contents of
@@ -36,6 +38,15 @@ pub(crate) struct Mbarrier {
     bytes: i32,
     /// Whether the number of the phase is odd.
     odd: bool,
+}
+
+/// What the phase awaits.
+impl fmt::Display for Mbarrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Mbarrier { pending, expected, bytes, odd } = *self;
+        let phase = if odd { "odd" } else { "even" };
+        write!(f, "{pending} of {expected} arrivals and {bytes} bytes in a phase of {phase} parity")
+    }
 }
 
 /// The upper bits of a marked mbarrier.

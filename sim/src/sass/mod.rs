@@ -214,6 +214,13 @@ fn bank0(program: &Program, shape: &Shape, memory: &GridMemory) -> Vec<u8> {
             put(places.size as usize + 4 * n, 4, size.into());
             put(places.clusters as usize + 4 * n, 4, clusters.into());
         }
+        for (n, &size) in shape.cluster_shape()[1..].iter().enumerate() {
+            // Programs truncate the product with an index, so that of the size itself must not be below 1.
+            let inverse = 1.0 / size as f32;
+            let inverse =
+                if f64::from(inverse) * f64::from(size) < 1.0 { inverse.next_up() } else { inverse };
+            put(places.inverses as usize + 4 * n, 4, inverse.to_bits().into());
+        }
     }
     put(banks.stack_top as usize, 4, shape.local_bytes.into());
     put(banks.local_window as usize, 8, LOCAL_WINDOW);
