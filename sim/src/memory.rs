@@ -548,7 +548,16 @@ mod tests {
         let second = grid.global.allocate("second", vec![7; 3]);
         let (shared, local, copies) = (vec![0; 16], vec![0; 64], Copies::default());
         let (written, race, id) = (None, None, [0; 3]);
-        let mut cta = [CtaMemory { shared, local, local_bytes: 8, written, race, id, copies }];
+        let mut cta = [CtaMemory {
+            shared,
+            local,
+            local_bytes: 8,
+            written,
+            race,
+            id,
+            copies,
+            products: UnderWay::default(),
+        }];
         let (rank, first_thread, instruction, update) = (0, 4, Instruction::default(), None);
         let mut memory =
             Memory { grid: &mut grid, cluster: &mut cta, rank, first_thread, instruction, update };
