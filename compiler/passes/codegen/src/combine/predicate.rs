@@ -138,9 +138,16 @@ impl State<'_> {
         let loc = self.mir.blocks[head].term_loc;
         let mut selects = Vec::new();
         let mut args = Vec::new();
-        for ((param, old), new) in params.iter().zip(direct).zip(through_arm) {
+        let whole = match shape.other_arm {
+            // The other path's values may not exist, so they cannot be copied into a tuple.
+            Some(_) => SmallVec::new(),
+            None => self.tie_tuples(&mut arm, (pred, negated), [&direct, &through_arm], &mut insts),
+        };
+        for (number, ((param, old), new)) in params.iter().zip(direct).zip(through_arm).enumerate() {
             let merged = if old == new {
                 old
+            } else if whole.contains(&number) {
+                new
             } else if let Some((number, slot)) = self.maker(&arm, new, *param) {
                 let inst = &mut arm[number];
                 inst.inst = inst.inst.clone().guarded(pred, negated);
@@ -232,6 +239,57 @@ impl State<'_> {
             Term::Jump(edge) => edge.args.to_vec(),
             _ => Vec::new(),
         }
+    }
+
+    /// Guards each instruction of an arm that makes a whole tuple of arguments, such as a vector load, and
+    /// ties it to the other path's arguments, which are copied into a tuple before. Returns the numbers of
+    /// these arguments. Without this, a `SEL` for each of them would wait for the load.
+    fn tie_tuples(
+        &mut self,
+        arm: &mut [MInst<VReg>],
+        (pred, negated): (VReg, bool),
+        [old, new]: [&[EdgeArg<VReg>]; 2],
+        insts: &mut Vec<MInst<VReg>>,
+    ) -> SmallVec<[usize; 4]> {
+        let mut tied = SmallVec::new();
+        for inst in arm {
+            let defs: SmallVec<[Access<VReg>; 2]> = inst.inst.defs().collect();
+            let &[def] = &defs[..] else { continue };
+            let reg = self.renames.get(def.reg);
+            let width = self.mir.vregs[reg.id()].width;
+            if reg.file() != RegFile::Gpr || !(2..=4).contains(&def.width) || width != def.width {
+                continue;
+            }
+            // By component, the number of the argument.
+            let part = |n: u8| {
+                let is_it = |arg: &EdgeArg<VReg>| match *arg {
+                    EdgeArg::Reg(other) => self.renames.get(other) == reg.offset(n),
+                    _ => false,
+                };
+                let mut numbers = (0..new.len()).filter(|&number| is_it(&new[number]));
+                numbers.next().filter(|_| numbers.next().is_none())
+            };
+            let Some(parts) = (0..width).map(part).collect::<Option<SmallVec<[usize; 4]>>>() else {
+                continue;
+            };
+            let olds: SmallVec<[EdgeArg<VReg>; 4]> = parts.iter().map(|&number| old[number]).collect();
+            inst.inst = inst.inst.clone().guarded(pred, negated);
+            tied.extend(parts);
+            if olds.iter().all(|&old| old == EdgeArg::Undef) {
+                continue;
+            }
+            let tuple = self.mir.new_vreg(RegFile::Gpr, width);
+            for (n, &old) in (0..).zip(&olds) {
+                let to = Tuple { reg: tuple.offset(n), width: 1 };
+                let made = match old {
+                    EdgeArg::Reg(old) => vec![Inst::new(Op::MOV).ops([to.reg, old].map(Operand::reg))],
+                    other => constant(to, other),
+                };
+                insts.extend(made.into_iter().map(|made| MInst::new(made, inst.loc)));
+            }
+            inst.tied.push((def.slot, tuple));
+        }
+        tied
     }
 
     /// The instruction of an arm, and its slot, that makes exactly the value of an argument and is
