@@ -21,6 +21,8 @@ mod merge;
 mod predicate;
 #[cfg(test)]
 mod tests;
+mod tuple_readers;
+mod tuples;
 mod uniform_datapath;
 mod uniform_pairs;
 
@@ -32,6 +34,8 @@ pub use copies::copies;
 pub use dead::dead;
 pub use merge::merge;
 pub use predicate::predicate;
+pub use tuple_readers::tuple_readers;
+pub use tuples::tuples;
 pub use uniform_datapath::uniform_datapath;
 pub use uniform_pairs::uniform_pairs;
 
@@ -44,6 +48,8 @@ pub const RULES: &[(&str, Rule)] = &[
     ("predicate", predicate),
     ("merge-blocks", merge),
     ("copies", copies),
+    ("equal-tuples", tuples),
+    ("tuple-readers", tuple_readers),
     ("uniform-datapath", uniform_datapath),
     ("constant-operands", constant_operands),
     ("dead-code", dead),
