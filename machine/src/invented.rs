@@ -29,7 +29,7 @@ pub(crate) static FACTS: Facts = Facts {
         cluster: Some(ClusterPlaces {
             is_explicit: 0x3c0,
             size: 0x3c4,
-            inverses: 0x3e0,
+            inverses: 0x370,
             clusters: 0x3d0,
             ranks: 0x3dc,
         }),

@@ -1,8 +1,9 @@
 //! `cargo xtask clients`: lowers what other code generators write.
 //!
-//! The scripts of `tests/clients` write PTX with Numba, Warp, tinygrad and Triton. ptxas and the
+//! The scripts of `tests/clients` write PTX with Numba, Warp, tinygrad, Triton and CUTLASS. ptxas and the
 //! compiler then get every module, each for the module's own target. The command fails if ptxas accepts
-//! a module that the compiler does not lower.
+//! a module that the compiler does not lower. A module of CUTLASS has an execution case, which both
+//! engines run, and the simulator with ptxas's cubin.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,10 +20,11 @@ use crate::table::Align::{Left, Right};
 use crate::table::Table;
 
 /// The scripts, by the names of their packages.
-const CLIENTS: [&str; 4] = ["numba", "warp", "tinygrad", TRITON];
+const CLIENTS: [&str; 5] = ["numba", "warp", "tinygrad", "triton", "cutlass"];
 
-/// The client whose packages are installed apart from the others, and without the packages that they depend on.
-const TRITON: &str = "triton";
+/// The clients whose packages are installed apart from the others, and without the packages that they
+/// depend on.
+const APART: [&str; 2] = ["triton", "cutlass"];
 
 /// The arguments of `clients`.
 #[derive(Debug, Args)]
@@ -36,7 +38,7 @@ pub(crate) struct Clients {
     /// The folder with ptxas (default: ORACLE).
     #[arg(long, value_name = "DIR")]
     oracle: Option<PathBuf>,
-    /// Only these packages: numba, warp, tinygrad or triton.
+    /// Only these packages: numba, warp, tinygrad, triton or cutlass.
     #[arg(value_name = "PACKAGE")]
     only: Vec<String>,
 }
@@ -76,15 +78,15 @@ impl Clients {
             CLIENTS.iter().filter(|name| self.only.is_empty() || self.only.iter().any(|one| one == *name));
         let mut outcomes: Vec<(&str, BTreeMap<String, Outcome>)> = Vec::new();
         for &client in chosen {
-            if client == TRITON
-                && let Err(why) = install(&python, &["--no-deps"], "requirements_triton.txt")
+            if APART.contains(&client)
+                && let Err(why) = install(&python, &["--no-deps"], &format!("requirements_{client}.txt"))
             {
-                println!("SKIPPED: {TRITON}; {why}");
+                println!("SKIPPED: {client}; {why}");
                 continue;
             }
             let start = Instant::now();
             let modules = folder.join(client);
-            write_modules(&python, client, &modules, self.sample)?;
+            write_modules(&python, client, &modules, self.sample, &oracle)?;
             let written = start.elapsed().as_secs_f64();
             outcomes.push((client, compare(&modules, &oracle)?));
             println!(
@@ -116,7 +118,13 @@ fn install(python: &Path, options: &[&str], list: &str) -> Result<(), String> {
 }
 
 /// Runs a script, which writes the modules of one package.
-fn write_modules(python: &Path, client: &str, modules: &Path, sample: bool) -> Result<(), String> {
+fn write_modules(
+    python: &Path,
+    client: &str,
+    modules: &Path,
+    sample: bool,
+    oracle: &Oracle,
+) -> Result<(), String> {
     // Modules of an earlier run must not count.
     if modules.is_dir() {
         std::fs::remove_dir_all(modules).map_err(|error| format!("{}: {error}", modules.display()))?;
@@ -124,6 +132,8 @@ fn write_modules(python: &Path, client: &str, modules: &Path, sample: bool) -> R
     let mut script = Command::new(python);
     script.current_dir(root().join("tests/clients")).args(["-W", "ignore"]).arg(format!("with_{client}.py"));
     script.arg(modules).args(sample.then_some("--sample"));
+    // CUTLASS's templates are compiled with nvcc.
+    script.env("ORACLE", oracle.folder());
     // The caches of the packages would otherwise depend on earlier runs.
     script.env("PYTHONDONTWRITEBYTECODE", "1");
     succeed(&mut script)
@@ -145,7 +155,8 @@ fn succeed(command: &mut Command) -> Result<(), String> {
 /// Gives every module of a folder to ptxas and to the compiler.
 fn compare(modules: &Path, oracle: &Oracle) -> Result<BTreeMap<String, Outcome>, String> {
     let list = std::fs::read_dir(modules).map_err(|error| format!("{}: {error}", modules.display()))?;
-    let paths: Vec<PathBuf> = list.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let paths = list.filter_map(|entry| Some(entry.ok()?.path()));
+    let paths: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|end| end == "ptx")).collect();
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
     let one = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -167,26 +178,58 @@ fn outcome(path: &Path, scratch: &Path, oracle: &Oracle) -> Result<Outcome, Stri
         theirs = oracle.cubin(&text, target, options);
     }
     match theirs {
-        Err(Refusal::Refused(message)) => return Ok(Outcome::Refused(message)),
-        Err(Refusal::Unreadable(message) | Refusal::Unusable(message)) => return Err(message),
-        Ok(_) => {}
+        Err(Refusal::Refused(message)) => Ok(Outcome::Refused(message)),
+        Err(Refusal::Unreadable(message) | Refusal::Unusable(message)) => Err(message),
+        Ok(cubin) => {
+            let output = scratch.with_extension("cubin");
+            let [input, output] = [path, &output].map(|path| path.display().to_string());
+            let mut words = vec!["lower", &input, "--arch", target, "-j", "1", "-o", &output];
+            words.extend(options);
+            if let Err(messages) = ptxc_says(&words) {
+                return Ok(Outcome::Left(messages));
+            }
+            run_case(path, &scratch.with_extension("theirs"), &cubin)
+        }
     }
-    let output = scratch.with_extension("cubin");
-    let [input, output] = [path, &output].map(|path| path.display().to_string());
-    let mut words = vec!["ptxc", "lower", &input, "--arch", target, "-j", "1", "-o", &output];
-    words.extend(options);
-    let words: Vec<String> = words.into_iter().map(str::to_string).collect();
+}
+
+/// Runs the case of a module, if it has one: on both engines, and with ptxas's cubin.
+fn run_case(path: &Path, scratch: &Path, cubin: &[u8]) -> Result<Outcome, String> {
+    let name = path.file_name().unwrap_or_default();
+    let case = path.with_file_name("cases").join(name).with_extension("json");
+    if !case.is_file() {
+        return Ok(Outcome::Lowered);
+    }
+    std::fs::write(scratch, cubin).map_err(|error| format!("{}: {error}", scratch.display()))?;
+    let [case, theirs] = [&case, scratch].map(|path| path.display().to_string());
+    // CUTLASS leaves out copies of rows outside of a matrix, and multiplies whatever is in their place.
+    let unwritten = "--initcheck=off";
+    let runs: [&[&str]; 2] = [
+        &["run", &case, "--engine=both", "--hazards", unwritten],
+        &["run", &case, "--cubin", &theirs, unwritten],
+    ];
+    for words in runs {
+        if let Err(messages) = ptxc_says(words) {
+            return Ok(Outcome::Left(messages));
+        }
+    }
+    Ok(Outcome::Lowered)
+}
+
+/// Runs a command of the compiler; returns its errors.
+fn ptxc_says(words: &[&str]) -> Result<(), Vec<String>> {
+    let words: Vec<String> = std::iter::once(&"ptxc").chain(words).map(|word| (*word).to_string()).collect();
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let run = catch_unwind(AssertUnwindSafe(|| ptxc::run(&words, &mut std::io::empty(), &mut out, &mut err)));
-    Ok(match run {
-        Ok(0) => Outcome::Lowered,
+    match run {
+        Ok(0) => Ok(()),
         Ok(_) => {
             let messages = String::from_utf8_lossy(&err).into_owned();
             let errors: BTreeSet<&str> = messages.lines().filter(|line| line.starts_with("error")).collect();
-            Outcome::Left(errors.into_iter().map(str::to_string).collect())
+            Err(errors.into_iter().map(str::to_string).collect())
         }
-        Err(_) => Outcome::Left(vec!["panicked".to_string()]),
-    })
+        Err(_) => Err(vec!["panicked".to_string()]),
+    }
 }
 
 /// A message without the names in it, which differ from module to module.

@@ -39,6 +39,11 @@ impl Oracle {
         folder.join("ptxas").is_file().then_some(Oracle(folder))
     }
 
+    /// The folder with the programs.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.0
+    }
+
     /// The kernels of a PTX file by name.
     pub(crate) fn compile(&self, ptx: &Path, arch: &str) -> Result<HashMap<String, Theirs>, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;

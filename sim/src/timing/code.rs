@@ -47,6 +47,8 @@ pub(super) enum Kind {
     Invalidate,
     /// Sleeps for this number of cycles, or for the time in a register.
     Sleep(Option<u32>),
+    /// Sleeps until an mbarrier changes. It looks for that as often as a barrier would let it go on.
+    Doze,
     /// Starts a product of a warpgroup, which takes that many cycles; the last one of its group or
     /// not.
     Product { cycles: u64, ends_group: bool },
@@ -132,6 +134,7 @@ fn kind(coded: &Coded, demand: &Demand, params: &Params) -> Kind {
         Op::MEMBAR if inst.is(value!(Scope = ".CTA")) => Kind::FenceCta,
         Op::MEMBAR => Kind::FenceGpu,
         Op::CCTL_IVALL => Kind::Invalidate,
+        Op::NANOSLEEP if inst.is(value!(Mode = ".SYNCS")) => Kind::Doze,
         Op::NANOSLEEP => Kind::Sleep(match inst.get(slot_name!("a")).map(|operand| operand.kind) {
             Some(OperandKind::Imm(nanoseconds)) => Some(nanoseconds.saturating_mul(params.sleep_cycles)),
             _ => None,

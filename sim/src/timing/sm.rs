@@ -371,6 +371,10 @@ impl<'a, E: Engine, O: Observer> Sm<'a, E, O> {
                 let cycles = cycles.map(u64::from).unwrap_or_else(|| self.setup.draw.pick(params.sleep));
                 warp.blocked = (now + cycles, Cause::Sleep);
             }
+            Kind::Doze => {
+                let cycles = self.setup.draw.pick(params.barrier_release).max(1);
+                warp.blocked = (now + cycles, Cause::Sleep);
+            }
             Kind::Invalidate => self.memory.invalidate_l1(),
             _ => {}
         }

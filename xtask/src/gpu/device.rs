@@ -208,12 +208,9 @@ fn argument(argument: &Argument) -> Value {
         Argument::Buffer(buffer) => json!({"kind": "buffer", "hex": hex(&buffer.init)}),
         Argument::Bytes(bytes) => json!({"kind": "scalar", "hex": hex(bytes)}),
         // The other side knows no such kind, and says so.
-        Argument::Image(..) | Argument::Sampler(..) | Argument::TensorMap(_) => {
-            json!({"kind": "image", "hex": ""})
-        }
-        Argument::Struct(..) | Argument::Address { .. } => {
-            json!({"kind": "image", "hex": ""})
-        }
+        Argument::Image(..) | Argument::Sampler(..) => json!({"kind": "image", "hex": ""}),
+        Argument::Struct(..) | Argument::Address { .. } => json!({"kind": "struct", "hex": ""}),
+        Argument::TensorMap(_) => json!({"kind": "tensor_map", "hex": ""}),
         Argument::Scalar { elem, bits } => {
             let bytes = bits.to_le_bytes();
             json!({"kind": "scalar", "hex": hex(&bytes[..elem.bytes() as usize])})

@@ -15,7 +15,8 @@
 //! ([`warp`](ptxc_ssa::runtime::warp)) is `ENDCOLLECTIVE`.
 
 use ptxc_ir::{
-    Callee, CalleeKind, External, Inst as IrInst, Op as IrOp, SourceLoc, SpecialReg as IrReg, Type, Value,
+    Callee, CalleeKind, External, FunctionKind, Inst as IrInst, Op as IrOp, SourceLoc, SpecialReg as IrReg,
+    Type, Value,
 };
 use ptxc_sass::{FunctionIndex, HalfSelect, Inst, Op, Operand, PReg, RegFile};
 use ptxc_ssa::runtime;
@@ -128,8 +129,11 @@ impl Lower<'_> {
         }
         let mut call = MInst::new(made, self.loc);
         let moved_stack = stack.map(|(_, bytes)| bytes);
+        // A device function has no values in uniform registers at a call.
         let may_leave = match self.func.insts[inst].op {
-            IrOp::Call { callee, .. } | IrOp::CallIndirect(callee) => !self.func.callees[callee].lanes.inside,
+            IrOp::Call { callee, .. } | IrOp::CallIndirect(callee) => {
+                self.func.kind == FunctionKind::Entry && !self.func.callees[callee].lanes.inside
+            }
             _ => false,
         };
         let clobbers = match may_leave {
