@@ -1,10 +1,10 @@
 """The instances of CUTLASS's templates that `with_cutlass.py` compiles: their C++ and what they compute.
 
 A source defines the kernel, and a `main` that prints the launch for a small problem (`cutlass/launch.hpp`).
-Buffer 0 is a, 1 is b, 2 is c, 3 is d; b of a sparse product is compressed and 4 holds its metadata.
+Buffer 0 is a, 1 is b, 2 is c, 3 is d, and 4 is the workspace.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 HALF, BF16, TF32 = "cutlass::half_t", "cutlass::bfloat16_t", "cutlass::tfloat32_t"
 S8, S4, E4M3 = "int8_t", "cutlass::int4b_t", "cutlass::float_e4m3_t"
@@ -29,14 +29,27 @@ class Instance:
     convolution: str = ""
     # The factors of the product and of c.
     scales: tuple = (1, 2)
-    libraries: list = field(default_factory=list)
 
 
 def gemm_shape(sizes):
     return f"cutlass::gemm::GemmShape<{', '.join(map(str, sizes))}>"
 
 
-def product(name, arch, types, layouts, sums, tiles, stages, sizes, how="Gemm", more="", unit="TensorOp", epilogue=None, swizzle=None):
+def product(
+    name,
+    arch,
+    types,
+    layouts,
+    sums,
+    tiles,
+    stages,
+    sizes,
+    how="Gemm",
+    more="",
+    unit="TensorOp",
+    epilogue=None,
+    swizzle=None,
+):
     """A product of CUTLASS 2: `cutlass::gemm::device`."""
     a, b, d = types
     block, warp, inst = tiles
@@ -47,7 +60,6 @@ def product(name, arch, types, layouts, sums, tiles, stages, sizes, how="Gemm", 
     lead = {"r": (k, n), "c": (m, k)}
     lda, ldb = lead[layouts[0]][0], lead[layouts[1]][1]
     scale = "float" if "Clamp" in epilogue else sums
-    common = f"{{buffer<{a}>(0), {lda}}}, {{buffer<{b}>(1), {ldb}}}, {{buffer<{d}>(2), {n}}}, {{buffer<{d}>(3), {n}}}"
     if how == "GemmUniversal":
         kernel = "cutlass::Kernel2"
         params = f"""
@@ -58,16 +70,14 @@ def product(name, arch, types, layouts, sums, tiles, stages, sizes, how="Gemm", 
   dim3 grid = params.get_grid_dims();"""
     else:
         kernel = "cutlass::Kernel"
-        sparse = f" {{buffer<Gemm::ElementE>(4), Gemm::LayoutE::packed({{{m}, {k} / 2 / Gemm::kElementsPerElementE}})}}," if how == "SparseGemm" else ""
         refs = f"{{buffer<{a}>(0), {lda}}}, {{buffer<{b}>(1), {ldb}}}, {{buffer<{d}>(2), {n}}}, {{buffer<{d}>(3), {n}}}"
         params = f"""
   Gemm::ThreadblockSwizzle swizzle;
   auto tiles = swizzle.get_tiled_shape(size, {{{block[0]}, {block[1]}, {block[2]}}}, 1);
-  Kernel::Params params(size, tiles, {refs},{sparse} {{{scale}(1), {scale}(2)}}, nullptr);
+  Kernel::Params params(size, tiles, {refs}, {{{scale}(1), {scale}(2)}}, nullptr);
   dim3 grid = swizzle.get_grid_shape(tiles);"""
     source = f"""#include "cutlass/cutlass.h"
 #include "cutlass/gemm/device/gemm.h"
-#include "cutlass/gemm/device/gemm_sparse.h"
 #include "cutlass/gemm/device/gemm_universal.h"
 #include "launch.hpp"
 using Gemm = cutlass::gemm::device::{how}<{a}, {LAYOUTS[layouts[0]]}, {b}, {LAYOUTS[layouts[1]]}, {d}, cutlass::layout::RowMajor, {sums},
@@ -92,12 +102,16 @@ def convolution(name, kind, algorithm, sizes):
     swizzle = "StridedDgradIdentityThreadblockSwizzle<1>" if strided else "GemmIdentityThreadblockSwizzle<>"
     where = "conv" if strided else "gemm"
     more = ", cutlass::conv::StrideSupport::kStrided" if strided else ""
-    tensors = {"Fprop": (f"{n}, {h}, {w}, {c}", f"{k}, {r}, {s}, {c}", f"{n}, {p}, {q}, {k}"),
-               "Dgrad": (f"{n}, {p}, {q}, {k}", f"{k}, {r}, {s}, {c}", f"{n}, {h}, {w}, {c}"),
-               "Wgrad": (f"{n}, {p}, {q}, {k}", f"{n}, {h}, {w}, {c}", f"{k}, {r}, {s}, {c}")}[kind]
+    tensors = {
+        "Fprop": (f"{n}, {h}, {w}, {c}", f"{k}, {r}, {s}, {c}", f"{n}, {p}, {q}, {k}"),
+        "Dgrad": (f"{n}, {p}, {q}, {k}", f"{k}, {r}, {s}, {c}", f"{n}, {h}, {w}, {c}"),
+        "Wgrad": (f"{n}, {p}, {q}, {k}", f"{n}, {h}, {w}, {c}", f"{k}, {r}, {s}, {c}"),
+    }[kind]
     layout = "cutlass::layout::TensorNHWC"
-    refs = ", ".join(f"{{buffer<{t}>({i}), {layout}::packed({{{shape}}})}}"
-                     for i, (t, shape) in enumerate(zip([HALF, HALF, "float", "float"], [*tensors, tensors[2]])))
+    refs = ", ".join(
+        f"{{buffer<{t}>({i}), {layout}::packed({{{shape}}})}}"
+        for i, (t, shape) in enumerate(zip([HALF, HALF, "float", "float"], [*tensors, tensors[2]]))
+    )
     source = f"""#include "cutlass/cutlass.h"
 #include "cutlass/conv/kernel/default_conv2d_{kind.lower()}.h"
 #include "cutlass/conv/device/implicit_gemm_convolution.h"
@@ -126,7 +140,6 @@ def hopper(name, types, layouts, sums, tile, cluster, sizes, main, epilogue, sch
     m, n, k = sizes
     shape = lambda sizes: f"cute::Shape<{', '.join(f'cute::_{size}' for size in sizes)}>"
     lanes = lambda element: 128 // BITS[element]
-    arguments = "{}" if scheduler == "void" else "{1, cutlass::gemm::kernel::detail::PersistentTileSchedulerSm90StreamKParams::RasterOrderOptions::Heuristic}"
     source = f"""#define CUTLASS_ENABLE_DIRECT_CUDA_DRIVER_CALL 1
 #include "launch.hpp"
 #include "cute/tensor.hpp"
@@ -166,32 +179,227 @@ def instances():
     pingpong, cooperative = "KernelTmaWarpSpecializedPingpong", "KernelTmaWarpSpecializedCooperative"
     tma, tma_cooperative, none = "TmaWarpSpecialized", "TmaWarpSpecializedCooperative", "NoSmemWarpSpecialized"
     return [
-        product("f16_sm75", "75", (HALF, HALF, HALF), "rc", "float", tiles((128, 128, 32), (64, 64, 32), (16, 8, 8)), 2, (136, 72, 96)),
+        product(
+            "f16_sm75",
+            "75",
+            (HALF, HALF, HALF),
+            "rc",
+            "float",
+            tiles((128, 128, 32), (64, 64, 32), (16, 8, 8)),
+            2,
+            (136, 72, 96),
+        ),
         product("f16_tn", "80", (HALF, HALF, HALF), "rc", "float", wide, 3, (160, 136, 96)),
-        product("f16_nt", "80", (HALF, HALF, HALF), "cr", HALF, tiles((128, 64, 32), (64, 32, 32), (16, 8, 16)), 4, (136, 136, 160)),
-        product("bf16_nn", "80", (BF16, BF16, "float"), "rr", "float", tiles((128, 256, 32), (64, 64, 32), (16, 8, 16)), 3, (72, 264, 64)),
-        product("tf32_tn", "80", (TF32, TF32, "float"), "rc", "float", tiles((128, 128, 16), (64, 64, 16), (16, 8, 8)), 4, (132, 140, 84)),
-        product("f32_of_tf32", "80", ("float", "float", "float"), "rc", "float", tiles((128, 64, 32), (64, 32, 32), (16, 8, 8)), 3,
-                (132, 68, 100), more=", 4, 4, false, cutlass::arch::OpMultiplyAddFastF32"),
-        product("f64_tn", "80", ("double", "double", "double"), "rc", "double", tiles((64, 64, 16), (32, 32, 16), (8, 8, 4)), 3, (70, 66, 50)),
-        product("s8_tn", "80", (S8, S8, S8), "rc", "int32_t", tiles((128, 128, 64), (64, 64, 64), (16, 8, 32)), 3, (144, 144, 160), epilogue=clamp),
-        product("s4_tn", "80", (S4, S4, "int32_t"), "rc", "int32_t", tiles((128, 128, 128), (64, 64, 128), (16, 8, 64)), 3, (132, 136, 288)),
-        product("simt_nt", "80", ("float", "float", "float"), "cr", "float", tiles((128, 128, 8), (32, 64, 8), (1, 1, 1)), 4, (131, 133, 37), unit="Simt"),
-        product("e4m3_tn", "89", (E4M3, E4M3, "float"), "rc", "float", tiles((128, 128, 64), (64, 64, 64), (16, 8, 32)), 3, (144, 132, 160)),
-        product("f16_streamk", "80", (HALF, HALF, HALF), "rc", "float", wide, 4, (264, 136, 288), how="GemmUniversal",
-                swizzle="ThreadblockSwizzleStreamK", more=", 8, 8"),
+        product(
+            "f16_nt",
+            "80",
+            (HALF, HALF, HALF),
+            "cr",
+            HALF,
+            tiles((128, 64, 32), (64, 32, 32), (16, 8, 16)),
+            4,
+            (136, 136, 160),
+        ),
+        product(
+            "bf16_nn",
+            "80",
+            (BF16, BF16, "float"),
+            "rr",
+            "float",
+            tiles((128, 256, 32), (64, 64, 32), (16, 8, 16)),
+            3,
+            (72, 264, 64),
+        ),
+        product(
+            "tf32_tn",
+            "80",
+            (TF32, TF32, "float"),
+            "rc",
+            "float",
+            tiles((128, 128, 16), (64, 64, 16), (16, 8, 8)),
+            4,
+            (132, 140, 84),
+        ),
+        product(
+            "f32_of_tf32",
+            "80",
+            ("float", "float", "float"),
+            "rc",
+            "float",
+            tiles((128, 64, 32), (64, 32, 32), (16, 8, 8)),
+            3,
+            (132, 68, 100),
+            more=", 4, 4, false, cutlass::arch::OpMultiplyAddFastF32",
+        ),
+        product(
+            "f64_tn",
+            "80",
+            ("double", "double", "double"),
+            "rc",
+            "double",
+            tiles((64, 64, 16), (32, 32, 16), (8, 8, 4)),
+            3,
+            (70, 66, 50),
+        ),
+        product(
+            "s8_tn",
+            "80",
+            (S8, S8, S8),
+            "rc",
+            "int32_t",
+            tiles((128, 128, 64), (64, 64, 64), (16, 8, 32)),
+            3,
+            (144, 144, 160),
+            epilogue=clamp,
+        ),
+        product(
+            "s4_tn",
+            "80",
+            (S4, S4, "int32_t"),
+            "rc",
+            "int32_t",
+            tiles((128, 128, 128), (64, 64, 128), (16, 8, 64)),
+            3,
+            (132, 136, 288),
+        ),
+        product(
+            "simt_nt",
+            "80",
+            ("float", "float", "float"),
+            "cr",
+            "float",
+            tiles((128, 128, 8), (32, 64, 8), (1, 1, 1)),
+            4,
+            (131, 133, 37),
+            unit="Simt",
+        ),
+        product(
+            "e4m3_tn",
+            "89",
+            (E4M3, E4M3, "float"),
+            "rc",
+            "float",
+            tiles((128, 128, 64), (64, 64, 64), (16, 8, 32)),
+            3,
+            (144, 132, 160),
+        ),
+        product(
+            "f16_streamk",
+            "80",
+            (HALF, HALF, HALF),
+            "rc",
+            "float",
+            wide,
+            4,
+            (264, 136, 288),
+            how="GemmUniversal",
+            swizzle="ThreadblockSwizzleStreamK",
+            more=", 8, 8",
+        ),
         convolution("convolution_forward", "Fprop", "kOptimized", (2, 9, 7, 16, 24, 3, 3, 1, 1)),
         convolution("convolution_data", "Dgrad", "kOptimized", (1, 9, 8, 16, 24, 3, 3, 1, 2)),
         convolution("convolution_weights", "Wgrad", "kAnalytic", (2, 6, 5, 16, 24, 3, 3, 1, 1)),
-        hopper("f16_pingpong", (HALF, HALF, HALF), "rc", "float", (64, 128, 64), (2, 1, 1), (192, 264, 160), pingpong, tma),
-        hopper("f16_cooperative", (HALF, HALF, HALF), "rc", "float", (128, 128, 64), (1, 2, 1), (136, 264, 160), cooperative, tma_cooperative),
-        hopper("f16_specialized", (HALF, HALF, "float"), "cr", "float", (64, 64, 64), (1, 1, 1), (72, 136, 96), "KernelTmaWarpSpecialized", none),
-        hopper("bf16_streamk", (BF16, BF16, "float"), "rc", "float", (128, 128, 64), (2, 1, 1), (264, 136, 256), cooperative, tma_cooperative,
-               "cutlass::gemm::StreamKScheduler"),
-        hopper("tf32_cooperative", (TF32, TF32, "float"), "rc", "float", (128, 128, 32), (1, 1, 1), (132, 136, 68), cooperative, tma_cooperative),
-        hopper("s8_cooperative", (S8, S8, S8), "rc", "int32_t", (128, 128, 128), (1, 1, 1), (144, 144, 160), cooperative, tma_cooperative),
-        hopper("e4m3_fast", (E4M3, E4M3, HALF), "rc", "float", (128, 128, 128), (1, 1, 1), (144, 136, 160), cooperative + "FP8FastAccum", tma_cooperative),
-        hopper("e4m3_pingpong", (E4M3, E4M3, HALF), "rc", "float", (64, 128, 128), (1, 1, 1), (144, 136, 160), pingpong, tma),
-        hopper("f16_copies", (HALF, HALF, HALF), "rc", "float", (128, 128, 64), (1, 1, 1), (136, 136, 96), "KernelCpAsyncWarpSpecializedCooperative", none),
-        hopper("s8_by_f16", (S8, HALF, "float"), "rc", "float", (128, 128, 64), (1, 1, 1), (144, 136, 96), cooperative, tma_cooperative),
+        hopper(
+            "f16_pingpong", (HALF, HALF, HALF), "rc", "float", (64, 128, 64), (2, 1, 1), (192, 264, 160), pingpong, tma
+        ),
+        hopper(
+            "f16_cooperative",
+            (HALF, HALF, HALF),
+            "rc",
+            "float",
+            (128, 128, 64),
+            (1, 2, 1),
+            (136, 264, 160),
+            cooperative,
+            tma_cooperative,
+        ),
+        hopper(
+            "f16_specialized",
+            (HALF, HALF, "float"),
+            "cr",
+            "float",
+            (64, 64, 64),
+            (1, 1, 1),
+            (72, 136, 96),
+            "KernelTmaWarpSpecialized",
+            none,
+        ),
+        hopper(
+            "bf16_streamk",
+            (BF16, BF16, "float"),
+            "rc",
+            "float",
+            (128, 128, 64),
+            (2, 1, 1),
+            (264, 136, 256),
+            cooperative,
+            tma_cooperative,
+            "cutlass::gemm::StreamKScheduler",
+        ),
+        hopper(
+            "tf32_cooperative",
+            (TF32, TF32, "float"),
+            "rc",
+            "float",
+            (128, 128, 32),
+            (1, 1, 1),
+            (132, 136, 68),
+            cooperative,
+            tma_cooperative,
+        ),
+        hopper(
+            "s8_cooperative",
+            (S8, S8, S8),
+            "rc",
+            "int32_t",
+            (128, 128, 128),
+            (1, 1, 1),
+            (144, 144, 160),
+            cooperative,
+            tma_cooperative,
+        ),
+        hopper(
+            "e4m3_fast",
+            (E4M3, E4M3, HALF),
+            "rc",
+            "float",
+            (128, 128, 128),
+            (1, 1, 1),
+            (144, 136, 160),
+            cooperative + "FP8FastAccum",
+            tma_cooperative,
+        ),
+        hopper(
+            "e4m3_pingpong",
+            (E4M3, E4M3, HALF),
+            "rc",
+            "float",
+            (64, 128, 128),
+            (1, 1, 1),
+            (144, 136, 160),
+            pingpong,
+            tma,
+        ),
+        hopper(
+            "f16_copies",
+            (HALF, HALF, HALF),
+            "rc",
+            "float",
+            (128, 128, 64),
+            (1, 1, 1),
+            (136, 136, 96),
+            "KernelCpAsyncWarpSpecializedCooperative",
+            none,
+        ),
+        hopper(
+            "s8_by_f16",
+            (S8, HALF, "float"),
+            "rc",
+            "float",
+            (128, 128, 64),
+            (1, 1, 1),
+            (144, 136, 96),
+            cooperative,
+            tma_cooperative,
+        ),
     ]

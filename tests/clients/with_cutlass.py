@@ -17,12 +17,22 @@ from pathlib import Path
 
 import numpy as np
 
-from cutlass_kernels import BF16, BITS, E4M3, HALF, S4, S8, TF32, instances
+from cutlass_kernels import BF16, E4M3, HALF, S4, S8, TF32, instances
 
 FIRST, EACH = 0x5A0000000000, 0x100000000
 MARK = (0x5041544D41505443).to_bytes(8, "little")
 TENSOR_TYPES = ["u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16", "f32_ftz", "tf32", "tf32_ftz"]
-ELEMENTS = {HALF: "f16", BF16: "bf16", TF32: "f32", "float": "f32", "double": "f64", S8: "s8", "int32_t": "s32", S4: "u8", E4M3: "u8"}
+ELEMENTS = {
+    HALF: "f16",
+    BF16: "bf16",
+    TF32: "f32",
+    "float": "f32",
+    "double": "f64",
+    S8: "s8",
+    "int32_t": "s32",
+    S4: "u8",
+    E4M3: "u8",
+}
 
 
 def folder_of_cutlass():
@@ -38,7 +48,16 @@ def build(instance, folder):
     with tempfile.TemporaryDirectory() as scratch:
         text = Path(scratch) / f"{instance.name}.cu"
         text.write_text(instance.source)
-        command = [nvcc, "-std=c++17", f"-gencode=arch=compute_{instance.arch},code=sm_{instance.arch}", "-w", "--expt-relaxed-constexpr", "-keep", "-keep-dir", scratch]
+        command = [
+            nvcc,
+            "-std=c++17",
+            f"-gencode=arch=compute_{instance.arch},code=sm_{instance.arch}",
+            "-w",
+            "--expt-relaxed-constexpr",
+            "-keep",
+            "-keep-dir",
+            scratch,
+        ]
         command += [f"-I{path}" for path in (source / "include", source / "tools/util/include", here / "cutlass")]
         command += [text, "-o", Path(scratch) / "launch", f"-L{nvcc.parent.parent / 'lib'}"]
         run = subprocess.run(command, capture_output=True, text=True)
@@ -64,7 +83,14 @@ def encoded(values, element):
     if element == S4:
         nibbles = values.ravel().astype(np.int64) & 15
         return (nibbles[0::2] | nibbles[1::2] << 4).astype(np.uint8).tobytes()
-    types = {HALF: np.float16, TF32: np.float32, "float": np.float32, "double": np.float64, S8: np.int8, "int32_t": np.int32}
+    types = {
+        HALF: np.float16,
+        TF32: np.float32,
+        "float": np.float32,
+        "double": np.float64,
+        S8: np.int8,
+        "int32_t": np.int32,
+    }
     return values.astype(types[element]).tobytes()
 
 
@@ -87,8 +113,12 @@ def product(instance, rng):
     if d_type == S8:
         d = np.clip(d, -128, 127)
     in_memory = lambda matrix, layout: matrix if layout == "r" else matrix.T
-    return [encoded(np.ascontiguousarray(in_memory(a, instance.layouts[0])), a_type),
-            encoded(np.ascontiguousarray(in_memory(b, instance.layouts[1])), b_type), encoded(c, d_type), encoded(d, d_type)]
+    return [
+        encoded(np.ascontiguousarray(in_memory(a, instance.layouts[0])), a_type),
+        encoded(np.ascontiguousarray(in_memory(b, instance.layouts[1])), b_type),
+        encoded(c, d_type),
+        encoded(d, d_type),
+    ]
 
 
 def convolution(instance, rng):
@@ -121,10 +151,20 @@ def tensor_map(number, description):
     """A tensor map of a case."""
     buffer, offset = divmod(description["address"] - FIRST, EACH)
     assert offset == 0, "a tensor begins within a buffer"
-    return {"kind": "tensor_map", "name": f"map{number}", "of": "abcde"[buffer], "mode": "tiled", "type": TENSOR_TYPES[description["type"]],
-            "sizes": description["sizes"], "strides": description["strides"], "box": description["box"],
-            "element_strides": description["element_strides"], "interleave": ["none", "16B", "32B"][description["interleave"]],
-            "swizzle": ["none", "32B", "64B", "128B"][description["swizzle"]], "fill": ["zero", "nan"][description["fill"]]}
+    return {
+        "kind": "tensor_map",
+        "name": f"map{number}",
+        "of": "abcde"[buffer],
+        "mode": "tiled",
+        "type": TENSOR_TYPES[description["type"]],
+        "sizes": description["sizes"],
+        "strides": description["strides"],
+        "box": description["box"],
+        "element_strides": description["element_strides"],
+        "interleave": ["none", "16B", "32B"][description["interleave"]],
+        "swizzle": ["none", "32B", "64B", "128B"][description["swizzle"]],
+        "fill": ["zero", "nan"][description["fill"]],
+    }
 
 
 def parts(launch, buffers):
@@ -168,14 +208,28 @@ def case(instance, launch, ptx):
     image, found = parts(launch, buffers)
     entry = next(line.split(".entry ")[1].split("(")[0] for line in ptx.splitlines() if ".entry " in line)
     args = [{"kind": "struct", "init": {"hex": image.hex()}, "parts": found}]
-    text = {"ptx": f"{instance.name}.ptx", "entry": entry, "grid": launch["grid"], "block": launch["block"], "dynamic_smem": launch["shared"], "args": args}
+    text = {
+        "ptx": f"{instance.name}.ptx",
+        "entry": entry,
+        "grid": launch["grid"],
+        "block": launch["block"],
+        "dynamic_smem": launch["shared"],
+        "args": args,
+    }
     if launch["cluster"] != [1, 1, 1]:
         text["cluster"] = launch["cluster"]
     return text
 
 
 def buffer(name, element, init, expect):
-    return {"kind": "buffer", "name": name, "elem": ELEMENTS[element], "init": init, "expect": expect, "tolerance": "exact"}
+    return {
+        "kind": "buffer",
+        "name": name,
+        "elem": ELEMENTS[element],
+        "init": init,
+        "expect": expect,
+        "tolerance": "exact",
+    }
 
 
 def write(instance, folder):

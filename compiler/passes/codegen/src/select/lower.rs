@@ -12,8 +12,9 @@
 //!   [`Lower::pred`].
 
 use cranelift_entity::{EntitySet, SecondaryMap};
+use ptxc_ir::op::MbarrierUpdate;
 use ptxc_ir::{
-    Access, Block, Function, FunctionKind, Inst as IrInst, InstData, MemType, Op as IrOp, SourceLoc,
+    Access, Block, Function, FunctionKind, Inst as IrInst, InstData, MemType, Op as IrOp, SourceLoc, Space,
     SpecialReg as IrReg, Type, Value, ValueDef,
 };
 use ptxc_machine::{Arch, Feature};
@@ -79,8 +80,19 @@ pub(super) struct Lower<'a> {
     pub(super) warpgroups: Warpgroups,
     /// The elections after a `warpsync` of their block.
     pub(super) met: EntitySet<IrInst>,
+    /// Whether the function may load, store or update shared memory, or calls a function that may.
+    pub(super) accesses_shared: bool,
+    /// New mbarriers that only computations part from another one in their block.
+    pub(super) after_mbarrier: EntitySet<IrInst>,
     /// The blocks that one lane of a warp executes at a time.
     pub(super) of_one_lane: EntitySet<MBlockId>,
+}
+
+/// Whether an operation may load, store or update shared memory, or calls a function that may.
+fn may_access_shared(op: &IrOp) -> bool {
+    let space = op.access().map(|access| access.space);
+    matches!(op, IrOp::Call { .. } | IrOp::CallIndirect(_))
+        || matches!(space, Some(Space::Shared | Space::SharedCluster | Space::Generic))
 }
 
 impl<'a> Lower<'a> {
@@ -99,13 +111,13 @@ impl<'a> Lower<'a> {
         uses.resize(func.num_values());
         home.resize(func.insts.len());
         regs.resize(func.num_values());
-        let mut met = EntitySet::new();
-        let mut longest = 0;
+        let (mut met, mut after_mbarrier) = (EntitySet::new(), EntitySet::new());
+        let (mut longest, mut accesses_shared) = (0, false);
         let mut has_group_products = false;
         for (block, &mblock) in block_map.iter() {
             let Some(mblock) = mblock else { continue };
             longest = longest.max(func.blocks[block].insts.len());
-            let mut meets = false;
+            let (mut meets, mut follows_mbarrier) = (false, false);
             for &inst in &func.blocks[block].insts {
                 home[inst] = Some(mblock);
                 let data = &func.insts[inst];
@@ -113,6 +125,15 @@ impl<'a> Lower<'a> {
                 has_group_products |= matches!(data.op, IrOp::WarpgroupProduct(_));
                 if meets && data.op == IrOp::Elect {
                     met.insert(inst);
+                }
+                accesses_shared |= may_access_shared(&data.op);
+                if matches!(data.op, IrOp::MbarrierUpdate { update: MbarrierUpdate::Init, .. }) {
+                    if follows_mbarrier {
+                        after_mbarrier.insert(inst);
+                    }
+                    follows_mbarrier = true;
+                } else if !data.op.effects().is_pure() {
+                    follows_mbarrier = false;
                 }
                 let args = data.targets.iter().flat_map(|target| &target.args);
                 for &arg in data.args.iter().chain(args) {
@@ -145,6 +166,8 @@ impl<'a> Lower<'a> {
             home,
             warpgroups: Warpgroups::new(has_group_products),
             met,
+            accesses_shared,
+            after_mbarrier,
             of_one_lane,
         }
     }

@@ -299,17 +299,6 @@ impl Lower<'_> {
         self.func.kind != FunctionKind::Device || runtime::is_once_a_warp(&self.func.name)
     }
 
-    /// Whether the function may load, store or update shared memory, or calls a function that may.
-    fn accesses_shared_memory(&self) -> bool {
-        let insts = self.func.layout.iter().flat_map(|&block| &self.func.blocks[block].insts);
-        let is_access = |op: &IrOp| {
-            let space = op.access().map(|access| access.space);
-            matches!(op, IrOp::Call { .. } | IrOp::CallIndirect(_))
-                || matches!(space, Some(Space::Shared | Space::SharedCluster | Space::Generic))
-        };
-        insts.into_iter().any(|&inst| is_access(&self.func.insts[inst].op))
-    }
-
     /// `SYNCS.EXCH.64`.
     fn make_mbarrier(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
@@ -353,8 +342,10 @@ impl Lower<'_> {
                 Address { uniform: Some(uniform), ..Address::narrow(None, offset) }
             }
         };
-        // Otherwise the unit would not see earlier ordinary accesses to the place.
-        if made.base.is_some() || self.accesses_shared_memory() {
+        // Otherwise the unit would not see earlier ordinary accesses to the place. There are none since
+        // the mbarrier before, if there is one.
+        let has_fence = self.accesses_shared && self.after_mbarrier.contains(inst);
+        if !has_fence && (made.base.is_some() || self.accesses_shared) {
             self.emit(Inst::new(Op::FENCE_VIEW_ASYNC).with(choice!(FENCE_VIEW_ASYNC, ".S")));
         }
         let none = Operand::zero(RegFile::Ugpr);
