@@ -129,8 +129,10 @@ pub(super) type Budget = [u16; 4];
 /// The order in which classes choose.
 #[derive(Clone, Copy)]
 pub(super) enum Priority<'a> {
-    /// By width; keeps the number of used registers small.
+    /// By width, then length; keeps the number of used registers small.
     Compact,
+    /// By width, then start. Long ranges first may leave tuples no place where as many are live as fit.
+    Start,
     /// By the cost of spilling a point of a virtual register.
     Cost(&'a [u128]),
 }
@@ -317,7 +319,8 @@ fn in_order(live: &LiveRanges<'_>, classes: &Classes, priority: Priority<'_>) ->
             continue;
         }
         let width = class.high - class.low;
-        let length = if width > 1 || class.count > 1 { length } else { 0 };
+        let by_length = !matches!(priority, Priority::Start) && (width > 1 || class.count > 1);
+        let length = if by_length { length } else { 0 };
         let narrow = (i16::MAX - width) as u64;
         let first = u64::from(!class.fixed) << 63 | narrow << 48;
         let brevity = !length << 16 >> 16;

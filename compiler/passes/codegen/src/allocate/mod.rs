@@ -315,11 +315,14 @@ fn attempt(
         // cannot, so the next attempt has fewer registers.
         let assignment = assign(&classes, Priority::Compact, true).or_else(|_| {
             if is_split {
-                return assign(&cores, Priority::Compact, true);
+                return assign(&cores, Priority::Compact, true)
+                    .or_else(|_| assign(&classes, Priority::Start, true))
+                    .or_else(|_| assign(&cores, Priority::Start, true));
             }
             let costs = all_costs(work, live);
             assign(&classes, Priority::Cost(&costs), true)
                 .or_else(|_| assign(&cores, Priority::Compact, true))
+                .or_else(|_| assign(&cores, Priority::Start, true))
                 .or_else(|_| assign(&cores, Priority::Cost(&costs), false))
         });
         let failed = match assignment {
