@@ -607,7 +607,9 @@ impl<'a> Lower<'a> {
         let is_tuple = matches!(op, IrOp::Load(_) | IrOp::Atomic { .. } | IrOp::SurfaceLoad(_))
             || matches!(op, IrOp::LoadReduce { .. } | IrOp::MatrixLoad { .. } | IrOp::MatrixProduct(_))
             || matches!(op, IrOp::Lend { .. } | IrOp::WarpgroupProduct(_));
-        is_tuple && self.func.results(inst).len() > 1
+        // A constant bank gives 8 bytes at once, so that the allocator can load each part again.
+        let is_in_parts = matches!(op, IrOp::Load(access) if matches!(access.space, Space::Const | Space::Param) && access.elem.bytes() == 8);
+        is_tuple && !is_in_parts && self.func.results(inst).len() > 1
     }
 
     /// Whether the definition of a value can write a register that its user chooses: it has none

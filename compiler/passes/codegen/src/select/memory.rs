@@ -109,7 +109,6 @@ impl Lower<'_> {
         if !results.iter().any(|&result| self.is_needed(result)) {
             return;
         }
-        let to = self.reg_of(results[0]);
         let (parts, size) = if access.bytes() == 16 { (2, choice!(LDC, Size = ".64")) } else { (1, size) };
         let base = match known {
             Some(_) => None,
@@ -139,7 +138,11 @@ impl Lower<'_> {
                     return self.unsupported(&data.op, why);
                 }
             };
-            let to = Operand::reg(to.offset(2 * part as u8));
+            let to = match access.elem.bytes() {
+                8 => self.reg_of(results[part as usize]),
+                _ => self.reg_of(results[0]).offset(2 * part as u8),
+            };
+            let to = Operand::reg(to);
             self.emit(Inst::new(Op::LDC).with(size).ops([to, source]));
         }
     }
