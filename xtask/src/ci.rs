@@ -83,7 +83,7 @@ impl Nightly {
             ("every shape of instruction", &shapes),
             ("random machine words", &bits),
             ("mutated kernels", &mutate),
-            ("the PTX of Numba, Warp, tinygrad and Triton", &clients),
+            ("the PTX of Numba, Warp, tinygrad, Triton and CUTLASS, and pipelines", &clients),
         ])
     }
 }

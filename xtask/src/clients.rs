@@ -1,9 +1,10 @@
 //! `cargo xtask clients`: lowers what other code generators write.
 //!
-//! The scripts of `tests/clients` write PTX with Numba, Warp, tinygrad, Triton and CUTLASS. ptxas and the
-//! compiler then get every module, each for the module's own target. The command fails if ptxas accepts
-//! a module that the compiler does not lower. A module of CUTLASS has an execution case, which both
-//! engines run, and the simulator with ptxas's cubin.
+//! The scripts of `tests/clients` write PTX with Numba, Warp, tinygrad, Triton and CUTLASS, and random
+//! pipelines of matrix products. ptxas and the compiler then get every module, each for the module's own
+//! target. The command fails if ptxas accepts a module that the compiler does not lower. A module of
+//! CUTLASS and a pipeline have an execution case, which both engines run, and the simulator with ptxas's
+//! cubin.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,11 +21,14 @@ use crate::table::Align::{Left, Right};
 use crate::table::Table;
 
 /// The scripts, by the names of their packages.
-const CLIENTS: [&str; 5] = ["numba", "warp", "tinygrad", "triton", "cutlass"];
+const CLIENTS: [&str; 6] = ["numba", "warp", "tinygrad", "triton", CUTLASS, "pipelines"];
+
+/// It leaves out copies of rows outside of a matrix, and multiplies whatever is in their place.
+const CUTLASS: &str = "cutlass";
 
 /// The clients whose packages are installed apart from the others, and without the packages that they
 /// depend on.
-const APART: [&str; 2] = ["triton", "cutlass"];
+const APART: [&str; 2] = ["triton", CUTLASS];
 
 /// The arguments of `clients`.
 #[derive(Debug, Args)]
@@ -38,7 +42,7 @@ pub(crate) struct Clients {
     /// The folder with ptxas (default: ORACLE).
     #[arg(long, value_name = "DIR")]
     oracle: Option<PathBuf>,
-    /// Only these packages: numba, warp, tinygrad, triton or cutlass.
+    /// Only these packages: numba, warp, tinygrad, triton, cutlass or pipelines.
     #[arg(value_name = "PACKAGE")]
     only: Vec<String>,
 }
@@ -88,7 +92,7 @@ impl Clients {
             let modules = folder.join(client);
             write_modules(&python, client, &modules, self.sample, &oracle)?;
             let written = start.elapsed().as_secs_f64();
-            outcomes.push((client, compare(&modules, &oracle)?));
+            outcomes.push((client, compare(&modules, &oracle, client != CUTLASS)?));
             println!(
                 "{client}: {written:.0} s for the modules, {:.0} s in all",
                 start.elapsed().as_secs_f64()
@@ -152,21 +156,22 @@ fn succeed(command: &mut Command) -> Result<(), String> {
     Err(format!("{}{last}", failed.into_iter().map(|line| format!("{line}\n")).collect::<String>()))
 }
 
-/// Gives every module of a folder to ptxas and to the compiler.
-fn compare(modules: &Path, oracle: &Oracle) -> Result<BTreeMap<String, Outcome>, String> {
+/// Gives every module of a folder to ptxas and to the compiler. Cases may be checked for reads of
+/// unwritten memory.
+fn compare(modules: &Path, oracle: &Oracle, initcheck: bool) -> Result<BTreeMap<String, Outcome>, String> {
     let list = std::fs::read_dir(modules).map_err(|error| format!("{}: {error}", modules.display()))?;
     let paths = list.filter_map(|entry| Some(entry.ok()?.path()));
     let paths: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|end| end == "ptx")).collect();
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
     let one = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let outcome = outcome(path, &scratch.path().join(&name), oracle)?;
+        let outcome = outcome(path, &scratch.path().join(&name), oracle, initcheck)?;
         Ok((name, outcome))
     };
     paths.par_iter().map(one).collect()
 }
 
-fn outcome(path: &Path, scratch: &Path, oracle: &Oracle) -> Result<Outcome, String> {
+fn outcome(path: &Path, scratch: &Path, oracle: &Oracle, initcheck: bool) -> Result<Outcome, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let target = text.lines().find_map(|line| line.trim().strip_prefix(".target ")).unwrap_or_default();
     let target = target.split(',').next().unwrap_or_default().trim();
@@ -188,13 +193,13 @@ fn outcome(path: &Path, scratch: &Path, oracle: &Oracle) -> Result<Outcome, Stri
             if let Err(messages) = ptxc_says(&words) {
                 return Ok(Outcome::Left(messages));
             }
-            run_case(path, &scratch.with_extension("theirs"), &cubin)
+            run_case(path, &scratch.with_extension("theirs"), &cubin, initcheck)
         }
     }
 }
 
 /// Runs the case of a module, if it has one: on both engines, and with ptxas's cubin.
-fn run_case(path: &Path, scratch: &Path, cubin: &[u8]) -> Result<Outcome, String> {
+fn run_case(path: &Path, scratch: &Path, cubin: &[u8], initcheck: bool) -> Result<Outcome, String> {
     let name = path.file_name().unwrap_or_default();
     let case = path.with_file_name("cases").join(name).with_extension("json");
     if !case.is_file() {
@@ -202,8 +207,7 @@ fn run_case(path: &Path, scratch: &Path, cubin: &[u8]) -> Result<Outcome, String
     }
     std::fs::write(scratch, cubin).map_err(|error| format!("{}: {error}", scratch.display()))?;
     let [case, theirs] = [&case, scratch].map(|path| path.display().to_string());
-    // CUTLASS leaves out copies of rows outside of a matrix, and multiplies whatever is in their place.
-    let unwritten = "--initcheck=off";
+    let unwritten = if initcheck { "--initcheck=on" } else { "--initcheck=off" };
     let runs: [&[&str]; 2] = [
         &["run", &case, "--engine=both", "--hazards", unwritten],
         &["run", &case, "--cubin", &theirs, unwritten],
