@@ -444,6 +444,8 @@ mod tests {
         let text = ".func a() { .entry b() {*//* } */ ret; }\n.entry c() { ret; }";
         let ends: Vec<u32> = split(text).iter().map(|item| item.span.end).collect();
         assert_eq!(ends, [11, 25, text.len() as u32]);
+        let text = ".entry a() { {} // .entry\n, } }";
+        assert_eq!(split(text).len(), 1);
     }
 
     proptest! {

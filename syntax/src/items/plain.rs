@@ -168,12 +168,12 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether the next token from `at` on is a comma.
+    /// Whether the next token from `at` on is a comma. A comment before it may name a function.
     fn is_followed_by_comma(&self, mut at: usize) -> Option<bool> {
         loop {
-            match self.text.get(at) {
+            match self.whole.get(at) {
                 Some(&byte) if is_space(byte) => at += 1,
-                Some(b'/') => match comment_end(self.text, at)? {
+                Some(b'/') => match comment_end(self.whole, at)? {
                     Some(end) => at = end,
                     None => return Some(false),
                 },
