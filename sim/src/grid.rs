@@ -25,10 +25,10 @@ use crate::engine::{Engine, Step};
 use crate::error::{SimError, Thread, Waiting};
 use crate::launch::Shape;
 use crate::memory::{CtaMemory, GridMemory, Instruction, Memory, RANK_SHIFT, WINDOW_BYTES, Written, read_le};
+use crate::products::UnderWay;
 use crate::random::Random;
 use crate::services::NO_FUNCTION;
 use crate::warp::{Control, Flow, Group, Joining, LANES, Wait};
-use crate::warpgroup::UnderWay;
 
 /// The outcome for the lanes that executed an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

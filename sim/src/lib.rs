@@ -56,6 +56,7 @@ mod module;
 mod phase;
 mod printed;
 mod printf;
+mod products;
 mod random;
 pub mod report;
 mod sass;

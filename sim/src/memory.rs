@@ -29,10 +29,10 @@ use crate::heap::Heap;
 use crate::images::Images;
 use crate::mbarrier::Layout;
 use crate::printed::Printed;
+use crate::products::UnderWay;
 pub(crate) use crate::space::Space;
 use crate::unwritten::Loaded;
 use crate::warp::{LANES, lanes_of};
-use crate::warpgroup::UnderWay;
 
 pub use windows::{
     CONSTANT_WINDOW, LOCAL_WINDOW, PARAMETER_END, PARAMETER_WINDOW, SHARED_WINDOW, SHARED_WINDOW_BYTES,

@@ -18,19 +18,15 @@
 //!
 //! A product is asynchronous. It reads its operands when it is issued and again when the program
 //! waits for it: if they differ, the program has changed them too early. Its result exists after the
-//! wait. The four warps perform it [together](under_way).
-
-mod under_way;
+//! wait. The four warps perform it [together](crate::products).
 
 use std::sync::Arc;
-
-use ptxc_semantics::matrix::Multiply;
 
 use crate::engine::Step;
 use crate::error::Fault;
 use crate::memory::{AccessKind, Space};
+use crate::products::{COLUMNS, Factors, Pending, Product, Word};
 use crate::warp::LANES;
-pub(crate) use under_way::{UnderWay, complete, issue};
 
 /// Bytes of a row that a product takes from a matrix, or twice as many.
 const ROW: usize = 32;
@@ -40,34 +36,6 @@ const PIECE: usize = 16;
 const WARPS: u32 = 4;
 /// Rows of a for each warp.
 const ROWS: usize = 16;
-/// Columns of b for each step.
-const COLUMNS: usize = 8;
-
-/// A word of each lane.
-pub(crate) type Word = [u64; LANES];
-
-/// A product without its operands.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Product {
-    /// The product for 16 rows and 8 columns.
-    pub multiply: Multiply,
-    /// Columns of b.
-    pub columns: usize,
-    /// Whether the products of elements are negated.
-    pub negated: bool,
-    /// Whether columns of a, not rows, are stored one after another.
-    pub turned_a: bool,
-    /// Whether rows of b, not columns, are stored one after another.
-    pub turned_b: bool,
-}
-
-/// The factors of a product in the layout of the tensor cores.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Factors {
-    a: Vec<Word>,
-    /// For each 8 columns.
-    b: Vec<Vec<Word>>,
-}
 
 impl Product {
     /// Reads the factors of a warp. a is in these registers, or where the first descriptor tells.
@@ -92,24 +60,6 @@ impl Product {
         let tile = Tile { descriptor: of_b, reserved, turned: self.turned_b, bytes };
         let rows = tile.rows(step, 0, self.columns)?;
         Ok(Factors { a, b: rows.chunks(COLUMNS).map(fragment).collect() })
-    }
-
-    /// The result, given c in the registers of a warp.
-    pub fn result(&self, factors: &Factors, c: &[Word], places: Option<&Word>) -> Vec<Word> {
-        let sign = match self.multiply.b.bits() {
-            _ if !self.negated => 0,
-            32 => 0x8000_0000,
-            16 => 0x8000_8000,
-            _ => 0x8080_8080,
-        };
-        let each = c.len() / (self.columns / COLUMNS);
-        let columns = factors.b.iter().zip(c.chunks(each));
-        columns
-            .flat_map(|(b, c)| {
-                let b: Vec<Word> = b.iter().map(|word| word.map(|bits| bits ^ sign)).collect();
-                self.multiply.run([&factors.a, &b, c], places)
-            })
-            .collect()
     }
 }
 
@@ -290,4 +240,43 @@ fn changed(step: &Step<'_>, what: &str) -> Fault {
     let message =
         format!("the factor {what} of a product of a warpgroup changed while the product was under way");
     Fault::new(step.lanes.trailing_zeros(), message)
+}
+
+/// Issues a product of the executing warp; returns its number.
+pub(crate) fn issue(
+    step: &mut Step<'_>,
+    product: Product,
+    (descriptors, reserved): ([u64; 2], u32),
+    factors: &Arc<Factors>,
+    has_registers: bool,
+) -> u64 {
+    // Other warps may wait for it.
+    step.changed_mbarrier = true;
+    let pending = Pending { product, descriptors, factors: Arc::clone(factors), has_registers, reserved };
+    step.memory.cta().products.issue(step.warp, pending)
+}
+
+/// Completes the products up to a number for all warps of the executing one's warpgroup. Returns whether
+/// they have all issued them.
+///
+/// # Errors
+/// The factors in shared memory are not what they were.
+pub(crate) fn complete(step: &mut Step<'_>, number: u64) -> Result<bool, Fault> {
+    let first = step.warp - step.warp % WARPS;
+    let mut group = first..(first + WARPS).min(step.warps as u32);
+    if !group.clone().all(|warp| step.memory.cta().products.has_issued(warp, number)) {
+        return Ok(false);
+    }
+    group.try_for_each(|warp| {
+        while let Some(pending) = step.memory.cta().products.complete(warp, number) {
+            let Pending { product, descriptors, factors, has_registers, reserved } = pending;
+            let a = has_registers.then_some(&factors.a[..]);
+            let now = product.read(step, warp, reserved, a, descriptors)?;
+            if now != *factors {
+                return Err(changed(step, if now.a == factors.a { "b" } else { "a" }));
+            }
+        }
+        Ok(())
+    })?;
+    Ok(true)
 }

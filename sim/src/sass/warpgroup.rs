@@ -12,8 +12,9 @@ use super::registers::{Dest, Origin, Registers, Source};
 use super::tensor;
 use crate::error::Fault;
 use crate::matrix::whole_warp;
+use crate::products::{Product, Word};
 use crate::warp::{Flow, LANES, Wait};
-use crate::warpgroup::{Flight, Product, Word, complete, issue};
+use crate::warpgroup::{Flight, complete, issue};
 
 /// Where a product's sums go, and where its factor a is if that is in registers.
 #[derive(Clone, Debug)]

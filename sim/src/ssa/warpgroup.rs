@@ -14,8 +14,9 @@ use super::arith::Words;
 use super::code::{Matrix, SlotIndex};
 use crate::engine::Step;
 use crate::error::Fault;
+use crate::products::{Product, Word};
 use crate::warp::LANES;
-use crate::warpgroup::{Flight, Flights, Product, Word, complete, issue};
+use crate::warpgroup::{Flight, Flights, complete, issue};
 
 /// Marks a handle; no value of 32 bits has this bit.
 const HANDLE: u64 = 1 << 63;
