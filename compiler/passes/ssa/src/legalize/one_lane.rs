@@ -13,15 +13,18 @@
 //!                                           brif v5, block2, …
 //! ```
 //!
-//! The right side is what [`gather`](crate::gather) makes of the left one. Linear.
+//! The right side is what [`gather`](crate::gather) makes of the left one. A block after the loop of an
+//! election does not count: the lanes leave the loop one after another, but meet there. Linear, except
+//! for the loops, which are found only if there is an election.
 
 use cranelift_entity::{EntitySet, SecondaryMap};
 use ptxc_ir::{Block, Function, Inst, Op, Value};
 
+use crate::analyses::Analyses;
 use crate::runtime;
 
 /// The blocks that a lane enters only if the block before has elected it, and those that only such
-/// blocks lead to.
+/// blocks lead to, each in the same loop.
 pub fn blocks_of_one_lane(func: &Function) -> EntitySet<Block> {
     // For each condition that holds at most for one lane, the block that must branch on it: the block
     // of the election, or the one that its blocks jump to.
@@ -55,18 +58,21 @@ pub fn blocks_of_one_lane(func: &Function) -> EntitySet<Block> {
             }
         }
     }
+    let analyses = Analyses::default();
+    let loops = analyses.loops(func);
     for &block in &func.layout {
         let Some(&end) = func.blocks[block].insts.last() else { continue };
         let end = &func.insts[end];
-        let lanes_of = |target: Block| entries[target] == 1;
+        let takes_all =
+            |target: Block| entries[target] == 1 && loops.innermost(target) == loops.innermost(block);
         if blocks.contains(block) {
-            blocks.extend(end.targets.iter().map(|target| target.block).filter(|&target| lanes_of(target)));
+            blocks.extend(end.targets.iter().map(|target| target.block).filter(|&target| takes_all(target)));
         } else if matches!(end.op, Op::Branch { .. }) {
             let (condition, target) = (end.args[0], end.targets[0].block);
             let (all, by_elections) = given[condition];
             let is_param = all > 0 && func.blocks[block].params.contains(&condition);
             let holds_for_one = elected[condition] == Some(block) || is_param && all == by_elections;
-            if holds_for_one && lanes_of(target) {
+            if holds_for_one && takes_all(target) {
                 blocks.insert(target);
             }
         }
