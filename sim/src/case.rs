@@ -12,10 +12,10 @@
 //!
 //! The arguments are in the order of the kernel's parameters. A scalar is passed by value, and so is a
 //! structure, whose bytes are given (`{"kind": "bytes", "hex": "0100…"}`); a buffer is passed by its
-//! address in device memory. A structure with addresses and tensor maps has [parts](Part):
-//! `{"kind": "struct", "init": {"hex": "0100…"}, "parts": [{"at": 8, "argument": {"kind": "buffer", …}}]}`. An [image](image) is passed by its handle; for a parameter that is a
-//! `.texref`, and in the list `images`, it has the name of the texture or surface in the module. A
-//! [tensor map](tensor) describes a buffer and is passed by value or by its address.
+//! address in device memory. A structure with addresses and tensor maps is of the kind `struct` and has
+//! [parts](Part). An [image](image) is passed by its handle; for a parameter that is a `.texref`, and in
+//! the list `images`, it has the name of the texture or surface in the module. A [tensor map](tensor)
+//! describes a buffer and is passed by value or by its address.
 //! `expect` is null if nothing is expected. `ptx` is relative to the corpus, the parent of the folder
 //! that contains the case. A case may also expect a text or a fault ([ending]). `about` is a comment.
 
@@ -196,7 +196,7 @@ impl Argument {
         }
     }
 
-    /// A buffer of which a content is expected.
+    /// A buffer with an expected content.
     fn expecting(&self) -> Option<&Buffer> {
         self.with_parts().filter_map(Argument::buffer).find(|buffer| buffer.expect.is_some())
     }

@@ -162,12 +162,8 @@ pub(crate) fn assumed(arguments: &[Argument]) -> Vec<ParamInfo> {
     let place = |(index, argument): (usize, &Argument)| {
         // The alignment of a structure is not known; the greatest is the most likely.
         let size = argument.size();
-        let start =
-            offset.next_multiple_of(if matches!(argument, Argument::Bytes(_) | Argument::Struct(..)) {
-                16
-            } else {
-                size
-            });
+        let is_structure = matches!(argument, Argument::Bytes(_) | Argument::Struct(..));
+        let start = offset.next_multiple_of(if is_structure { 16 } else { size });
         offset = start + size;
         ParamInfo { name: format!("argument {}", index + 1), size, offset: start, image: None }
     };

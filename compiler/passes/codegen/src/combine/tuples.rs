@@ -33,7 +33,7 @@ pub fn tuples(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     let mut renames = Renames::default();
     for block in mir.layout.clone() {
         let mut built: FxHashMap<Sources, VReg> = FxHashMap::default();
-        // The copies of tuples of which not all components have been copied yet.
+        // The copies of tuples that are not complete yet.
         let mut open: FxHashMap<VRegId, Copies> = FxHashMap::default();
         let mut superfluous: Vec<usize> = Vec::new();
         for (number, inst) in mir.blocks[block].insts.iter().enumerate() {

@@ -24,7 +24,7 @@ use crate::mir::{MBlockId, VReg};
 /// The most instructions of a function that answer in uniform registers where lanes may be apart.
 const MOST_UNIFORM_ANSWERS: u32 = 40;
 /// The same for a kernel that leaves its module: functions elsewhere
-/// [keep](crate::abi::kept_uniform_registers) only nine registers that the kernel may use.
+/// [preserve](crate::abi::platform::uniform_of_others) only nine registers that the kernel may use.
 const MOST_KEPT_ANSWERS: u32 = 4;
 
 impl Lower<'_> {
