@@ -130,7 +130,7 @@ const BASE: Pass = Pass {
 /// |---|---|---|
 /// | SSA | fuse-multiply-add to gather | SSA as built → SSA that the architecture has, with its lanes together |
 /// | machine | select to schedule-pre-ra | SSA → machine IR |
-/// | code | allocate to hazard-check | machine IR → program |
+/// | code | allocate to link | machine IR → program |
 pub static PASSES: &[Pass] = &[
     Pass { name: "fuse-multiply-add", step: Step::Ssa(ssa::fuse_multiply_add), ..BASE },
     Pass { name: "simplify", step: Step::Ssa(ssa::simplify), keeps: FLOW, ..BASE },
@@ -191,8 +191,8 @@ pub static PASSES: &[Pass] = &[
     Pass { name: "schedule-post-ra", level: 1, step: Step::LaidOut(code::schedule_post_ra), ..BASE },
     Pass { name: "space-copies", step: Step::LaidOut(code::space_copies), ..BASE },
     Pass { name: "control", step: Step::Control(code::control), ..BASE },
-    Pass { name: "link", step: Step::Program(code::link), ..BASE },
     Pass { name: "hazard-check", step: Step::Program(code::hazard_check), ..BASE },
+    Pass { name: "link", step: Step::Program(code::link), ..BASE },
 ];
 
 /// A part of the order: from one pass to another, both included.
@@ -244,19 +244,19 @@ impl Pass {
 
 impl Span {
     /// The whole order.
-    pub const ALL: Span = Span::of("fuse-multiply-add", "hazard-check");
+    pub const ALL: Span = Span::of("fuse-multiply-add", "link");
     /// SSA as built to simplified SSA.
     pub const SSA: Span = Span::of("fuse-multiply-add", "aggregate-atomics");
     /// Simplified SSA to machine IR.
     pub const MACHINE: Span = Span::of("legalize", "combine");
     /// SSA as built to machine IR.
     pub const TO_MACHINE: Span = Span::of("fuse-multiply-add", "combine");
-    /// Machine IR to the code of the function alone.
-    pub const OWN_CODE: Span = Span::of("call-clobbers", "control");
+    /// Machine IR to the proved code of the function alone.
+    pub const OWN_CODE: Span = Span::of("call-clobbers", "hazard-check");
     /// The function's own code to a program with its callees.
-    pub const LINK: Span = Span::of("link", "hazard-check");
+    pub const LINK: Span = Span::of("link", "link");
     /// Machine IR to a program with its callees.
-    pub const CODE: Span = Span::of("call-clobbers", "hazard-check");
+    pub const CODE: Span = Span::of("call-clobbers", "link");
 
     /// A span between two passes of the order. A misspelt name does not compile.
     const fn of(first: &str, last: &str) -> Span {

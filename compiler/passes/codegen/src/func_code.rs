@@ -39,4 +39,6 @@ pub struct Summary {
     pub stack: u32,
     /// Whether it may need more, because it may call itself or an unknown function.
     pub open_stack: bool,
+    /// Whether lanes that call it together return together.
+    pub returns_together: bool,
 }

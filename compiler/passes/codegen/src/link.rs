@@ -29,8 +29,8 @@ use crate::mir::{Mir, RegSet, VReg, is_call};
 
 /// The registers that a function and its callees clobber, and the resources that they need. An
 /// unknown callee, which calls the function in turn or is called through an address, counts as any
-/// function.
-pub fn summary(program: &Program, callees: &Summaries) -> Summary {
+/// function. The program does not show where its lanes return, so the caller says it.
+pub fn summary(program: &Program, callees: &Summaries, returns_together: bool) -> Summary {
     let mut clobbers = RegSet::default();
     for coded in &program.insts {
         for def in coded.inst.defs() {
@@ -39,11 +39,11 @@ pub fn summary(program: &Program, callees: &Summaries) -> Summary {
     }
     let mut below = 0;
     let mut open_stack = program.resources.open_stack != 0;
-    let unknown = Summary { clobbers: abi::unknown_clobbers(), stack: 0, open_stack: true };
+    let unknown = Summary { clobbers: abi::unknown_clobbers(), open_stack: true, ..Summary::default() };
     let named = program.functions.iter().skip(1).map(|function| callees.get(&function.name).copied());
     let indirect = program.insts.iter().any(|coded| coded.inst.op == Op::CALL_INDIRECT);
     let outside = program.insts.iter().any(|coded| coded.inst.op == Op::CALL_ABSOLUTE);
-    let external = Summary { clobbers: abi::platform::clobbers(), stack: 0, open_stack: true };
+    let external = Summary { clobbers: abi::platform::clobbers(), open_stack: true, ..Summary::default() };
     let named = named.chain(indirect.then_some(None)).map(|callee| callee.unwrap_or(unknown));
     for callee in named.chain(outside.then_some(external)) {
         clobbers = clobbers.union(callee.clobbers);
@@ -55,7 +55,7 @@ pub fn summary(program: &Program, callees: &Summaries) -> Summary {
     // works. Answers are read in the block that writes them, and so are the registers of routines
     // that run once per warp.
     abi::uniform_of_callees().for_each(|reg| clobbers.remove(reg));
-    Summary { clobbers, stack: program.resources.local_bytes + below, open_stack }
+    Summary { clobbers, stack: program.resources.local_bytes + below, open_stack, returns_together }
 }
 
 /// Replaces the clobbers at the call sites of a function by those of the known callees, limited to

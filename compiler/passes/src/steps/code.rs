@@ -64,6 +64,7 @@ pub fn space_copies(code: &mut Code, context: &mut Context<'_>) -> Result<(), Ha
 pub fn control(code: Code, context: &mut Context<'_>) -> Result<FuncCode, Halt> {
     let settings = context.settings;
     let is_kernel = code.header.kind == FunctionKind::Entry;
+    let returns_together = code.header.returns_together;
     let sync = if settings.serial { codes::Sync::Serial } else { codes::Sync::Dataflow };
     let (mut program, explain) = codes::assign(code, settings.arch, codes::Options { sync });
     program.accelerated = settings.accelerated;
@@ -85,9 +86,20 @@ pub fn control(code: Code, context: &mut Context<'_>) -> Result<FuncCode, Halt> 
             let message = "a jump table in a function that is called";
             return Err(vec![Diagnostic::unsupported(NodeId(0), message)]);
         }
-        summary = Some(linker::summary(&program, &context.summaries()));
+        summary = Some(linker::summary(&program, &context.summaries(), returns_together));
     }
     Ok(FuncCode { program, explain, summary })
+}
+
+/// Proves that every dependence in the function's own code is protected, and that the architecture has
+/// every instruction. Nothing is under way where functions call and return, so the proofs of the
+/// functions of a program are a proof of the program.
+pub fn hazard_check(code: FuncCode, context: &mut Context<'_>) -> Result<FuncCode, Halt> {
+    let program = &code.program;
+    exists("control", program.insts.iter().map(|coded| &coded.inst), context.settings.arch)?;
+    check_polling(program, Order::Own, &ptxc_interrupt::poll)
+        .map_err(|hazards| contradiction(HAZARD, "control", hazards))?;
+    Ok(code)
 }
 
 /// Puts a kernel and its callees together. In an object, a function is a program of its own, and gets the routines that it
@@ -102,15 +114,6 @@ pub fn link(code: FuncCode, context: &mut Context<'_>) -> Result<FuncCode, Halt>
     }
     let (program, explain) = linker::link(program, explain, context.callees)
         .map_err(|missing| internal("link", [format!("`{missing}` has no code that can be copied")]))?;
+    debug_assert_eq!(check_polling(&program, Order::Own, &|| {}), Ok(()), "each function is proved");
     Ok(FuncCode { program, explain, summary })
-}
-
-/// Proves that every dependence in the program is protected, and that the architecture has every
-/// instruction.
-pub fn hazard_check(code: FuncCode, context: &mut Context<'_>) -> Result<FuncCode, Halt> {
-    let program = &code.program;
-    exists("link", program.insts.iter().map(|coded| &coded.inst), context.settings.arch)?;
-    check_polling(program, Order::Own, &ptxc_interrupt::poll)
-        .map_err(|hazards| contradiction(HAZARD, "control", hazards))?;
-    Ok(code)
 }
