@@ -76,7 +76,7 @@ fn compiled(text: &str) -> Session {
 }
 
 /// Times the first compilation of a file, an edit in one of its kernels, an edit in a comment, and
-/// splitting alone.
+/// splitting alone. A kernel that calls functions is linked when its program is asked for.
 fn edit(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("edit");
     group.sample_size(10);
@@ -125,12 +125,20 @@ fn edit(criterion: &mut Criterion) {
         let factor =
             text.len() / 2 + text[text.len() / 2..].find("; // the").expect("a factor precedes it") - 3;
         let mut number = 0;
+        let mut edit = |session: &mut Session| {
+            number += 1;
+            session.edit(factor..factor + 3, &format!("{:03o}", number % 512));
+            session.update().expect("no other thread stops it")
+        };
         group.bench_function(BenchmarkId::new("one function", &size), |bencher| {
             let mut session = compiled(&text);
+            bencher.iter(|| edit(&mut session));
+        });
+        group.bench_function(BenchmarkId::new("one function and a link", &size), |bencher| {
+            let mut session = compiled(&text);
             bencher.iter(|| {
-                number += 1;
-                session.edit(factor..factor + 3, &format!("{:03o}", number % 512));
-                session.update().expect("no other thread stops it")
+                let [kernel] = &edit(&mut session).lowered[..] else { panic!("one kernel calls it") };
+                black_box(session.code(kernel).expect("it is free of errors").program.insts.len());
             });
         });
     }

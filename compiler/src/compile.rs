@@ -18,7 +18,7 @@ use crate::input::{Options, SourceFile};
 use crate::output::{coded, diagnostics, kernels, locate, program_text, ssa_diagnostics, variables_text};
 use crate::render::Located;
 use crate::settings::Settings;
-use crate::stages::callees::{add_barriers_by_address, callees};
+use crate::stages::callees::{barriers_of_indirect_calls, callees};
 use crate::stages::{code_settings, mir};
 
 /// The result of compiling a PTX text. It prints as SASS.
@@ -148,6 +148,8 @@ fn scheduled(
     let mut context = Context::new(&settings).with_callees(&callees).with_heuristic(heuristic);
     let code = run(mir.clone().into(), Span::CODE, &mut context, &mut Silent)?;
     let mut code = code.into_program();
-    add_barriers_by_address(db, func, options, &settings, &mut code);
+    let barriers = barriers_of_indirect_calls(db, func, options, &settings, [&code].into_iter());
+    let needs = &mut code.program.resources;
+    needs.barriers = needs.barriers.max(barriers);
     Ok(Some(code))
 }

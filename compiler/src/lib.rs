@@ -133,6 +133,7 @@ mod header;
 mod images;
 pub mod input;
 pub mod json;
+mod known;
 mod locate;
 pub mod module;
 mod old_kernels;

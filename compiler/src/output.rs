@@ -27,6 +27,7 @@ use crate::module::{arch_of_target, ast, header, is_damaged, parsed};
 use crate::render::Located;
 use crate::shared;
 use crate::stages::callees::{device_callees, device_code};
+use crate::stages::parts::parts;
 use crate::stages::{
     arch, barrier_warnings, beyond, built, checked, code, flow_warnings, mir, splits, ssa, unsuited,
 };
@@ -75,6 +76,14 @@ pub(crate) fn function_findings(db: &dyn Db, func: Func, options: Options) -> Ve
         found.extend(callees.flat_map(|&callee| lowering_findings(db, callee, options)));
     }
     found
+}
+
+/// Whether there may be findings in a function. This links no kernel.
+pub(crate) fn may_have_findings(db: &dyn Db, func: Func, options: Options) -> bool {
+    let has_code = func.has_body(db) && (func.kind(db) == ItemKind::Entry || options.relocatable(db));
+    !text_findings(db, func).is_empty()
+        || !ssa_findings_in(db, func, options).is_empty()
+        || has_code && parts(db, func, options).value.is_none()
 }
 
 /// The findings that keep the SSA of a function from becoming code.

@@ -18,17 +18,18 @@ use crate::db::{Database, Db};
 use crate::file::{Change, File};
 use crate::input::items::{Func, items};
 use crate::input::{Options, SourceFile};
-use crate::output::{function_findings, module_findings, program_text, sort, variables_text};
+use crate::known::{Difference, Known, Replacement, replacements};
+use crate::output::{function_findings, locate, module_findings, program_text, sort, variables_text};
 use crate::render::Located;
 use crate::settings::Settings;
-use crate::stages::{Stage, code};
 
 /// A PTX file, its settings, and the results of compiling it.
 ///
 /// [`edit`](Self::edit) the text any number of times, then [`update`](Self::update): only functions
 /// that the edits affect are compiled again. If the edits stay within the bodies of functions, and
-/// change none of the variables and addresses that these use, an update asks only for these functions
-/// and their callers.
+/// change none of the variables and addresses that these use, an update asks only for these functions,
+/// and for their callers if a fact about the code that callers use has changed. A kernel that calls
+/// functions is linked when its code is asked for.
 ///
 /// ```
 /// use ptxc_compiler::{Session, Settings};
@@ -60,25 +61,25 @@ pub struct Session {
     flag: Arc<AtomicBool>,
 }
 
-/// The results for a function.
-#[derive(Debug)]
-struct Known {
-    code: Arc<Stage<FuncCode>>,
-    /// Whether there are findings in it.
-    has_findings: bool,
-}
-
 /// The result of an [update](Session::update).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Update {
-    /// The kernels that were compiled again, in the order of the file.
+    /// The kernels that were compiled or have another callee, in the order of the file.
     pub lowered: Vec<String>,
-    /// The recompiled kernels whose code changed.
+    /// Those whose code changed.
     pub changed: Vec<String>,
     /// The number of kernels with a body in the file.
     pub kernels: usize,
     /// The number of runs of each query; empty unless [counting is on](Session::count_queries).
     pub queries: BTreeMap<String, usize>,
+}
+
+/// An edit in the body of a function.
+struct Edit {
+    func: Func,
+    seen: Seen,
+    /// The new code for the kernels that are linked with it, if no other function is affected.
+    replacements: Option<Vec<Replacement>>,
 }
 
 /// Stops a session's update from another thread.
@@ -166,56 +167,90 @@ impl Session {
         self.flag.store(false, Ordering::Relaxed);
         let (source, options) = (self.source(), self.options);
         self.stale.all |= !self.stale.bodies.is_empty() && is_shared(&self.db, source);
-        let edited = match self.stale.all {
+        let edits = if self.stale.all { Vec::new() } else { self.edits()? };
+        // Kernels are only linked again if no caller can tell the edited function from the old one.
+        let (linked, edits): (Vec<Edit>, Vec<Edit>) =
+            edits.into_iter().partition(|edit| edit.replacements.is_some());
+        let affected = match self.stale.all {
             true => None,
-            false => {
-                self.stale.bodies.sort_by_key(|func| func.index(&self.db));
-                self.stale.bodies.dedup();
-                let seen = each(&self.db, &self.stale.bodies, &self.flag, Seen::of)?;
-                Some(self.stale.bodies.iter().copied().zip(seen).collect::<Vec<_>>())
-            }
+            false => self.graph.affected(edits.iter().map(|edit| (edit.func, &edit.seen))),
         };
-        let affected = edited.as_deref().and_then(|edited| self.graph.affected(edited));
         self.stale.all |= affected.is_none();
-        let mut functions = affected.unwrap_or_else(|| items(&self.db, source).functions.clone());
-        functions.sort_by_key(|func| func.index(&self.db));
-        let done = each(&self.db, &functions, &self.flag, |db, func| Known::of(db, func, options))?;
-        match edited.filter(|_| !self.stale.all) {
-            Some(edited) => edited.into_iter().for_each(|(func, seen)| self.graph.insert(func, seen)),
-            None => {
-                let seen = each(&self.db, &functions, &self.flag, Seen::of)?;
-                self.graph = Graph::new(&self.db, source, functions.iter().copied().zip(seen));
-            }
-        }
-        if self.stale.all {
-            self.between = module_findings(&self.db, source, options);
-        }
-        let mut update = Update::default();
-        let mut old = match self.stale.all {
-            true => std::mem::take(&mut self.known),
-            false => FxHashMap::default(),
+        let mut functions: Vec<Func> = match affected {
+            Some(affected) => linked.iter().map(|edit| edit.func).chain(affected).collect(),
+            None => items(&self.db, source).functions.clone(),
         };
-        for (func, known) in functions.into_iter().zip(done) {
-            let before = old.remove(&func).or_else(|| self.known.remove(&func));
-            let is_kernel = func.kind(&self.db) == ItemKind::Entry && func.has_body(&self.db);
-            if is_kernel && before.as_ref().is_none_or(|before| !Arc::ptr_eq(&before.code, &known.code)) {
-                update.lowered.push(func.name(&self.db).to_string());
-                if before.is_none_or(|before| before.code != known.code) {
-                    update.changed.push(func.name(&self.db).to_string());
-                }
+        functions.sort_by_key(|func| func.index(&self.db));
+        functions.dedup();
+        let done = each(&self.db, &functions, &self.flag, |db, func| Known::of(db, func, options))?;
+        let mut before = FxHashMap::default();
+        if self.stale.all {
+            let seen = each(&self.db, &functions, &self.flag, Seen::of)?;
+            self.graph = Graph::new(&self.db, source, functions.iter().copied().zip(seen));
+            self.between = module_findings(&self.db, source, options);
+            before = std::mem::take(&mut self.known);
+        }
+        let mut kernels: FxHashMap<Func, Difference> = FxHashMap::default();
+        for (&func, known) in functions.iter().zip(done) {
+            let before = before.remove(&func).or_else(|| self.known.remove(&func));
+            if func.kind(&self.db) == ItemKind::Entry && func.has_body(&self.db) {
+                let difference = before.map_or(Difference::Changed, |before| known.since(&before));
+                kernels.insert(func, difference);
             }
             self.known.insert(func, known);
         }
         if self.stale.all {
-            self.count = self.kernels().count();
+            self.count = self.defined_kernels().count();
         }
-        update.kernels = self.count;
+        for edit in linked.into_iter().chain(edits) {
+            if !self.stale.all {
+                self.graph.insert(edit.func, edit.seen);
+            }
+            for new in edit.replacements.into_iter().flatten() {
+                // A kernel that was asked has the new code already.
+                if functions
+                    .binary_search_by_key(&new.kernel.index(&self.db), |func| func.index(&self.db))
+                    .is_err()
+                    && let Some(known) = self.known.get_mut(&new.kernel)
+                {
+                    kernels.insert(new.kernel, Difference::Changed);
+                    known.replace(new);
+                }
+            }
+        }
         self.stale = Change::default();
+        Ok(self.report(kernels))
+    }
+
+    /// The edits in bodies since the last update.
+    fn edits(&mut self) -> Result<Vec<Edit>, Interrupted> {
+        self.stale.bodies.sort_by_key(|func| func.index(&self.db));
+        self.stale.bodies.dedup();
+        let (options, graph, known) = (self.options, &self.graph, &self.known);
+        each(&self.db, &self.stale.bodies, &self.flag, |db, func| {
+            let seen = Seen::of(db, func);
+            let replacements = replacements(db, func, &seen, options, graph, known);
+            Edit { func, seen, replacements }
+        })
+    }
+
+    /// The result of an update, given the difference to the last one of the kernels that it concerns.
+    fn report(&self, kernels: FxHashMap<Func, Difference>) -> Update {
+        let mut update = Update { kernels: self.count, ..Update::default() };
+        let mut compiled: Vec<(Func, Difference)> = kernels.into_iter().collect();
+        compiled.retain(|(_, difference)| *difference != Difference::None);
+        compiled.sort_by_key(|(func, _)| func.index(&self.db));
+        for (func, difference) in compiled {
+            update.lowered.push(func.name(&self.db).to_string());
+            if difference == Difference::Changed {
+                update.changed.push(func.name(&self.db).to_string());
+            }
+        }
         for query in self.db.take_log() {
             let name = query.split('(').next().unwrap_or("").to_string();
             *update.queries.entry(name).or_insert(0) += 1;
         }
-        Ok(update)
+        update
     }
 
     /// Every finding of the last update, sorted by place in the present text.
@@ -227,9 +262,12 @@ impl Session {
             false => module_findings(&self.db, source, options),
         };
         for func in &items(&self.db, source).functions {
-            if self.known.get(func).is_some_and(|known| known.has_findings) {
+            let Some(known) = self.known.get(func) else { continue };
+            if known.may_have_findings {
                 found.extend(function_findings(&self.db, *func, options));
             }
+            let errors = known.link_errors().into_iter().flatten();
+            found.extend(errors.map(|error| locate(&self.db, *func, error)));
         }
         sort(source.text(&self.db), found)
     }
@@ -237,13 +275,15 @@ impl Session {
     /// The kernels and their code, in the order of the file; the code is `None` if errors were
     /// found.
     pub fn kernels(&self) -> impl Iterator<Item = (&str, Option<&FuncCode>)> {
-        let functions = items(&self.db, self.source()).functions.iter();
-        let kernels =
-            functions.filter(|func| func.kind(&self.db) == ItemKind::Entry && func.has_body(&self.db));
-        kernels.map(|func| {
-            let known = self.known.get(func);
-            (func.name(&self.db).as_str(), known.and_then(|known| known.code.value.as_ref()))
+        self.defined_kernels().map(|func| {
+            let known = self.known.get(&func);
+            (func.name(&self.db).as_str(), known.and_then(Known::program))
         })
+    }
+
+    fn defined_kernels(&self) -> impl Iterator<Item = Func> {
+        let functions = items(&self.db, self.source()).functions.iter().copied();
+        functions.filter(|func| func.kind(&self.db) == ItemKind::Entry && func.has_body(&self.db))
     }
 
     /// The code of a kernel.
@@ -283,12 +323,5 @@ fn each<T: Send>(
             let clones: Vec<(Database, Func)> = functions.iter().map(|&func| (db.clone(), func)).collect();
             clones.into_par_iter().map(|(db, func)| one(&db, func)).collect()
         }
-    }
-}
-
-impl Known {
-    fn of(db: &dyn Db, func: Func, options: Options) -> Known {
-        let code = code(db, func, options).clone();
-        Known { code, has_findings: !function_findings(db, func, options).is_empty() }
     }
 }

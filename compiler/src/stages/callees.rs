@@ -239,19 +239,18 @@ fn barriers_by_address(db: &dyn Db, file: SourceFile, options: Options, max_regs
     called.into_iter().map(|func| device_barriers(db, func, options, max_regs)).max().unwrap_or(0)
 }
 
-/// Adds to a linked kernel the CTA barriers of the functions that its indirect calls may reach. The
-/// address may come from another kernel, so these functions need not be part of the program.
-pub fn add_barriers_by_address(
+/// The number of CTA barriers that the indirect calls of a program may need. The address may come from
+/// another kernel, so the functions that they reach need not be parts of the program.
+pub(crate) fn barriers_of_indirect_calls<'a>(
     db: &dyn Db,
     owner: Func,
     options: Options,
     settings: &CodeSettings,
-    code: &mut FuncCode,
-) {
-    if code.program.insts.iter().any(|coded| coded.inst.op == Op::CALL_INDIRECT) {
-        let barriers = barriers_by_address(db, owner.file(db), options, settings.max_regs);
-        let needs = &mut code.program.resources;
-        needs.barriers = needs.barriers.max(barriers);
+    mut parts: impl Iterator<Item = &'a FuncCode>,
+) -> u32 {
+    match parts.any(|part| part.program.insts.iter().any(|coded| coded.inst.op == Op::CALL_INDIRECT)) {
+        true => barriers_by_address(db, owner.file(db), options, settings.max_regs),
+        false => 0,
     }
 }
 

@@ -6,6 +6,7 @@
 pub mod callees;
 mod meetings;
 pub(crate) mod outline;
+pub(crate) mod parts;
 mod relocatable;
 
 use std::sync::Arc;
@@ -24,11 +25,11 @@ use ptxc_ptx::flow;
 use ptxc_ptx::split_notes::split_notes;
 use ptxc_syntax::NodeId;
 use ptxc_syntax::ast::Space;
-use ptxc_syntax::items::ItemKind;
 use rustc_hash::FxHashSet;
 
-use callees::{SYSTEM_FUNCTIONS, add_barriers_by_address, callees, fill_lanes};
+use callees::{SYSTEM_FUNCTIONS, fill_lanes};
 use outline::named_callee;
+pub use parts::code;
 use relocatable::make_relocatable;
 
 use crate::db::Db;
@@ -258,37 +259,9 @@ pub fn code_settings(db: &dyn Db, func: Func, options: Options) -> CodeSettings 
     settings(db, func, options, max_regs)
 }
 
-/// The finished code of a kernel: allocated, scheduled, with control codes and callees. For a
-/// device function see [`device_code`](crate::stages::callees::device_code).
-#[salsa::tracked(returns(ref))]
-pub fn code(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<FuncCode>> {
-    if func.kind(db) == ItemKind::Func && !options.relocatable(db) {
-        return Stage::nothing();
-    }
-    match (&mir(db, func, options).value, &own_code(db, func, options).value) {
-        (Some(mir), Some(own)) => {
-            let settings = code_settings(db, func, options);
-            let code = callees(db, func, mir, options, &settings).and_then(|callees| {
-                let mut context = Context::new(&settings).with_callees(&callees);
-                run(own.clone().into(), Span::LINK, &mut context, &mut Silent)
-            });
-            let code = code.map(|code| {
-                let mut code = code.into_program();
-                add_barriers_by_address(db, func, options, &settings, &mut code);
-                code
-            });
-            Stage::of(code.map_err(|halt| name_unsupported(ast(db, func), halt)))
-        }
-        _ => {
-            let diagnostics = own_code(db, func, options).diagnostics.clone();
-            Arc::new(Stage { value: None, diagnostics })
-        }
-    }
-}
-
 /// A kernel's code before its callees are appended.
 #[salsa::tracked(returns(ref))]
-fn own_code(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<FuncCode>> {
+pub(crate) fn own_code(db: &dyn Db, func: Func, options: Options) -> Arc<Stage<FuncCode>> {
     let Some(mir) = &mir(db, func, options).value else { return Stage::nothing() };
     let settings = code_settings(db, func, options);
     let code = callees::own_code(db, func, mir, options, &settings);

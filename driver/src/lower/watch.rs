@@ -19,13 +19,13 @@ use crate::streams::{Outcome, Streams};
 const LOOK: Duration = Duration::from_millis(15);
 
 /// The stages of a compilation, in order, by the names of their queries.
-const STAGES: [(&str, &str); 6] = [
-    ("tree", "parse"),
-    ("checked", "check"),
-    ("built", "build"),
-    ("ssa", "ssa"),
-    ("mir", "machine"),
-    ("code", "code"),
+const STAGES: [(&[&str], &str); 6] = [
+    (&["tree"], "parse"),
+    (&["checked"], "check"),
+    (&["built"], "build"),
+    (&["ssa"], "ssa"),
+    (&["mir"], "machine"),
+    (&["own_code", "device_code"], "code"),
 ];
 
 /// Why a file can't be watched.
@@ -157,7 +157,8 @@ fn say(input: &Input, update: &Update, time: Duration, streams: &mut Streams<'_>
 
 /// The number of runs of each stage.
 fn stages(queries: &BTreeMap<String, usize>) -> String {
-    let ran = STAGES.iter().filter_map(|(query, name)| Some(format!("{name} {}", queries.get(*query)?)));
-    let ran: Vec<String> = ran.collect();
+    let runs = |stage: &[&str]| stage.iter().filter_map(|query| queries.get(*query)).sum::<usize>();
+    let ran = STAGES.iter().map(|(stage, name)| (runs(stage), name)).filter(|(runs, _)| *runs > 0);
+    let ran: Vec<String> = ran.map(|(runs, name)| format!("{name} {runs}")).collect();
     if ran.is_empty() { "no stage ran".to_string() } else { format!("ran {}", ran.join(", ")) }
 }
