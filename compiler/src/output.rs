@@ -31,7 +31,7 @@ use crate::stages::parts::parts;
 use crate::stages::{
     arch, barrier_warnings, beyond, built, checked, code, flow_warnings, mir, splits, ssa, unsuited,
 };
-use crate::variables::missing_definitions;
+use crate::variables::{missing_definitions, undefined_variables};
 
 /// Every finding in a file, sorted by place. A device function that no kernel calls is not lowered,
 /// so constructs in it that cannot be lowered are not reported.
@@ -40,6 +40,7 @@ pub fn diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Locat
     found.extend(unsupported_target(db, file, options));
     if !options.relocatable(db) {
         found.extend(missing_definitions(db, file));
+        found.extend(undefined_variables(db, file));
     }
     found.extend(registers(db, file));
     found.extend(lonely_function(db, file, options));
@@ -60,6 +61,7 @@ pub(crate) fn module_findings(db: &dyn Db, file: SourceFile, options: Options) -
     found.extend(unsupported_target(db, file, options));
     if !options.relocatable(db) {
         found.extend(missing_definitions(db, file));
+        found.extend(undefined_variables(db, file));
     }
     found.extend(registers(db, file));
     found.extend(lonely_function(db, file, options));

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use ptxc_codegen::func_code::FuncCode;
 use ptxc_codegen::variables::placed;
 use ptxc_object::cubin::{Binding, OutsideVariable};
+use ptxc_ptx::check::codes::{UNKNOWN_SIZE, WITHOUT_DEFINITION};
 use ptxc_ptx::check::env;
 use ptxc_ptx::diagnostic::Diagnostic;
 use ptxc_sass::variable::{Section, Variable};
@@ -50,7 +51,8 @@ pub(crate) fn bindings(db: &dyn Db, file: SourceFile) -> BTreeMap<String, Bindin
     all
 }
 
-/// The constant and global variables that no kernel names. A variable that holds the address of a
+/// The constant and global variables that no kernel names. A program defines those that no module
+/// defines. A variable that holds the address of a
 /// function is not among them: the code of a function is part of the kernels that name it.
 pub(crate) fn unnamed(
     db: &dyn Db,
@@ -65,7 +67,7 @@ pub(crate) fn unnamed(
         let is_shared = relocatable && variable.space == Space::Shared;
         (is_shared || matches!(variable.space, Space::Const | Space::Global))
             && !variable.is_image()
-            && variable.linkage != Some(Linkage::Extern)
+            && (variable.linkage != Some(Linkage::Extern) || !relocatable)
     };
     // In an object, functions have addresses of their own.
     let lost = if relocatable { FxHashSet::default() } else { pointing_elsewhere(all) };
@@ -128,6 +130,50 @@ fn pointing_elsewhere(all: &indexmap::IndexMap<Name, env::Variable>) -> FxHashSe
         }
     }
     lost
+}
+
+/// The variables of a program that no module defines. Those of a known size are warnings, because the
+/// program defines them, as ptxas's does.
+pub(crate) fn undefined_variables(db: &dyn Db, file: SourceFile) -> Vec<Located> {
+    let is_undefined = |name: &str| {
+        // The driver has all textures, samplers and surfaces, and a launch gives the open array its size.
+        let found = module_variables(db, file).get(name).filter(|variable| !variable.is_image());
+        found.is_some_and(|variable| {
+            variable.linkage == Some(Linkage::Extern)
+                && (variable.space != Space::Shared || variable.size > 0)
+        })
+    };
+    let mut found = Vec::new();
+    let mut seen: FxHashSet<Name> = FxHashSet::default();
+    for (item, &offset) in items(db, file).others.iter().zip(&places(db, file).others) {
+        if item.kind != ItemKind::Variable || found.len() >= MOST_FINDINGS || !item.text.contains(".extern") {
+            continue;
+        }
+        let parsed = parse_item(&item.text, item.kind);
+        let Some(Item::Declaration(declaration)) = &parsed.value else { continue };
+        for declarator in &declaration.declarators {
+            let name = &declarator.name.name;
+            if !is_undefined(name.as_str()) || !seen.insert(name.clone()) {
+                continue;
+            }
+            let is_open = module_variables(db, file).get(name).is_some_and(|variable| variable.size == 0);
+            let finding = match is_open {
+                true => Diagnostic::error(
+                    UNKNOWN_SIZE,
+                    declarator.name.id,
+                    format!("no module defines `{name}`, and its size is unknown"),
+                ),
+                false => Diagnostic::warning(
+                    WITHOUT_DEFINITION,
+                    declarator.name.id,
+                    format!("no module defines `{name}`, so the program has its own"),
+                ),
+            };
+            let help = "link the file that defines it (`lower a.ptx b.ptx`), or make a relocatable object (`lower -c`)";
+            found.push(locate_in(&parsed.spans, offset, &finding.help(help)));
+        }
+    }
+    found
 }
 
 /// The initialisers with addresses of functions that the module declares and does not define.

@@ -65,6 +65,7 @@ codes! {
     OUTSIDE_A_FUNCTION = 223, "Registers, local variables and parameters must be declared in functions.";
     DECLARATION_FORM = 224, "A declaration has a type, a size and a linkage that its state space and its place allow.";
     CALL_SEQUENCE = 225, "The result of a call is loaded after the call, and parameters of calls are accessed without a guard.";
+    UNKNOWN_SIZE = 226, "A variable without a definition has a size.";
     ALIGNED_IN_DIVERGENT_CODE = 301, "All threads of a CTA execute an aligned barrier, or none does.";
     MIXED_BARRIER = 302, "One phase of a barrier contains either reductions, or `sync` and `arrive`.";
     BARRIER_NUMBER = 303, "A barrier's name and count in registers obey the limits for constants.";
@@ -73,6 +74,7 @@ codes! {
     FALLS_OFF = 306, "A body ends with `ret`, `exit`, `trap` or a branch.";
     WITHOUT_KERNEL = 307, "A program contains the code of its kernels, and of the functions that they call.";
     SERIALIZED_PRODUCTS = 308, "The registers of a product of a warpgroup are left alone until a wait for its group.";
+    WITHOUT_DEFINITION = 309, "A variable with `.extern` is defined in some module of the program.";
 }
 
 /// The rule of `code`, if it is a code of the checker.
