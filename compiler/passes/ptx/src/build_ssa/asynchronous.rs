@@ -137,7 +137,9 @@ pub(super) fn bulk(t: &mut Translator, form: &mut Form) -> Translated {
         return Ok(());
     }
     let multicast = form.take(Modifier::MulticastCluster);
-    form.expect_operands(4 + usize::from(multicast) + policies)?;
+    // The counts of bytes at both ends whose values do not matter. NVIDIA's assembler copies them, too.
+    let counts = if form.take(Modifier::IgnoreOob) { 2 } else { 0 };
+    form.expect_operands(4 + counts + usize::from(multicast) + policies)?;
     let is_cluster = form.take(Modifier::SharedCluster);
     // If both spaces are shared memory, the first is that of the cluster.
     let is_own = form.take(Modifier::SharedCta);
@@ -151,9 +153,9 @@ pub(super) fn bulk(t: &mut Translator, form: &mut Form) -> Translated {
     let to = place(t, form.operand(0)?, Space::Shared)?;
     let mut from = place(t, form.operand(1)?, space)?;
     let bytes = t.read(form.operand(2)?, Scalar::U32)?;
-    let barrier = place(t, form.operand(3)?, Space::Shared)?;
+    let barrier = place(t, form.operand(3 + counts)?, Space::Shared)?;
     if policies > 0 {
-        from = hinted(t, Space::Global, from, form.operand(4 + usize::from(multicast))?)?;
+        from = hinted(t, Space::Global, from, form.operand(4 + counts + usize::from(multicast))?)?;
     }
     let mut args: SmallVec<[Value; 5]> = SmallVec::from_slice(&[to, from, bytes, barrier]);
     if multicast {
