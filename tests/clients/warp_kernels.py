@@ -258,7 +258,8 @@ def tiles(a: wp.array2d(dtype=float), b: wp.array2d(dtype=wp.float64), out: wp.a
     wp.tile_store(out[i], wp.tile_reduce(wp.min, y) + largest)
     n = wp.tile_load(numbers, shape=256, offset=j)
     m = wp.tile_scan_inclusive(n) + wp.tile_arange(0, 256, dtype=int)
-    wp.tile_store(numbers, wp.tile_scan_exclusive(m) + wp.tile_argmax(n)[0])
+    wp.tile_store(numbers, wp.tile_scan_exclusive(m))
+    numbers[i] = wp.tile_argmax(n)[0]
     d = wp.tile_load(b, shape=(8, 8))
     wp.tile_store(b, wp.tile_astype(wp.tile_view(x, offset=(0, 0), shape=(8, 8)), dtype=wp.float64) + d)
 

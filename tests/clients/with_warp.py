@@ -35,6 +35,11 @@ GROUPS = ["Scalar Math", "Vector Math", "Quaternion Math", "Transformations", "S
 # The number of kernels for one function, spread over its overloads.
 OVERLOADS = 12
 EXAMPLES = lines("core fem optim tile geometry")
+# A thread of a Fourier transform has at least two elements, so these need small blocks.
+OPTIONS = {
+    "warp.examples.tile.example_tile_convolution": {"block_dim": 64},
+    "warp.examples.tile.example_tile_fft": {"block_dim": 16},
+}
 
 
 def compiled(module, options=None):
@@ -71,6 +76,11 @@ def concrete(overload):
     return texts if len(texts) == len(kinds) else None
 
 
+def has_result(overload):
+    """Whether an overload returns a value."""
+    return overload.value_type is not None or overload.value_func(dict(overload.input_types), {}) is not None
+
+
 def spread(values, count):
     """Some values from the whole of a list."""
     step = max(1, len(values) // count)
@@ -80,7 +90,8 @@ def spread(values, count):
 def source_for(name, function):
     """A module with a kernel for some overloads of a function."""
     overloads = getattr(function, "overloads", [function])
-    kinds = [texts for overload in overloads if overload.export and (texts := concrete(overload))]
+    exported = [overload for overload in overloads if overload.export]
+    kinds = [texts for overload in exported if (texts := concrete(overload)) and has_result(overload)]
     text = ["import warp as wp", ""]
     for number, texts in enumerate(spread(kinds, OVERLOADS)):
         names = [f"x{i}" for i in range(len(texts))]
@@ -137,7 +148,7 @@ def examples(modules):
                 print(f"not imported: {found.name}: {error}")
     for name, module in sorted(context.user_modules.items()):
         if name.startswith("warp.") and any(not kernel.is_generic for kernel in module.kernels.values()):
-            modules.add(name, compiled(name))
+            modules.add(name, compiled(name, OPTIONS.get(name)))
 
 
 modules = Modules()
