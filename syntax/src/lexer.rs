@@ -10,6 +10,7 @@
 
 mod marker;
 
+use crate::search;
 use crate::span::Span;
 
 pub use marker::{LineMarker, line_markers};
@@ -199,7 +200,7 @@ impl<'a> Lexer<'a> {
 
     fn skip_line(&mut self) {
         let rest = &self.text.as_bytes()[self.at..];
-        self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        self.at += search::byte(b'\n', rest).unwrap_or(rest.len());
     }
 
     /// Whether the next token is this punctuation and directly follows the text read so far;
@@ -222,12 +223,12 @@ impl<'a> Lexer<'a> {
                 Class::Slash if self.byte(self.at + 1) == b'/' => self.skip_line(),
                 Class::Slash if self.byte(self.at + 1) == b'*' => {
                     let body = &self.text.as_bytes()[self.at + 2..];
-                    let Some(length) = memchr::memmem::find(body, b"*/") else {
+                    let Some(length) = search::word(b"*/", body) else {
                         let start = self.at;
                         self.at = self.text.len();
                         return self.token(TokenKind::OpenComment, start, first_on_line);
                     };
-                    first_on_line |= memchr::memchr(b'\n', &body[..length]).is_some();
+                    first_on_line |= search::byte(b'\n', &body[..length]).is_some();
                     self.at += length + 4;
                 }
                 Class::Foreign if self.byte(self.at) == b'#' => {

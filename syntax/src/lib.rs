@@ -55,6 +55,7 @@ mod lexer;
 mod name;
 mod parser;
 mod print;
+mod search;
 mod span;
 
 pub mod ast;

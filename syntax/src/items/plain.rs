@@ -8,15 +8,11 @@
 //! For every text, a result agrees with the tokens: the search gives up wherever a rule of theirs
 //! for damaged bodies could apply. A property test compares both.
 
-use memchr::{memchr, memchr3, memmem};
-
 use crate::lexer::is_ident_byte;
+use crate::search;
 
 /// Words that end an unclosed body.
 const FUNCTIONS: [&[u8]; 2] = [b".entry", b".func"];
-
-/// Words that may hide the rest of a line.
-const STRANGERS: [&[u8]; 2] = [b"@@DWARF", b"#"];
 
 /// What the searches in earlier bodies have found. Each place is the first of its kind after some
 /// place in the text that the bodies still to come are after; 0 is unknown. Without this, the search
@@ -32,7 +28,7 @@ impl Found {
     fn next_function(&mut self, text: &[u8], start: usize) -> usize {
         for (place, word) in self.functions.iter_mut().zip(FUNCTIONS) {
             if *place <= start {
-                *place = memmem::find(&text[start..], word).map_or(text.len(), |found| start + found);
+                *place = search::word(word, &text[start..]).map_or(text.len(), |found| start + found);
             }
         }
         self.functions[0].min(self.functions[1])
@@ -47,7 +43,8 @@ pub(super) fn end_of_body(text: &[u8], start: usize, found: &mut Found) -> Optio
         Scan { text: &text[..limit], whole: text, at: start + 1, brace: 0, found, gap: Gap::default() };
     let end = scan.closing()?;
     let body = &text[start..end];
-    STRANGERS.iter().all(|stranger| memmem::find(body, stranger).is_none()).then_some(end)
+    // They may hide the rest of a line.
+    (search::word(b"@@DWARF", body).is_none() && search::byte(b'#', body).is_none()).then_some(end)
 }
 
 struct Scan<'a> {
@@ -97,11 +94,11 @@ impl Scan<'_> {
     fn next(&mut self) -> Option<usize> {
         let end = self.text.len();
         if self.brace < self.at {
-            let found = memchr3(b'{', b'}', b'"', &self.text[self.at..]);
+            let found = search::any_of(*b"{}\"", &self.text[self.at..]);
             self.brace = found.map_or(end, |found| self.at + found);
         }
         if self.found.slash < self.at {
-            let found = memchr(b'/', &self.whole[self.at..]);
+            let found = search::byte(b'/', &self.whole[self.at..]);
             self.found.slash = found.map_or(self.whole.len(), |found| self.at + found);
         }
         let first = self.brace.min(self.found.slash);
@@ -121,7 +118,7 @@ impl Scan<'_> {
     fn string(&mut self) -> Option<()> {
         loop {
             let rest = &self.text[self.at..];
-            let found = self.at + memchr3(b'"', b'\\', b'\n', rest)?;
+            let found = self.at + search::any_of(*b"\"\\\n", rest)?;
             self.at = found + 1;
             match self.text[found] {
                 b'"' => return Some(()),
@@ -190,8 +187,8 @@ impl Scan<'_> {
 fn comment_end(text: &[u8], start: usize) -> Option<Option<usize>> {
     let rest = &text[start + 1..];
     match rest.first() {
-        Some(b'/') => Some(Some(memchr(b'\n', rest).map_or(text.len(), |found| start + 1 + found))),
-        Some(b'*') => memmem::find(&rest[1..], b"*/").map(|found| Some(start + found + 4)),
+        Some(b'/') => Some(Some(search::byte(b'\n', rest).map_or(text.len(), |found| start + 1 + found))),
+        Some(b'*') => search::word(b"*/", &rest[1..]).map(|found| Some(start + found + 4)),
         _ => Some(None),
     }
 }

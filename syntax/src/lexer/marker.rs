@@ -4,9 +4,8 @@
 //! ptxas accepts a marker wherever it accepts a comment, and names that place in its messages. The
 //! file name is required, and numbers (the flags of a preprocessor) may follow it.
 
-use memchr::memchr;
-
 use super::{Lexer, TokenKind};
+use crate::search;
 use crate::span::Span;
 
 /// A line marker.
@@ -29,7 +28,7 @@ pub struct LineMarker {
 /// ```
 pub fn line_markers(text: &str) -> Vec<LineMarker> {
     let mut list = Vec::new();
-    if memchr(b'#', text.as_bytes()).is_none() {
+    if search::byte(b'#', text.as_bytes()).is_none() {
         return list;
     }
     // Markers inside comments and strings do not count, so the tokens are needed.
@@ -56,9 +55,9 @@ fn in_gap(gap: &str, start: usize, list: &mut Vec<LineMarker>) {
         let rest = &bytes[at..];
         at += match rest[0] {
             b'/' if rest.get(1) == Some(&b'*') => {
-                memchr::memmem::find(&rest[2..], b"*/").map_or(rest.len(), |length| length + 4)
+                search::word(b"*/", &rest[2..]).map_or(rest.len(), |length| length + 4)
             }
-            b'/' => memchr(b'\n', rest).unwrap_or(rest.len()),
+            b'/' => search::byte(b'\n', rest).unwrap_or(rest.len()),
             b'#' => {
                 let Some(found) = parse(rest) else { return };
                 let place = start + at;
@@ -87,7 +86,7 @@ pub(crate) fn length(bytes: &[u8]) -> Option<usize> {
 }
 
 fn parse(bytes: &[u8]) -> Option<Parts<'_>> {
-    let length = memchr(b'\n', bytes).unwrap_or(bytes.len());
+    let length = search::byte(b'\n', bytes).unwrap_or(bytes.len());
     let rest = spaces(bytes[..length].strip_prefix(b"#")?);
     let rest = match rest.strip_prefix(b"line") {
         Some(after) if after.first().is_some_and(|byte| is_space(*byte)) => spaces(after),
@@ -99,7 +98,7 @@ fn parse(bytes: &[u8]) -> Option<Parts<'_>> {
     let line =
         digits.iter().fold(0u32, |sum, digit| sum.saturating_mul(10).saturating_add(u32::from(digit - b'0')));
     let rest = spaces(rest).strip_prefix(b"\"")?;
-    let quote = memchr(b'"', rest)?;
+    let quote = search::byte(b'"', rest)?;
     let (file, mut rest) = (&rest[..quote], spaces(&rest[quote + 1..]));
     while !rest.is_empty() {
         rest = spaces(self::digits(rest)?.1);
