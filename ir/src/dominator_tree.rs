@@ -30,15 +30,14 @@ impl Tree {
 
     fn from_parents(parent: Vec<u32>, root: u32) -> Tree {
         let n = parent.len();
-        let pairs: Vec<(u32, u32)> = (0..n as u32)
-            .rev()
-            .filter(|&v| parent[v as usize] != NONE)
-            .map(|v| (parent[v as usize], v))
-            .collect();
+        let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(n);
+        let reached = (0..n as u32).rev().filter(|&v| parent[v as usize] != NONE);
+        pairs.extend(reached.map(|v| (parent[v as usize], v)));
         let children = Adjacency::new(n, &pairs);
         let (mut first, mut last, mut depth) = (vec![NONE; n], vec![0; n], vec![0; n]);
         let mut preorder = Vec::with_capacity(n);
-        let mut stack = vec![root];
+        let mut stack = Vec::with_capacity(n);
+        stack.push(root);
         while let Some(node) = stack.pop() {
             first[node as usize] = preorder.len() as u32;
             last[node as usize] = preorder.len() as u32;
@@ -97,91 +96,106 @@ impl Tree {
 /// Lengauer and Tarjan's algorithm. Inside, nodes are identified by their depth-first numbers.
 fn immediate_dominators(n: usize, root: u32, succs: &Adjacency, preds: &Adjacency) -> Vec<u32> {
     let mut number = vec![NONE; n];
-    let mut vertex = Vec::with_capacity(n);
-    let mut spanning_parent = Vec::with_capacity(n);
-    let mut stack = vec![(root, 0)];
+    let mut forest = Forest { nodes: Vec::with_capacity(n), path: Vec::new() };
+    let mut stack = Vec::with_capacity(n);
+    stack.push((root, 0));
     while let Some((node, parent)) = stack.pop() {
         if number[node as usize] != NONE {
             continue;
         }
-        let this = vertex.len() as u32;
+        let this = forest.nodes.len() as u32;
         number[node as usize] = this;
-        vertex.push(node);
-        spanning_parent.push(parent);
+        forest.nodes.push(Node::new(this, node, parent));
         stack.extend(succs.of(node).iter().map(|&succ| (succ, this)));
     }
 
-    let count = vertex.len();
-    let mut forest = Forest::new(count);
-    let mut idom = vec![0u32; count];
-    // For each node, the nodes whose semidominator it is, as a linked list.
-    let (mut bucket, mut next_in_bucket) = (vec![NONE; count], vec![NONE; count]);
+    let count = forest.nodes.len();
     for w in (1..count).rev() {
-        for &pred in preds.of(vertex[w]) {
+        for &pred in preds.of(forest.nodes[w].vertex) {
             let pred = number[pred as usize];
             if pred != NONE {
                 let best = forest.evaluate(pred);
-                forest.semi[w] = forest.semi[w].min(forest.semi[best as usize]);
+                forest.nodes[w].semi = forest.nodes[w].semi.min(forest.nodes[best as usize].semi);
             }
         }
-        let semi = forest.semi[w] as usize;
-        next_in_bucket[w] = bucket[semi];
-        bucket[semi] = w as u32;
-        let parent = spanning_parent[w];
-        forest.ancestor[w] = parent;
-        let mut v = std::mem::replace(&mut bucket[parent as usize], NONE);
+        let Node { semi, parent, .. } = forest.nodes[w];
+        forest.nodes[w].next_in_bucket = forest.nodes[semi as usize].bucket;
+        forest.nodes[semi as usize].bucket = w as u32;
+        forest.nodes[w].ancestor = parent;
+        let mut v = std::mem::replace(&mut forest.nodes[parent as usize].bucket, NONE);
         while v != NONE {
             let best = forest.evaluate(v);
-            let earlier = forest.semi[best as usize] < forest.semi[v as usize];
-            idom[v as usize] = if earlier { best } else { parent };
-            v = next_in_bucket[v as usize];
+            let earlier = forest.nodes[best as usize].semi < forest.nodes[v as usize].semi;
+            forest.nodes[v as usize].idom = if earlier { best } else { parent };
+            v = forest.nodes[v as usize].next_in_bucket;
         }
     }
-    let mut parents = vec![NONE; n];
+    let mut nodes = forest.nodes;
+    let mut parents = number;
+    parents.fill(NONE);
     for w in 1..count {
-        if idom[w] != forest.semi[w] {
-            idom[w] = idom[idom[w] as usize];
+        if nodes[w].idom != nodes[w].semi {
+            nodes[w].idom = nodes[nodes[w].idom as usize].idom;
         }
-        parents[vertex[w] as usize] = vertex[idom[w] as usize];
+        parents[nodes[w].vertex as usize] = nodes[nodes[w].idom as usize].vertex;
     }
     parents
 }
 
+/// A node by its depth-first number.
+#[derive(Clone, Copy)]
+struct Node {
+    /// The node of the graph.
+    vertex: u32,
+    /// In the depth-first spanning tree.
+    parent: u32,
+    /// The semidominator.
+    semi: u32,
+    idom: u32,
+    /// The parent in the forest; [`NONE`] for a root.
+    ancestor: u32,
+    /// The node with the least semidominator on the compressed path.
+    label: u32,
+    /// The first of the nodes whose semidominator it is, and the next one with the same.
+    bucket: u32,
+    next_in_bucket: u32,
+}
+
+impl Node {
+    fn new(number: u32, vertex: u32, parent: u32) -> Node {
+        let (semi, label) = (number, number);
+        Node { vertex, parent, semi, idom: 0, ancestor: NONE, label, bucket: NONE, next_in_bucket: NONE }
+    }
+}
+
 /// The forest of the nodes linked so far, with path compression.
 struct Forest {
-    semi: Vec<u32>,
-    ancestor: Vec<u32>,
-    /// The node with the least semidominator on the compressed path.
-    label: Vec<u32>,
+    nodes: Vec<Node>,
     path: Vec<u32>,
 }
 
 impl Forest {
-    fn new(count: usize) -> Forest {
-        let identity: Vec<u32> = (0..count as u32).collect();
-        Forest { semi: identity.clone(), ancestor: vec![NONE; count], label: identity, path: Vec::new() }
-    }
-
     /// The node with the least semidominator on the path from `node` up to the root of its tree,
     /// root excluded.
     fn evaluate(&mut self, node: u32) -> u32 {
+        let nodes = &mut self.nodes;
         let mut top = node;
-        while self.ancestor[top as usize] != NONE {
+        while nodes[top as usize].ancestor != NONE {
             self.path.push(top);
-            top = self.ancestor[top as usize];
+            top = nodes[top as usize].ancestor;
         }
         // The topmost node below the root keeps its label; each other node compares its label with
         // that of the node above it.
         let mut above = self.path.pop();
         while let Some(below) = self.path.pop() {
             let over = above.unwrap_or(below);
-            let (inherited, own) = (self.label[over as usize], self.label[below as usize]);
-            if self.semi[inherited as usize] < self.semi[own as usize] {
-                self.label[below as usize] = inherited;
+            let (inherited, own) = (nodes[over as usize].label, nodes[below as usize].label);
+            if nodes[inherited as usize].semi < nodes[own as usize].semi {
+                nodes[below as usize].label = inherited;
             }
-            self.ancestor[below as usize] = top;
+            nodes[below as usize].ancestor = top;
             above = Some(below);
         }
-        self.label[node as usize]
+        nodes[node as usize].label
     }
 }
