@@ -16,6 +16,8 @@
 //! Regions of many branches may overlap, as in a long chain of conditions. A budget linear in the
 //! function limits their total cost; branches beyond it count as never joined again, and share one
 //! search.
+use std::mem;
+
 use cranelift_entity::{EntitySet, SecondaryMap};
 use ptxc_ir::{
     Block, Cfg, ConvergenceBarrier, Function, FunctionKind, InstData, Op, PostDominators, arithmetic,
@@ -43,6 +45,10 @@ pub(super) struct Influence {
     /// The blocks that the search beyond the budget has reached.
     endless: EntitySet<Block>,
     labels: SecondaryMap<Block, Option<Label>>,
+    /// Lists of the last region, whose memory the next one uses: the blocks with labels, and those to
+    /// visit with a label.
+    touched: Vec<Block>,
+    work: Vec<(Block, Block)>,
 }
 
 /// How the threads of a branch reach a block.
@@ -58,9 +64,9 @@ struct Label {
 #[derive(Default)]
 pub(super) struct Region {
     /// The blocks, without the end.
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: SmallVec<[Block; 8]>,
     /// The blocks where paths join, including the end if they join there.
-    pub(super) joins: Vec<Block>,
+    pub(super) joins: SmallVec<[Block; 4]>,
 }
 
 impl Influence {
@@ -99,6 +105,8 @@ impl Influence {
             budget: 64 * cfg.rpo().len() + (1 << 16),
             endless: EntitySet::new(),
             labels: SecondaryMap::new(),
+            touched: Vec::new(),
+            work: Vec::new(),
         }
     }
 
@@ -119,8 +127,7 @@ impl Influence {
             return self.endless_region(cfg, &ways);
         }
         let mut region = Region::default();
-        let mut touched: Vec<Block> = Vec::new();
-        let mut work: Vec<(Block, Block)> = Vec::new();
+        let (mut touched, mut work) = (mem::take(&mut self.touched), mem::take(&mut self.work));
         for (n, &way) in ways.iter().enumerate() {
             // If two edges lead to one block, the second brings a label that differs from all
             // others.
@@ -155,9 +162,10 @@ impl Influence {
                 work.extend(cfg.succs(block).iter().map(|&next| (next, label)));
             }
         }
-        for block in touched {
+        for block in touched.drain(..) {
             self.labels[block] = None;
         }
+        (self.touched, self.work) = (touched, work);
         region
     }
 
