@@ -48,7 +48,7 @@ pub(crate) static FACTS: Facts = Facts {
             barrier_at_start: 5,
             announced: 5,
             clock: 5,
-            arithmetic: 5,
+            arithmetic: 0,
             nothing: 5,
         },
         after_barrier_result: 4,

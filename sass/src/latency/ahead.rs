@@ -36,7 +36,7 @@ pub enum Ahead {
     /// | another `BAR` | 5 | 6 | 8 |
     /// | memory, control, `ULDC`, `UMOV`, all that take a scoreboard | 5 | 6 | 6 |
     /// | `CS2R`, except of `SRZ` | 5 | 6 | 1 |
-    /// | other arithmetic | 5 | 1 | 1 |
+    /// | other arithmetic | 1 | 1 | 1 |
     Barrier,
     /// A `B2R`, which reads the barrier result of the warp. The next barrier may replace the result
     /// without a wait for the scoreboard of the `B2R`: the two keep their order and this distance.
