@@ -4,8 +4,7 @@
 //! the place where all threads are together again. Before convergence barriers exist, the end is
 //! the immediate post-dominator, because the converge pass will bring the threads together there.
 //! Afterwards it is the place where the innermost open barrier at the branch lets them continue; a
-//! branch without an open barrier has no end. Outside of open barriers, lanes are also together after a
-//! `WARPSYNC` of the whole warp, so a region does not go on after a block that contains one.
+//! branch without an open barrier has no end.
 //!
 //! A *join* is a block in the region, or its end, that disjoint paths from different edges of the
 //! branch reach. Each block is labelled with the last join on the way to it, or else with the
@@ -19,14 +18,12 @@
 use std::mem;
 
 use cranelift_entity::{EntitySet, SecondaryMap};
-use ptxc_ir::{
-    Block, Cfg, ConvergenceBarrier, Function, FunctionKind, InstData, Op, PostDominators, arithmetic,
-};
+use ptxc_ir::{Block, Cfg, ConvergenceBarrier, Function, FunctionKind, Op, PostDominators, arithmetic};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::exits::{is_exit, live_graph};
-use crate::lanes::{Lost, Mask, lost_regions, mask_of};
+use crate::lanes::{Lost, lost_regions};
 
 /// The ends of all branches, and the remaining budget.
 pub(super) struct Influence {
@@ -36,8 +33,6 @@ pub(super) struct Influence {
     ends: SecondaryMap<Block, Option<Block>>,
     /// The blocks at whose start the whole warp is together by the programmer's promise.
     whole: EntitySet<Block>,
-    /// The blocks at whose end it is together, before their branches.
-    gathering: EntitySet<Block>,
     /// The blocks that calls that separate lanes have reached, by the end of the region that the
     /// calls are in.
     parted: FxHashMap<Option<Block>, EntitySet<Block>>,
@@ -93,14 +88,10 @@ impl Influence {
         let mut whole = EntitySet::new();
         let resumes = |block: Block| ends[block].is_none() && follows_aligned_barrier(func, cfg, block);
         whole.extend(cfg.rpo().iter().copied().filter(|&block| resumes(block)));
-        let mut gathering = EntitySet::new();
-        let gathers = |block: Block| ends[block].is_none() && has_meeting(func, block);
-        gathering.extend(cfg.rpo().iter().copied().filter(|&block| gathers(block)));
         Influence {
             converged,
             ends,
             whole,
-            gathering,
             parted: FxHashMap::default(),
             budget: 64 * cfg.rpo().len() + (1 << 16),
             endless: EntitySet::new(),
@@ -158,7 +149,7 @@ impl Influence {
                     block
                 }
             };
-            if Some(block) != end && !self.whole.contains(block) && !self.gathering.contains(block) {
+            if Some(block) != end && !self.whole.contains(block) {
                 work.extend(cfg.succs(block).iter().map(|&next| (next, label)));
             }
         }
@@ -180,9 +171,7 @@ impl Influence {
             ptxc_interrupt::poll();
             if Some(block) != end && !self.whole.contains(block) && reached.insert(block) {
                 found.push(block);
-                if !self.gathering.contains(block) {
-                    stack.extend(cfg.succs(block));
-                }
+                stack.extend(cfg.succs(block));
             }
         }
         found
@@ -196,9 +185,7 @@ impl Influence {
         while let Some(block) = stack.pop() {
             if !self.whole.contains(block) && self.endless.insert(block) {
                 region.blocks.push(block);
-                if !self.gathering.contains(block) {
-                    stack.extend(cfg.succs(block));
-                }
+                stack.extend(cfg.succs(block));
             }
         }
         region.joins = region.blocks.iter().copied().filter(|&block| cfg.preds(block).len() > 1).collect();
@@ -299,17 +286,6 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
         ends[block] = whole.map(|&(_, continuation)| continuation);
     }
     ends
-}
-
-/// Whether the lanes of a warp meet in a block of a kernel, and no call or barrier of convergence follows
-/// there. Parts of a warp may arrive at an aligned barrier of the CTA one after the other, and go on so.
-fn has_meeting(func: &Function, block: Block) -> bool {
-    let moves = |op: &Op| {
-        matches!(op, Op::Bssy { .. } | Op::Bsync(_) | Op::Break(_) | Op::Call { .. } | Op::CallIndirect(_))
-    };
-    let meets = |data: &InstData| data.op == Op::WarpSync && mask_of(func, data) == Some(Mask::ALL);
-    let insts = func.blocks[block].insts.iter().rev().map(|&inst| &func.insts[inst]);
-    func.kind == FunctionKind::Entry && insts.take_while(|data| !moves(&data.op)).any(meets)
 }
 
 /// Whether a block follows a CTA barrier that PTX calls aligned, so that the whole warp executes it
