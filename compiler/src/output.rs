@@ -37,13 +37,7 @@ use crate::variables::{missing_definitions, undefined_variables};
 /// so constructs in it that cannot be lowered are not reported.
 pub fn diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located> {
     let mut found = ssa_findings(db, file, options);
-    found.extend(unsupported_target(db, file, options));
-    if !options.relocatable(db) {
-        found.extend(missing_definitions(db, file));
-        found.extend(undefined_variables(db, file));
-    }
-    found.extend(registers(db, file));
-    found.extend(lonely_function(db, file, options));
+    add_program_findings(db, file, options, &mut found);
     let called: FxHashSet<Func> =
         defined_kernels(db, file).flat_map(|kernel| device_callees(db, kernel)).copied().collect();
     for &func in &items(db, file).functions {
@@ -58,6 +52,12 @@ pub fn diagnostics(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Locat
 /// agree.
 pub(crate) fn module_findings(db: &dyn Db, file: SourceFile, options: Options) -> Vec<Located> {
     let mut found = findings_between_functions(db, file);
+    add_program_findings(db, file, options, &mut found);
+    sort(file.text(db), found)
+}
+
+/// Adds the findings about a file as a program, or as an object.
+fn add_program_findings(db: &dyn Db, file: SourceFile, options: Options, found: &mut Vec<Located>) {
     found.extend(unsupported_target(db, file, options));
     if !options.relocatable(db) {
         found.extend(missing_definitions(db, file));
@@ -65,7 +65,6 @@ pub(crate) fn module_findings(db: &dyn Db, file: SourceFile, options: Options) -
     }
     found.extend(registers(db, file));
     found.extend(lonely_function(db, file, options));
-    sort(file.text(db), found)
 }
 
 /// Every finding in a function, and in the device functions that it calls.
@@ -82,10 +81,9 @@ pub(crate) fn function_findings(db: &dyn Db, func: Func, options: Options) -> Ve
 
 /// Whether there may be findings in a function. This links no kernel.
 pub(crate) fn may_have_findings(db: &dyn Db, func: Func, options: Options) -> bool {
-    let has_code = func.has_body(db) && (func.kind(db) == ItemKind::Entry || options.relocatable(db));
     !text_findings(db, func).is_empty()
         || !ssa_findings_in(db, func, options).is_empty()
-        || has_code && parts(db, func, options).value.is_none()
+        || is_coded(db, func, options) && parts(db, func, options).value.is_none()
 }
 
 /// The findings that keep the SSA of a function from becoming code.
@@ -305,8 +303,11 @@ pub fn kernels(db: &dyn Db, file: SourceFile, options: Options) -> Vec<(Func, Op
 /// The functions that have code of their own: kernels with a body, and in an object all functions with
 /// one.
 pub(crate) fn coded(db: &dyn Db, file: SourceFile, options: Options) -> impl Iterator<Item = Func> {
-    let functions = items(db, file).functions.iter().copied().filter(|func| func.has_body(db));
-    functions.filter(move |func| func.kind(db) == ItemKind::Entry || options.relocatable(db))
+    items(db, file).functions.iter().copied().filter(move |&func| is_coded(db, func, options))
+}
+
+fn is_coded(db: &dyn Db, func: Func, options: Options) -> bool {
+    func.has_body(db) && (func.kind(db) == ItemKind::Entry || options.relocatable(db))
 }
 
 /// The SASS text of a file: one kernel after another, then the variables that they name. Kernels

@@ -19,7 +19,9 @@ use crate::file::{Change, File};
 use crate::input::items::{Func, items};
 use crate::input::{Options, SourceFile};
 use crate::known::{Difference, Known, Replacement, replacements};
-use crate::output::{function_findings, locate, module_findings, program_text, sort, variables_text};
+use crate::output::{
+    defined_kernels, function_findings, locate, module_findings, program_text, sort, variables_text,
+};
 use crate::render::Located;
 use crate::settings::Settings;
 
@@ -200,7 +202,7 @@ impl Session {
             self.known.insert(func, known);
         }
         if self.stale.all {
-            self.count = self.defined_kernels().count();
+            self.count = defined_kernels(&self.db, source).count();
         }
         for edit in linked.into_iter().chain(edits) {
             if !self.stale.all {
@@ -275,15 +277,10 @@ impl Session {
     /// The kernels and their code, in the order of the file; the code is `None` if errors were
     /// found.
     pub fn kernels(&self) -> impl Iterator<Item = (&str, Option<&FuncCode>)> {
-        self.defined_kernels().map(|func| {
+        defined_kernels(&self.db, self.source()).map(|func| {
             let known = self.known.get(&func);
             (func.name(&self.db).as_str(), known.and_then(Known::program))
         })
-    }
-
-    fn defined_kernels(&self) -> impl Iterator<Item = Func> {
-        let functions = items(&self.db, self.source()).functions.iter().copied();
-        functions.filter(|func| func.kind(&self.db) == ItemKind::Entry && func.has_body(&self.db))
     }
 
     /// The code of a kernel.

@@ -13,9 +13,9 @@ use ptxc_ptx::check::codes::{UNKNOWN_SIZE, WITHOUT_DEFINITION};
 use ptxc_ptx::check::env;
 use ptxc_ptx::diagnostic::Diagnostic;
 use ptxc_sass::variable::{Section, Variable};
-use ptxc_syntax::ast::{Item, Linkage, Space};
+use ptxc_syntax::ast::{Ident, Item, Linkage, Space};
 use ptxc_syntax::items::ItemKind;
-use ptxc_syntax::{Name, parse_item};
+use ptxc_syntax::{Name, NodeId, parse_item};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::db::Db;
@@ -135,45 +135,30 @@ fn pointing_elsewhere(all: &indexmap::IndexMap<Name, env::Variable>) -> FxHashSe
 /// The variables of a program that no module defines. Those of a known size are warnings, because the
 /// program defines them, as ptxas's does.
 pub(crate) fn undefined_variables(db: &dyn Db, file: SourceFile) -> Vec<Located> {
-    let is_undefined = |name: &str| {
-        // The driver has all textures, samplers and surfaces, and a launch gives the open array its size.
-        let found = module_variables(db, file).get(name).filter(|variable| !variable.is_image());
-        found.is_some_and(|variable| {
-            variable.linkage == Some(Linkage::Extern)
-                && (variable.space != Space::Shared || variable.size > 0)
-        })
+    // The driver has all textures, samplers and surfaces, and a launch gives the open array its size.
+    let is_undefined = |variable: &env::Variable| {
+        variable.linkage == Some(Linkage::Extern)
+            && !variable.is_image()
+            && (variable.space != Space::Shared || variable.size > 0)
     };
-    let mut found = Vec::new();
-    let mut seen: FxHashSet<Name> = FxHashSet::default();
-    for (item, &offset) in items(db, file).others.iter().zip(&places(db, file).others) {
-        if item.kind != ItemKind::Variable || found.len() >= MOST_FINDINGS || !item.text.contains(".extern") {
-            continue;
-        }
-        let parsed = parse_item(&item.text, item.kind);
-        let Some(Item::Declaration(declaration)) = &parsed.value else { continue };
-        for declarator in &declaration.declarators {
-            let name = &declarator.name.name;
-            if !is_undefined(name.as_str()) || !seen.insert(name.clone()) {
-                continue;
+    let all = module_variables(db, file).iter();
+    let undefined = all.filter(|(_, variable)| is_undefined(variable)).take(MOST_FINDINGS);
+    let undefined = undefined.map(|(name, variable)| (name.as_str(), vec![variable.size == 0])).collect();
+    at_declarations(db, file, undefined, |name, node, is_open| {
+        let finding = match is_open {
+            true => {
+                let message = format!("no module defines `{name}`, and its size is unknown");
+                Diagnostic::error(UNKNOWN_SIZE, node, message)
             }
-            let is_open = module_variables(db, file).get(name).is_some_and(|variable| variable.size == 0);
-            let finding = match is_open {
-                true => Diagnostic::error(
-                    UNKNOWN_SIZE,
-                    declarator.name.id,
-                    format!("no module defines `{name}`, and its size is unknown"),
-                ),
-                false => Diagnostic::warning(
-                    WITHOUT_DEFINITION,
-                    declarator.name.id,
-                    format!("no module defines `{name}`, so the program has its own"),
-                ),
-            };
-            let help = "link the file that defines it (`lower a.ptx b.ptx`), or make a relocatable object (`lower -c`)";
-            found.push(locate_in(&parsed.spans, offset, &finding.help(help)));
-        }
-    }
-    found
+            false => {
+                let message = format!("no module defines `{name}`, so the program has its own");
+                Diagnostic::warning(WITHOUT_DEFINITION, node, message)
+            }
+        };
+        finding.help(
+            "link the file that defines it (`lower a.ptx b.ptx`), or make a relocatable object (`lower -c`)",
+        )
+    })
 }
 
 /// The initialisers with addresses of functions that the module declares and does not define.
@@ -189,23 +174,34 @@ pub(crate) fn missing_definitions(db: &dyn Db, file: SourceFile) -> Vec<Located>
             lacking.insert(name, targets);
         }
     }
+    at_declarations(db, file, lacking, |_, node, target| {
+        let what = format!("the address of the function `{target}`, which another module defines,");
+        Diagnostic::unsupported(node, what).help("define the function in this module")
+    })
+}
+
+/// A finding for each thing in these lists, at the first declaration of the variable that has the list.
+fn at_declarations<T>(
+    db: &dyn Db,
+    file: SourceFile,
+    mut lists: FxHashMap<&str, Vec<T>>,
+    finding: impl Fn(&Name, NodeId, T) -> Diagnostic,
+) -> Vec<Located> {
     let mut found = Vec::new();
-    if lacking.is_empty() {
-        return found;
-    }
-    // Spans are computed only when something is missing.
+    // Spans are computed only if there is a finding.
     for (item, &offset) in items(db, file).others.iter().zip(&places(db, file).others) {
-        if item.kind != ItemKind::Variable || found.len() > MOST_FINDINGS {
+        if lists.is_empty() || found.len() > MOST_FINDINGS {
+            break;
+        }
+        if item.kind != ItemKind::Variable {
             continue;
         }
         let parsed = parse_item(&item.text, item.kind);
         let Some(Item::Declaration(declaration)) = &parsed.value else { continue };
         for declarator in &declaration.declarators {
-            for target in lacking.remove(declarator.name.name.as_str()).into_iter().flatten() {
-                let what = format!("the address of the function `{target}`, which another module defines,");
-                let finding = Diagnostic::unsupported(declarator.name.id, what);
-                let finding = finding.help("define the function in this module");
-                found.push(locate_in(&parsed.spans, offset, &finding));
+            let Ident { name, id } = &declarator.name;
+            for thing in lists.remove(name.as_str()).into_iter().flatten() {
+                found.push(locate_in(&parsed.spans, offset, &finding(name, *id, thing)));
             }
         }
     }

@@ -11,7 +11,7 @@ use ptxc_codegen::select::Unsupported;
 use ptxc_codegen::{encodable, link as linker};
 use ptxc_ir::{FunctionKind, SourceLoc};
 use ptxc_ptx::diagnostic::Diagnostic;
-use ptxc_sass::verify::{Order, check_polling};
+use ptxc_sass::verify::{Order, check, check_polling};
 use ptxc_sass::{Coded, PReg};
 use ptxc_syntax::NodeId;
 
@@ -114,6 +114,6 @@ pub fn link(code: FuncCode, context: &mut Context<'_>) -> Result<FuncCode, Halt>
     }
     let (program, explain) = linker::link(program, explain, context.callees)
         .map_err(|missing| internal("link", [format!("`{missing}` has no code that can be copied")]))?;
-    debug_assert_eq!(check_polling(&program, Order::Own, &|| {}), Ok(()), "each function is proved");
+    debug_assert_eq!(check(&program), Ok(()), "each function is proved");
     Ok(FuncCode { program, explain, summary })
 }
