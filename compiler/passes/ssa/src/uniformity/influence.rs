@@ -15,10 +15,12 @@
 //! Regions of many branches may overlap, as in a long chain of conditions. A budget linear in the
 //! function limits their total cost; branches beyond it count as never joined again, and share one
 //! search.
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::mem;
 
 use cranelift_entity::{EntitySet, SecondaryMap};
-use ptxc_ir::{Block, Cfg, ConvergenceBarrier, Function, FunctionKind, Op, PostDominators, arithmetic};
+use ptxc_ir::{Block, Cfg, ConvergenceBarrier, Function, FunctionKind, Inst, Op, PostDominators, arithmetic};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -31,7 +33,7 @@ pub(super) struct Influence {
     /// for lanes that calls have separated.
     converged: bool,
     ends: SecondaryMap<Block, Option<Block>>,
-    /// The blocks at whose start the whole warp is together by the programmer's promise.
+    /// The blocks at whose end the whole warp is together by the programmer's promise, outside regions.
     whole: EntitySet<Block>,
     /// The blocks that calls that separate lanes have reached, by the end of the region that the
     /// calls are in.
@@ -43,7 +45,7 @@ pub(super) struct Influence {
     /// Lists of the last region, whose memory the next one uses: the blocks with labels, and those to
     /// visit with a label.
     touched: Vec<Block>,
-    work: Vec<(Block, Block)>,
+    work: BinaryHeap<Reverse<(Option<usize>, Block, Block)>>,
 }
 
 /// How the threads of a branch reach a block.
@@ -77,17 +79,21 @@ impl Influence {
             func.blocks[block].insts.iter().any(|&inst| matches!(func.insts[inst].op, Op::Bssy { .. }))
         };
         let converged = converged || cfg.rpo().iter().any(|&block| opens(block));
-        let ends = if converged {
+        let (ends, whole) = if converged {
             barrier_ends(func, cfg)
         } else {
-            match postdominators {
+            let ends = match postdominators {
                 Some(known) => postdominator_ends(cfg, known),
                 None => postdominator_ends(cfg, &PostDominators::compute(&live_graph(func))),
-            }
+            };
+            let mut whole = EntitySet::new();
+            let has_barrier = |block: Block| {
+                let mut insts = func.blocks[block].insts.iter();
+                ends[block].is_none() && insts.any(|&inst| gathers_warp(func, inst))
+            };
+            whole.extend(cfg.rpo().iter().copied().filter(|&block| has_barrier(block)));
+            (ends, whole)
         };
-        let mut whole = EntitySet::new();
-        let resumes = |block: Block| ends[block].is_none() && follows_aligned_barrier(func, cfg, block);
-        whole.extend(cfg.rpo().iter().copied().filter(|&block| resumes(block)));
         Influence {
             converged,
             ends,
@@ -97,7 +103,7 @@ impl Influence {
             endless: EntitySet::new(),
             labels: SecondaryMap::new(),
             touched: Vec::new(),
-            work: Vec::new(),
+            work: BinaryHeap::new(),
         }
     }
 
@@ -119,38 +125,40 @@ impl Influence {
         }
         let mut region = Region::default();
         let (mut touched, mut work) = (mem::take(&mut self.touched), mem::take(&mut self.work));
+        let at = |block: Block, label: Block| Reverse((cfg.rpo_index(block), block, label));
         for (n, &way) in ways.iter().enumerate() {
             // If two edges lead to one block, the second brings a label that differs from all
             // others.
             let label = if ways[..n].contains(&way) { branch } else { way };
-            work.push((way, label));
+            work.push(at(way, label));
         }
-        // The search starts with the last edge; the order does not influence the joins.
-        while let Some((block, label)) = work.pop() {
+        while let Some(Reverse((_, block, mut label))) = work.pop() {
             ptxc_interrupt::poll();
             self.budget = self.budget.saturating_sub(1);
-            let known = self.labels[block];
-            let label = match known {
+            let mut joins = false;
+            while let Some(&Reverse((_, same, other))) = work.peek()
+                && same == block
+            {
+                work.pop();
+                joins |= other != label;
+            }
+            match self.labels[block] {
                 None => {
                     touched.push(block);
-                    if Some(block) != end && !self.whole.contains(block) {
+                    if Some(block) != end {
                         region.blocks.push(block);
                     }
-                    self.labels[block] = Some(Label { from: label, joined: false });
-                    label
                 }
-                Some(known) if known.joined || known.from == label => continue,
-                Some(known) => {
-                    region.joins.push(block);
-                    self.labels[block] = Some(Label { from: block, joined: true });
-                    if known.from == block {
-                        continue;
-                    }
-                    block
-                }
-            };
+                Some(known) if known.joined || !joins && known.from == label => continue,
+                Some(_) => joins = true,
+            }
+            if joins {
+                region.joins.push(block);
+                label = block;
+            }
+            self.labels[block] = Some(Label { from: label, joined: joins });
             if Some(block) != end && !self.whole.contains(block) {
-                work.extend(cfg.succs(block).iter().map(|&next| (next, label)));
+                work.extend(cfg.succs(block).iter().map(|&next| at(next, label)));
             }
         }
         for block in touched.drain(..) {
@@ -169,9 +177,11 @@ impl Influence {
         let mut stack = cfg.succs(call).to_vec();
         while let Some(block) = stack.pop() {
             ptxc_interrupt::poll();
-            if Some(block) != end && !self.whole.contains(block) && reached.insert(block) {
+            if Some(block) != end && reached.insert(block) {
                 found.push(block);
-                stack.extend(cfg.succs(block));
+                if !self.whole.contains(block) {
+                    stack.extend(cfg.succs(block));
+                }
             }
         }
         found
@@ -183,9 +193,11 @@ impl Influence {
         let mut region = Region::default();
         let mut stack = ways.to_vec();
         while let Some(block) = stack.pop() {
-            if !self.whole.contains(block) && self.endless.insert(block) {
+            if self.endless.insert(block) {
                 region.blocks.push(block);
-                stack.extend(cfg.succs(block));
+                if !self.whole.contains(block) {
+                    stack.extend(cfg.succs(block));
+                }
             }
         }
         region.joins = region.blocks.iter().copied().filter(|&block| cfg.preds(block).len() > 1).collect();
@@ -204,8 +216,10 @@ fn postdominator_ends(cfg: &Cfg, postdominators: &PostDominators) -> SecondaryMa
 }
 
 /// For each block, the place where the innermost barrier that is open at its end, and that [loses no
-/// lanes](lost_regions), lets threads continue.
-fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>> {
+/// lanes](lost_regions), lets threads continue; and the blocks that gather the warp where no barrier
+/// is open.
+fn barrier_ends(func: &Function, cfg: &Cfg) -> (SecondaryMap<Block, Option<Block>>, EntitySet<Block>) {
+    let mut whole = EntitySet::new();
     let mut open: SecondaryMap<Block, SmallVec<[(u8, Block); 4]>> = SecondaryMap::new();
     let mut at_end: SecondaryMap<Block, SmallVec<[(u8, Block); 4]>> = SecondaryMap::new();
     let mut broken: FxHashSet<(u8, Block)> = FxHashSet::default();
@@ -217,6 +231,9 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
                 Lost::Nothing => {}
                 Lost::Of(barrier) => broken.extend(place(barrier).map(|place| stack[place])),
                 Lost::All => broken.extend(stack.iter().copied()),
+            }
+            if stack.is_empty() && gathers_warp(func, inst) {
+                whole.insert(block);
             }
             match func.insts[inst].op {
                 Op::Bssy { barrier, join: continuation } => stack.push((barrier.0, continuation)),
@@ -282,18 +299,14 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> SecondaryMap<Block, Option<Block>
     }
     let mut ends = SecondaryMap::new();
     for &block in cfg.rpo() {
-        let whole = at_end[block].iter().rfind(|region| !broken.contains(region));
-        ends[block] = whole.map(|&(_, continuation)| continuation);
+        let innermost = at_end[block].iter().rfind(|region| !broken.contains(region));
+        ends[block] = innermost.map(|&(_, continuation)| continuation);
     }
-    ends
+    (ends, whole)
 }
 
-/// Whether a block follows a CTA barrier that PTX calls aligned, so that the whole warp executes it
-/// together, in a kernel at a place without an open region.
-fn follows_aligned_barrier(func: &Function, cfg: &Cfg, block: Block) -> bool {
-    let &[before] = cfg.preds(block) else { return false };
-    let [.., last, jump] = func.blocks[before].insts[..] else { return false };
-    func.kind == FunctionKind::Entry
-        && func.insts[jump].op == Op::Jump
-        && matches!(func.insts[last].op, Op::Barrier { aligned: true, .. })
+/// Whether an instruction is a CTA barrier that PTX calls aligned, so that the whole warp executes it
+/// together, in a kernel.
+fn gathers_warp(func: &Function, inst: Inst) -> bool {
+    func.kind == FunctionKind::Entry && matches!(func.insts[inst].op, Op::Barrier { aligned: true, .. })
 }

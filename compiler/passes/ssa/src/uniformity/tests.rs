@@ -145,6 +145,21 @@ fn barriers_decide_where_threads_meet() {
 }
 
 #[test]
+fn the_warp_is_together_after_an_aligned_barrier() {
+    let analyse = |form: &str| {
+        let text = format!(
+            "func @f entry {{\nblock0:\n v0 = sreg.b32 tid.x\n v1 = const.b32 0x0\n \
+             v2 = icmp.eq.b32 v0, v1\n brif v2, block1, block2\nblock1:\n jump block2\n\
+             block2:\n barrier.sync{form} v1\n jump block3\nblock3:\n exit\n}}\n"
+        );
+        let func = parse_function(&text).unwrap_or_else(|errors| panic!("{errors:?}"));
+        Found(Uniformity::compute_converged(&func))
+    };
+    analyse(".aligned").apart(4, &[1, 2]);
+    analyse("").apart(4, &[1, 2, 3]);
+}
+
+#[test]
 fn a_cycle_with_two_entries() {
     let found = analyse(
         " brif v4, block1(v1), block2(v1)\nblock1(v5: b32):\n brif v4, block2(v5), block3\n\
