@@ -9,8 +9,10 @@
 //! A *join* is a block in the region, or its end, that disjoint paths from different edges of the
 //! branch reach. Each block is labelled with the last join on the way to it, or else with the
 //! edge's target; two labels that meet make a join (Rosemann, Moll and Hack, "An Abstract
-//! Interpretation for SPMD Divergence on Reducible Control Flow Graphs", POPL 2021). A block
-//! changes its label at most once, so the cost of a region is the number of its edges.
+//! Interpretation for SPMD Divergence on Reducible Control Flow Graphs", POPL 2021). The search visits
+//! blocks in reverse post-order, so that a block has the labels of all ways from above before it gives
+//! one to the blocks below; only a cycle brings another label later. A block changes its label at most
+//! once, so the cost of a region is the number of its edges, times the logarithm of its width.
 //!
 //! Regions of many branches may overlap, as in a long chain of conditions. A budget linear in the
 //! function limits their total cost; branches beyond it count as never joined again, and share one
