@@ -53,6 +53,9 @@ pub fn program(cubin: &Cubin, name: &str) -> Result<Program, CubinError> {
         resources.registers = resources.registers.max(function.registers.saturating_sub(EXTRA_REGISTERS));
     }
     describe(function, &mut resources)?;
+    if insts.iter().any(|inst| inst.inst.granted_registers().is_some()) {
+        resources.launch_registers = function.registers;
+    }
     let params = function.params.iter().enumerate();
     Ok(Program {
         name: function.name.clone(),
