@@ -2,6 +2,7 @@
 
 use ptxc_compiler::Located;
 use ptxc_ptx::diagnostic::Severity;
+use ptxc_sass::table::Completion;
 use ptxc_sass::text::Kernel;
 use ptxc_sass::verify::{Hazard, HazardKind, Lack};
 use ptxc_sass::{Control, Op, Program};
@@ -47,6 +48,16 @@ fn after_barrier(program: &Program, hazard: &Hazard) -> (String, String, String)
             "a barrier follows `CGAERRBAR` too soon".to_string(),
             "the barrier runs",
             "waits for errors of the whole cluster, which a barrier of the CTA or the cluster must not overtake",
+        ),
+        Some(Op::WARPGROUP_ARRIVE) => (
+            "a matrix product follows `WARPGROUP.ARRIVE` too soon".to_string(),
+            "the product starts",
+            "orders earlier accesses to registers before the product",
+        ),
+        Some(op) if op.row().completion == Completion::Group => (
+            "a matrix product follows another one too soon".to_string(),
+            "the product starts",
+            "the product before",
         ),
         _ => ("an instruction follows a CTA barrier too soon".to_string(), "runs", "the barrier"),
     };

@@ -51,12 +51,22 @@ pub enum Ahead {
     /// A `CGAERRBAR`: 8 cycles to a barrier of the CTA or the cluster, also with a `CCTL.IVALL`
     /// between them. See `docs/facts/clusters.md`.
     ClusterErrors,
+    /// A `WARPGROUP.ARRIVE`: 6 cycles to a product of a warpgroup.
+    Arrival,
+    /// A product of a warpgroup: 4 cycles to the next.
+    Product,
 }
 
 impl Ahead {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [Ahead; 4] =
-        [Ahead::Barrier, Ahead::BarrierResult, Ahead::UnreadResult, Ahead::ClusterErrors];
+    pub const ALL: [Ahead; 6] = [
+        Ahead::Barrier,
+        Ahead::BarrierResult,
+        Ahead::UnreadResult,
+        Ahead::ClusterErrors,
+        Ahead::Arrival,
+        Ahead::Product,
+    ];
 
     /// The greatest distance that any kind demands, in cycles.
     pub const MOST: u8 = 8;
@@ -65,6 +75,8 @@ impl Ahead {
     pub fn of<R: Register>(inst: &Inst<R>) -> Option<Ahead> {
         match inst.op {
             Op::CGAERRBAR => Some(Ahead::ClusterErrors),
+            Op::WARPGROUP_ARRIVE => Some(Ahead::Arrival),
+            op if op.row().completion == Completion::Group => Some(Ahead::Product),
             op if op.row().cta_barrier => Some(Ahead::Barrier),
             op if op.row().effects.barrier_result == BarrierResult::Read => match inst.defs().next() {
                 Some(_) => Some(Ahead::BarrierResult),
@@ -85,7 +97,7 @@ impl Ahead {
             }
             Ahead::UnreadResult => distance.min(arch.facts().distances.after_unread_result),
             Ahead::ClusterErrors => distance.min(7),
-            Ahead::Barrier | Ahead::BarrierResult => distance,
+            Ahead::Barrier | Ahead::BarrierResult | Ahead::Arrival | Ahead::Product => distance,
         }
     }
 
@@ -100,6 +112,9 @@ impl Ahead {
             },
             Ahead::ClusterErrors if later.op.row().cta_barrier || later.op == Op::UCGABAR_ARV => 8,
             Ahead::ClusterErrors => 0,
+            Ahead::Arrival if later.completion(arch) == Completion::Group => 6,
+            Ahead::Product if later.completion(arch) == Completion::Group => 4,
+            Ahead::Arrival | Ahead::Product => 0,
         }
     }
 }

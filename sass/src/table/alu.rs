@@ -72,6 +72,7 @@ pub(super) static IADD3_X: Row = Row {
     forms: Form::B,
     fixed: &[Fixed::new(74, 1, 1)],
     opcode: 0x210,
+    uniform: Some(Op::UIADD3_X),
     ..ALU
 };
 
@@ -102,6 +103,7 @@ pub(super) static ISETP: Row = Row {
     forms: Form::B,
     fixed: &[Fixed::new(68, 3, 7)],
     opcode: 0x20c,
+    uniform: Some(Op::UISETP),
     ..ALU
 };
 
@@ -120,6 +122,7 @@ pub(super) static ISETP_EX: Row = Row {
     forms: Form::B,
     fixed: &[Fixed::new(72, 1, 1)],
     opcode: 0x20c,
+    uniform: Some(Op::UISETP_EX),
     ..ALU
 };
 
@@ -160,6 +163,7 @@ pub(super) static LEA_X: Row = Row {
     forms: Form::B,
     fixed: &[NO_C, EXTENDED],
     opcode: 0x211,
+    uniform: Some(Op::ULEA_X),
     ..ALU
 };
 
@@ -199,6 +203,7 @@ pub(super) static LEA_HI: Row = Row {
     forms: OF_PAIR,
     fixed: &[NO_CARRY, HIGH],
     opcode: 0x211,
+    uniform: Some(Op::ULEA_HI),
     ..ALU
 };
 
@@ -218,6 +223,7 @@ pub(super) static LEA_HI_X: Row = Row {
     forms: OF_PAIR,
     fixed: &[HIGH, EXTENDED],
     opcode: 0x211,
+    uniform: Some(Op::ULEA_HI_X),
     ..ALU
 };
 
@@ -238,6 +244,7 @@ pub(super) static SEL: Row = Row {
     slots: &[D, A, B, CHOICE],
     forms: Form::B,
     opcode: 0x207,
+    uniform: Some(Op::USEL),
     ..ALU
 };
 

@@ -62,6 +62,7 @@ pub(super) static IMAD_WIDE: Row = Row {
     forms: Form::BC,
     fixed: &[NO_CARRY_IN],
     opcode: 0x225,
+    uniform: Some(Op::UIMAD_WIDE),
     ..IMUL
 };
 

@@ -94,7 +94,8 @@ pub enum HazardKind {
     Waw,
     /// An operand is overwritten before it is read.
     War,
-    /// An instruction follows a CTA barrier too soon, or a barrier follows `CGAERRBAR` too soon.
+    /// An instruction follows a CTA barrier too soon, a barrier follows `CGAERRBAR` too soon, or a product
+    /// of a warpgroup follows its arrival or another product too soon.
     AfterBarrier,
     /// A CTA barrier follows the reading of a barrier result too soon, and may replace the result
     /// before it is read.
@@ -131,7 +132,9 @@ impl HazardKind {
     /// The kind of hazard if an instruction follows too soon after one that it must keep away from.
     pub const fn of_ahead(ahead: Ahead) -> HazardKind {
         match ahead {
-            Ahead::Barrier | Ahead::ClusterErrors => HazardKind::AfterBarrier,
+            Ahead::Barrier | Ahead::ClusterErrors | Ahead::Arrival | Ahead::Product => {
+                HazardKind::AfterBarrier
+            }
             Ahead::BarrierResult | Ahead::UnreadResult => HazardKind::AfterResult,
         }
     }

@@ -195,6 +195,8 @@ impl fmt::Display for Note {
                     Ahead::Barrier => "BAR",
                     Ahead::BarrierResult | Ahead::UnreadResult => "B2R",
                     Ahead::ClusterErrors => "CGAERRBAR",
+                    Ahead::Arrival => "WARPGROUP.ARRIVE",
+                    Ahead::Product => "a product",
                 };
                 write!(f, "{cycles} after {name}")
             }

@@ -24,6 +24,8 @@ mod tests;
 mod tuple_readers;
 mod tuples;
 mod uniform_datapath;
+mod uniform_forms;
+mod uniform_operands;
 mod uniform_pairs;
 
 use ptxc_machine::Arch;
@@ -37,6 +39,7 @@ pub use predicate::predicate;
 pub use tuple_readers::tuple_readers;
 pub use tuples::tuples;
 pub use uniform_datapath::uniform_datapath;
+pub use uniform_operands::uniform_operands;
 pub use uniform_pairs::uniform_pairs;
 
 /// A rule: changes the function for the architecture and tells whether it did.
@@ -50,6 +53,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("copies", copies),
     ("equal-tuples", tuples),
     ("tuple-readers", tuple_readers),
+    ("uniform-operands", uniform_operands),
     ("uniform-datapath", uniform_datapath),
     ("constant-operands", constant_operands),
     ("dead-code", dead),

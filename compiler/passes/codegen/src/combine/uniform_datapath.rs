@@ -25,11 +25,12 @@ use std::collections::BTreeMap;
 use cranelift_entity::SecondaryMap;
 use petgraph::unionfind::UnionFind;
 use ptxc_machine::Arch;
-use ptxc_sass::{Address, Inst, ModKind, Op, Operand, OperandKind, RegFile, SpecialReg, slot_name};
+use ptxc_sass::{Inst, ModKind, Op, OperandKind, RegFile};
 use smallvec::SmallVec;
 
+use super::uniform_forms::{counterpart, reading_uniform, uniform};
 use crate::mir::liveness::for_each_term_use;
-use crate::mir::{Cfg, MBlockId, MInst, Mir, VReg, VRegId, takes_operands};
+use crate::mir::{Cfg, MBlockId, MInst, Mir, VReg, VRegId};
 
 /// The number of a candidate in its list.
 type Index = usize;
@@ -122,43 +123,13 @@ fn uniform_form(
     inst: &MInst<VReg>,
     of_reg: &SecondaryMap<VRegId, Option<Index>>,
 ) -> Option<(VReg, Inst<VReg>)> {
-    let from = &inst.inst;
-    let op = from.op.row().uniform?;
-    let to = only_def(from).filter(|to| from.guard.is_none() && mir.vregs[to.id()].width == 1)?;
-    let kind = |kind: OperandKind<VReg>| {
-        Some(match kind {
-            OperandKind::Zero(RegFile::Gpr) => OperandKind::Zero(RegFile::Ugpr),
-            OperandKind::Zero(RegFile::Pred) => OperandKind::Zero(RegFile::Upred),
-            OperandKind::Reg(reg) if reg == to || of_reg[reg.id()].is_some() => {
-                OperandKind::Reg(uniform(reg))
-            }
-            OperandKind::Reg(reg) if reg.file() == RegFile::Ugpr => OperandKind::Reg(reg),
-            OperandKind::Imm(bits) => OperandKind::Imm(bits),
-            OperandKind::Const { bank, offset } if op == Op::ULDC => OperandKind::Const { bank, offset },
-            OperandKind::Special(reg @ (SpecialReg::CtaidX | SpecialReg::CtaidY | SpecialReg::CtaidZ)) => {
-                OperandKind::Special(reg)
-            }
-            _ => return None,
-        })
-    };
-    // Most instructions read an operand that differs between lanes.
-    if from.operands.iter().any(|operand| kind(operand.kind).is_none()) {
-        return None;
-    }
-    let mut made = Inst::new(op);
-    for (slot, operand) in from.row().slots.iter().zip(&from.operands) {
-        let place = made.row().slot(slot.name)?;
-        made.operands[place] = Operand { kind: kind(operand.kind)?, ..*operand };
-    }
-    for modifier in from.row().mods {
-        let text = from.modifier(modifier.kind);
-        if made.modifier(modifier.kind) != text && !made.set_kind(modifier.kind, text) {
-            return None;
-        }
-    }
+    inst.inst.op.row().uniform?;
+    let is_one_word = |to: &VReg| to.file() == RegFile::Gpr && mir.vregs[to.id()].width == 1;
+    let to = only_def(&inst.inst).filter(is_one_word)?;
+    let made = counterpart(&inst.inst, |reg| reg == to || of_reg[reg.id()].is_some())?;
     // A load with a size would fill neighbouring registers.
-    let whole = op != Op::ULDC || made.modifier(ModKind::Size).is_empty();
-    (whole && made.check_form().is_ok()).then_some((to, made))
+    let whole = made.op != Op::ULDC || made.modifier(ModKind::Size).is_empty();
+    whole.then_some((to, made))
 }
 
 /// The register that an instruction writes, if it is the only one.
@@ -169,12 +140,6 @@ fn only_def(inst: &Inst<VReg>) -> Option<VReg> {
         first = first.or(Some(access.reg));
     });
     first.filter(|_| count == 1)
-}
-
-/// The same register in the uniform file, to ask whether a form exists; a candidate has one
-/// component.
-fn uniform(reg: VReg) -> VReg {
-    VReg::new(reg.id(), 0, RegFile::Ugpr)
 }
 
 /// Checks all readers that are not candidates: whether they take a uniform register, and whether
@@ -227,7 +192,7 @@ fn visit_reader(
         return;
     }
     let moved = |reg: VReg| of_reg[reg.id()].filter(|&index| list[index].joins()).map(|_| uniform(reg));
-    let takes = reading_uniform(inst, moved).is_some();
+    let takes = reading_uniform(&inst.inst, moved).is_some();
     for index in read {
         if takes {
             let home = list[index].block;
@@ -236,59 +201,6 @@ fn visit_reader(
             list[index].moves = false;
         }
     }
-}
-
-/// An instruction with some general registers replaced by uniform ones, if there is such a form.
-fn reading_uniform(inst: &MInst<VReg>, moved: impl Fn(VReg) -> Option<VReg>) -> Option<Inst<VReg>> {
-    let mut made = inst.inst.clone();
-    // A copy to shared memory has two addresses and one field for a uniform register.
-    let taken = inst.inst.operands.iter().any(|operand| match operand.kind {
-        OperandKind::Mem(address) => address.uniform.or(address.descriptor).is_some(),
-        _ => false,
-    });
-    for (slot, operand) in inst.inst.row().slots.iter().zip(&mut made.operands) {
-        match &mut operand.kind {
-            OperandKind::Reg(reg) => {
-                if let Some(to) = moved(*reg) {
-                    *reg = to;
-                }
-            }
-            OperandKind::Mem(address) => {
-                if let Some(to) = address.base.and_then(&moved) {
-                    if address.wide || taken || slot.role == ptxc_sass::Role::Def {
-                        return None;
-                    }
-                    *address = Address { base: None, uniform: Some(to), ..*address };
-                }
-            }
-            _ => {}
-        }
-    }
-    // The index into a constant bank, for example, is a general register in any form.
-    let stays = made.uses().any(|access| access.reg.file() == RegFile::Gpr && moved(access.reg).is_some());
-    if stays {
-        return None;
-    }
-    let holds = |made: &Inst<VReg>| made.check_form().is_ok() && takes_operands(made);
-    if holds(&made) {
-        return Some(made);
-    }
-    // Only the middle operand takes other kinds. Of two negated operands of a sum, one must be the last.
-    let orders: &[[usize; 3]] = match made.op {
-        Op::IADD3 => &[[1, 0, 2], [2, 0, 1], [0, 2, 1], [1, 2, 0]],
-        Op::IMAD => &[[1, 0, 2]],
-        _ => return None,
-    };
-    let sources = [slot_name!("a"), slot_name!("b"), slot_name!("c")].map(|name| made.slot_index(name));
-    let [Some(a), Some(b), Some(c)] = sources else { return None };
-    let operands = [a, b, c].map(|index| made.operands[index]);
-    orders.iter().find_map(|order| {
-        let mut turned = made.clone();
-        for (index, &from) in [a, b, c].into_iter().zip(order) {
-            turned.operands[index] = operands[from];
-        }
-        holds(&turned).then_some(turned)
-    })
 }
 
 /// Keeps candidates in place that read one which stays, and those whose reader stays and needs a
@@ -362,7 +274,7 @@ fn rewrite(
                     of_reg[reg.id()].filter(|&index| !list[index].constant).and_then(|index| new[index])
                 };
                 if inst.inst.uses().any(|access| moved(access.reg).is_some())
-                    && let Some(made) = reading_uniform(&inst, moved)
+                    && let Some(made) = reading_uniform(&inst.inst, moved)
                 {
                     inst.inst = made;
                 }

@@ -30,7 +30,7 @@
 use std::collections::BTreeSet;
 
 use ptxc_sass::latency::{Ahead, Dependence, Latency, Side, Source, latency, settled};
-use ptxc_sass::{Control, PReg};
+use ptxc_sass::{Control, Op, PReg};
 use smallvec::SmallVec;
 
 use super::scoreboards::{Scoreboards, bits};
@@ -504,6 +504,10 @@ fn distance_of(
     touch: Touch,
 ) -> u32 {
     let from = producer.side(stream);
+    // An arrival reads none of the registers that it holds for products: only their order counts.
+    if dependence == Dependence::War && from.inst.op == Op::WARPGROUP_ARRIVE {
+        return 1;
+    }
     let to = Side { inst: stream.entries[consumer].inst, slot: touch.slot, component: touch.component };
     let found = latency(stream.arch, dependence, from, to);
     if found.source == Source::Scoreboard { 1 } else { u32::from(found.safe) }

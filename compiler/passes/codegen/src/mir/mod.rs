@@ -254,6 +254,20 @@ impl<R> Term<R> {
     ///
     /// # Panics
     /// If there is none.
+    pub fn edge(&self, index: usize) -> &Edge<R> {
+        match (self, index) {
+            (Term::Jump(edge), 0) | (Term::Branch { then: edge, .. }, 0) => edge,
+            (Term::Branch { other: edge, .. }, 1) => edge,
+            (Term::Together { here: edge, .. }, 0) | (Term::Together { apart: edge, .. }, 1) => edge,
+            (Term::Table { edges, .. }, index) => &edges[index],
+            _ => panic!("there is no edge {index}"),
+        }
+    }
+
+    /// The edge of that number, as [`edge`](Self::edge) finds it.
+    ///
+    /// # Panics
+    /// If there is none.
     pub fn edge_mut(&mut self, index: usize) -> &mut Edge<R> {
         match (self, index) {
             (Term::Jump(edge), 0) | (Term::Branch { then: edge, .. }, 0) => edge,
@@ -345,7 +359,7 @@ impl Mir<VReg> {
     /// If there are already [`VReg::MOST`] registers. Selection rejects a function that takes a
     /// quarter of them ([`MOST_REGISTERS`](crate::select::MOST_REGISTERS)).
     pub fn new_vreg(&mut self, file: RegFile, width: u8) -> VReg {
-        VReg::new(self.vregs.push(VRegData { file, width }), 0, file)
+        VReg::new(self.vregs.push(VRegData { file, width, agrees: false }), 0, file)
     }
 }
 

@@ -23,6 +23,9 @@ pub struct VRegData {
     /// Number of components; tuples of general and uniform registers are aligned to the next power
     /// of two, at most 4.
     pub width: u8,
+    /// Whether it is a block parameter whose value all lanes of the warp share, in a block that the
+    /// warp executes together.
+    pub agrees: bool,
 }
 
 /// One component of a virtual register, or the first of several, with its file, so that an operand

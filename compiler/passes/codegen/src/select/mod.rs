@@ -315,6 +315,14 @@ impl Lower<'_> {
                 Some(Tuple { reg: self.reg_of(param), width })
             })
             .collect();
+        if self.uniformity.is_convergent_block(block) {
+            for &param in &func.blocks[block].params {
+                if self.uniformity.is_uniform(param) {
+                    let reg = self.reg_of(param);
+                    self.mir.vregs[reg.id()].agrees = true;
+                }
+            }
+        }
         let data = &mut self.mir.blocks[mblock];
         data.insts = self.seq.drain(..).rev().collect();
         data.params = params;

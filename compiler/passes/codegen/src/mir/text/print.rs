@@ -10,7 +10,7 @@ use ptxc_sass::text::write_inst as write_sass;
 use ptxc_sass::variable::{Section, Variable};
 use ptxc_sass::{PReg, Register};
 
-use super::super::{Edge, EdgeArg, Fixed, Header, MInst, Mir, Term, Tuple, VReg};
+use super::super::{Edge, EdgeArg, Fixed, Header, MInst, Mir, Term, Tuple, VReg, VRegId};
 use super::read::widths;
 
 impl fmt::Display for Mir<VReg> {
@@ -23,6 +23,14 @@ impl fmt::Display for Mir<VReg> {
             };
             debug_assert!(width < data.width, "{id} has no more components than it is wide");
             writeln!(f, "    width {} {}", VReg::new(id, 0, data.file), data.width)?;
+        }
+        let is_shown = |id: VRegId| shown.get(id).is_some_and(|&width| width > 0);
+        let agree = self.vregs.iter().filter(|&(id, data)| data.agrees && is_shown(id));
+        for (number, (id, data)) in agree.enumerate() {
+            write!(f, "{}{}", if number == 0 { "    agree " } else { ", " }, VReg::new(id, 0, data.file))?;
+        }
+        if self.vregs.iter().any(|(id, data)| data.agrees && is_shown(id)) {
+            f.write_str("\n")?;
         }
         write_blocks(f, self)
     }

@@ -69,7 +69,8 @@ fn image_word(text: &str) -> Option<ImageWord> {
 }
 
 /// The words that begin the lines of a header.
-const HEADER_WORDS: [&str; 22] = [
+const HEADER_WORDS: [&str; 23] = [
+    "agree",
     "word",
     "pointer",
     "open",
@@ -96,7 +97,7 @@ const HEADER_WORDS: [&str; 22] = [
 
 /// The head and header of a function, and whether it is allocated; `None`, with errors, if the head
 /// cannot be parsed.
-pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAndWidths, bool)> {
+pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAndRegisters, bool)> {
     let line = lines.next()?;
     let expected = format!("expected `{form} @name sm_90 entry {{`");
     let head = || {
@@ -121,7 +122,7 @@ pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAn
         lines.error(line, expected);
         return None;
     };
-    let mut widths = Vec::new();
+    let (mut widths, mut agree) = (Vec::new(), Vec::new());
     while let Some(line) = lines.peek() {
         let (word, rest) = line.text.split_once(' ').unwrap_or((line.text, ""));
         if !HEADER_WORDS.contains(&word) {
@@ -164,6 +165,13 @@ pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAn
                 match parsed {
                     Some(width) => widths.push(width),
                     None => lines.error(line, "expected `width`, a virtual register and its components"),
+                }
+                continue;
+            }
+            "agree" => {
+                match rest.split(", ").map(VReg::parse).collect::<Option<Vec<_>>>() {
+                    Some(regs) => agree.extend(regs),
+                    None => lines.error(line, "expected `agree` and virtual registers"),
                 }
                 continue;
             }
@@ -223,17 +231,20 @@ pub(crate) fn read_header(lines: &mut Lines<'_>, form: &str) -> Option<(HeaderAn
             Err(_) => lines.error(line, format!("expected a number after `{word}`")),
         }
     }
-    Some((HeaderAndWidths { header, widths }, is_allocated))
+    Some((HeaderAndRegisters { header, widths, agree }, is_allocated))
 }
 
-/// A header, and the virtual registers that are wider than their uses show.
-pub(crate) struct HeaderAndWidths {
+/// A header, and what uses do not show of virtual registers.
+pub(crate) struct HeaderAndRegisters {
     pub header: Header,
+    /// Those that are wider than their uses show.
     widths: Vec<(VReg, u8)>,
+    /// Those that [agree](VRegData::agrees).
+    agree: Vec<VReg>,
 }
 
-fn virtual_function(lines: &mut Lines<'_>, head: HeaderAndWidths) -> Option<Mir<VReg>> {
-    let widths_by_hand = head.widths.clone();
+fn virtual_function(lines: &mut Lines<'_>, head: HeaderAndRegisters) -> Option<Mir<VReg>> {
+    let (widths_by_hand, agree) = (head.widths.clone(), head.agree.clone());
     let start = lines.at;
     let (header, blocks, layout) = body::<VReg>(lines, head)?;
     let mut mir = Mir { header, blocks, layout, vregs: PrimaryMap::new() };
@@ -246,7 +257,7 @@ fn virtual_function(lines: &mut Lines<'_>, head: HeaderAndWidths) -> Option<Mir<
         }
         let index = reg.id().index();
         if index >= found.len() {
-            found.resize(index + 1, VRegData { file: RegFile::Gpr, width: 0 });
+            found.resize(index + 1, VRegData { file: RegFile::Gpr, width: 0, agrees: false });
         }
         let data = &mut found[index];
         if data.width > 0 && data.file != reg.file() {
@@ -258,6 +269,11 @@ fn virtual_function(lines: &mut Lines<'_>, head: HeaderAndWidths) -> Option<Mir<
     for (reg, width) in widths_by_hand {
         if let Some(data) = found.get_mut(reg.id().index()) {
             data.width = data.width.max(width);
+        }
+    }
+    for reg in agree {
+        if let Some(data) = found.get_mut(reg.id().index()) {
+            data.agrees = true;
         }
     }
     if let Some(message) = wrong {
@@ -305,7 +321,7 @@ fn each_register(mir: &Mir<VReg>, mut visit: impl FnMut(VReg, u8)) {
 type Body<R> = (Header, PrimaryMap<MBlockId, MBlock<R>>, Vec<MBlockId>);
 
 /// The blocks of a function up to its `}`.
-fn body<R: Register>(lines: &mut Lines<'_>, head: HeaderAndWidths) -> Option<Body<R>> {
+fn body<R: Register>(lines: &mut Lines<'_>, head: HeaderAndRegisters) -> Option<Body<R>> {
     let errors = lines.errors.len();
     let header = head.header;
     let mut layout: Vec<MBlockId> = Vec::new();
