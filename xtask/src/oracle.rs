@@ -159,6 +159,10 @@ impl Oracle {
         };
         let read = |name: &str| std::fs::read(folder.path().join(name)).map_err(unusable);
         let (out, err) = (read("out")?, read("err")?);
+        // A signal ended it: it refuses nothing.
+        if status.code().is_none() {
+            return Err(Refusal::Unreadable(format!("ptxas crashes: {status}")));
+        }
         if !status.success() {
             return Err(Refusal::Refused(first_line(&err)));
         }

@@ -52,6 +52,9 @@ pub(super) struct Facts {
     pub awaits_cta: bool,
     /// The scoreboards that it waits for, one bit each.
     pub waits: u8,
+    /// Those among them that it looks at late enough to see all earlier instructions, if the code
+    /// relies on that.
+    pub waits_late: u8,
     /// A scoreboard, and the greatest number of instructions that it may count afterwards, if the code
     /// relies on the order of returns.
     pub waits_below: Option<(usize, u8)>,
@@ -95,6 +98,7 @@ impl Facts {
             announces: [bit(control.write_barrier), bit(control.read_barrier)],
             awaits_cta: matches!(inst.op, Op::BAR_SYNC | Op::BAR_RED) && inst.guard.is_none(),
             waits: control.wait_mask | counted_down(inst),
+            waits_late: if order == Order::InOrder { counted_down(inst) } else { 0 },
             waits_below: counted_below(inst).filter(|_| order == Order::InOrder),
             stall: cycles(coded, order),
             // NVIDIA's assembler uses no scoreboards in unoptimized code.

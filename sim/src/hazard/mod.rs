@@ -95,6 +95,7 @@ impl<'a> Hazards<'a> {
         let facts = &self.facts[pc as usize];
         let track = tracks.bring_together(lanes);
         track.wait(facts.waits);
+        track.wait_late(facts.waits_late);
         if let Some((scoreboard, left)) = facts.waits_below {
             track.wait_below(scoreboard, left);
         }

@@ -252,6 +252,12 @@ impl Track {
         }
     }
 
+    /// Waits for scoreboards, which count all instructions that have issued.
+    pub fn wait_late(&mut self, scoreboards: u8) {
+        let is_over = |end: End| matches!(end, End::Wait(by) if by & scoreboards != 0);
+        self.announced.retain(|access| !is_over(access.end));
+    }
+
     /// Waits until a scoreboard counts at most `left` instructions. An access that returns in order is
     /// then over if more than `left` instructions, itself among them, have counted since it began.
     pub fn wait_below(&mut self, scoreboard: usize, left: u8) {

@@ -383,3 +383,20 @@ fn a_barrier_comes_after_the_reads_of_addresses_in_shared_memory() {
     assert_eq!(hazards_in_order(text), []);
     assert_ne!(hazards_of(32, text), []);
 }
+
+#[test]
+fn a_wait_for_accesses_looks_late() {
+    let text = |wait: &str| {
+        format!(
+            "[B------:R-:W2:-:S01] S2R R2, SR_LANEID
+             {wait}
+             [B------:R-:W-:-:S01] IADD3 R3, R2, R2, RZ"
+        )
+    };
+    let late = text("[B------:R-:W-:-:S04] DEPBAR.LE SB0, 0x0, {2}");
+    assert_eq!(hazards_in_order(&late), []);
+    // Other waits do not see a scoreboard that was taken in the cycle before.
+    assert_eq!(hazards_in_order(&text("[B--2---:R-:W-:-:S04] NOP")).len(), 1);
+    assert_eq!(hazards_in_order(&text("[B------:R-:W-:-:S04] DEPBAR.LE SB0, 0x0, {1}")).len(), 1);
+    assert_eq!(hazards_of(32, &late).len(), 1);
+}
