@@ -27,7 +27,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::exits::{is_exit, live_graph};
-use crate::lanes::{Lost, lost_regions};
+use crate::lanes::{Lost, is_parting_call, lost_regions, mask_argument};
 
 /// The ends of all branches, and the remaining budget.
 pub(super) struct Influence {
@@ -35,7 +35,8 @@ pub(super) struct Influence {
     /// for lanes that calls have separated.
     converged: bool,
     ends: SecondaryMap<Block, Option<Block>>,
-    /// The blocks at whose end the whole warp is together by the programmer's promise, outside regions.
+    /// The blocks at whose end the whole warp is together by the programmer's promise, outside regions:
+    /// they have an aligned barrier, after which lanes do not part.
     whole: EntitySet<Block>,
     /// The blocks that calls that separate lanes have reached, by the end of the region that the
     /// calls are in.
@@ -89,11 +90,12 @@ impl Influence {
                 None => postdominator_ends(cfg, &PostDominators::compute(&live_graph(func))),
             };
             let mut whole = EntitySet::new();
-            let has_barrier = |block: Block| {
-                let mut insts = func.blocks[block].insts.iter();
-                ends[block].is_none() && insts.any(|&inst| gathers_warp(func, inst))
+            let ends_whole = |block: Block| {
+                let mut insts = func.blocks[block].insts.iter().rev();
+                let last = insts.find(|&&inst| gathers_warp(func, inst) || may_part(func, inst));
+                ends[block].is_none() && last.is_some_and(|&inst| gathers_warp(func, inst))
             };
-            whole.extend(cfg.rpo().iter().copied().filter(|&block| has_barrier(block)));
+            whole.extend(cfg.rpo().iter().copied().filter(|&block| ends_whole(block)));
             (ends, whole)
         };
         Influence {
@@ -234,8 +236,12 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> (SecondaryMap<Block, Option<Block
                 Lost::Of(barrier) => broken.extend(place(barrier).map(|place| stack[place])),
                 Lost::All => broken.extend(stack.iter().copied()),
             }
-            if stack.is_empty() && gathers_warp(func, inst) {
-                whole.insert(block);
+            if gathers_warp(func, inst) {
+                if stack.is_empty() {
+                    whole.insert(block);
+                }
+            } else if may_part(func, inst) {
+                whole.remove(block);
             }
             match func.insts[inst].op {
                 Op::Bssy { barrier, join: continuation } => stack.push((barrier.0, continuation)),
@@ -311,4 +317,10 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> (SecondaryMap<Block, Option<Block
 /// together, in a kernel.
 fn gathers_warp(func: &Function, inst: Inst) -> bool {
     func.kind == FunctionKind::Entry && matches!(func.insts[inst].op, Op::Barrier { aligned: true, .. })
+}
+
+/// Whether lanes may part at an instruction: a call, or an operation for the lanes of a mask, which
+/// `gather` may let meet in a routine.
+fn may_part(func: &Function, inst: Inst) -> bool {
+    is_parting_call(func, inst) || mask_argument(&func.insts[inst]).is_some()
 }
