@@ -21,7 +21,10 @@ use crate::table::Align::{Left, Right};
 use crate::table::Table;
 
 /// The scripts, by the names of their packages.
-const CLIENTS: [&str; 6] = ["numba", "warp", "tinygrad", "triton", CUTLASS, "pipelines"];
+const CLIENTS: [&str; 6] = ["numba", "warp", "tinygrad", "triton", CUTLASS, PIPELINES];
+
+/// Random kernels with products of matrices, by their numbers.
+const PIPELINES: &str = "pipelines";
 
 /// It leaves out copies of rows outside of a matrix, and multiplies whatever is in their place.
 const CUTLASS: &str = "cutlass";
@@ -36,6 +39,12 @@ pub(crate) struct Clients {
     /// Only a few modules of each package.
     #[arg(long)]
     sample: bool,
+    /// The number of the first random pipeline.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1000)]
+    first: u64,
+    /// The number of random pipelines.
+    #[arg(long, value_name = "COUNT", default_value_t = 2000)]
+    count: u64,
     /// The folder for the Python packages and the modules (default: `clients` in cargo's target folder).
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
@@ -90,7 +99,7 @@ impl Clients {
             }
             let start = Instant::now();
             let modules = folder.join(client);
-            write_modules(&python, client, &modules, self.sample, &oracle)?;
+            self.write_modules(&python, client, &modules, &oracle)?;
             let written = start.elapsed().as_secs_f64();
             outcomes.push((client, compare(&modules, &oracle, client != CUTLASS)?));
             println!(
@@ -99,6 +108,34 @@ impl Clients {
             );
         }
         report(&outcomes)
+    }
+
+    /// Runs a script, which writes the modules of one package.
+    fn write_modules(
+        &self,
+        python: &Path,
+        client: &str,
+        modules: &Path,
+        oracle: &Oracle,
+    ) -> Result<(), String> {
+        // Modules of an earlier run must not count.
+        if modules.is_dir() {
+            std::fs::remove_dir_all(modules).map_err(|error| format!("{}: {error}", modules.display()))?;
+        }
+        let mut script = Command::new(python);
+        script
+            .current_dir(root().join("tests/clients"))
+            .args(["-W", "ignore"])
+            .arg(format!("with_{client}.py"));
+        script.arg(modules).args(self.sample.then_some("--sample"));
+        if client == PIPELINES {
+            script.args(["--first", &self.first.to_string(), "--count", &self.count.to_string()]);
+        }
+        // CUTLASS's templates are compiled with nvcc.
+        script.env("ORACLE", oracle.folder());
+        // The caches of the packages would otherwise depend on earlier runs.
+        script.env("PYTHONDONTWRITEBYTECODE", "1");
+        succeed(&mut script)
     }
 }
 
@@ -119,28 +156,6 @@ fn install(python: &Path, options: &[&str], list: &str) -> Result<(), String> {
     let mut pip = Command::new(python);
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(options);
     succeed(pip.arg("-r").arg(root().join("tests/clients").join(list)))
-}
-
-/// Runs a script, which writes the modules of one package.
-fn write_modules(
-    python: &Path,
-    client: &str,
-    modules: &Path,
-    sample: bool,
-    oracle: &Oracle,
-) -> Result<(), String> {
-    // Modules of an earlier run must not count.
-    if modules.is_dir() {
-        std::fs::remove_dir_all(modules).map_err(|error| format!("{}: {error}", modules.display()))?;
-    }
-    let mut script = Command::new(python);
-    script.current_dir(root().join("tests/clients")).args(["-W", "ignore"]).arg(format!("with_{client}.py"));
-    script.arg(modules).args(sample.then_some("--sample"));
-    // CUTLASS's templates are compiled with nvcc.
-    script.env("ORACLE", oracle.folder());
-    // The caches of the packages would otherwise depend on earlier runs.
-    script.env("PYTHONDONTWRITEBYTECODE", "1");
-    succeed(&mut script)
 }
 
 /// Runs a command that must succeed. Its error is the last line that it prints.

@@ -26,6 +26,9 @@
 //!    it where nobody reads it. Constants, and results that come with a predicate, are computed in
 //!    both files instead.
 //!
+//! Where lanes have parted, instructions go on reading general registers: a uniform register that is
+//! read there is occupied wherever other lanes of the warp may be.
+//!
 //! Linear in the operands, if there is an `R2UR`.
 
 use std::cmp::Reverse;
@@ -258,8 +261,7 @@ impl<'a> Values<'a> {
     }
 
     fn demand(&mut self) {
-        let roots = self.mir.insts().filter_map(moved_to_uniform).map(|reg| reg.id()).collect();
-        self.need(roots);
+        self.need(self.roots().map(|(_, reg)| reg).collect());
     }
 
     /// Adds what is computed from moving values alone and read only by those that take it.
@@ -301,8 +303,8 @@ impl<'a> Values<'a> {
     fn known_needs(&self) -> SecondaryMap<VRegId, bool> {
         let mut needs = SecondaryMap::with_default(false);
         self.each_reader(|reader| match reader {
-            Reader::Inst(block, inst) => {
-                let mut is_candidate = !self.mir.blocks[block].divergent;
+            Reader::Inst(_, inst) => {
+                let mut is_candidate = true;
                 inst.for_each_def(|reg, _| is_candidate &= self.known[reg.id()].is_value);
                 if is_candidate && inst.inst.op.row().uniform.is_some() || moved_to_uniform(inst).is_some() {
                     return;
@@ -317,14 +319,18 @@ impl<'a> Values<'a> {
         needs
     }
 
-    /// Visits all instructions, and the registers that call sites, old contents and edges read. An
-    /// edge does not count if it passes the register to a parameter that moves.
+    /// Visits all instructions of blocks that the warp executes together, and the registers that other
+    /// instructions, call sites, old contents and edges read. An edge does not count if it passes the
+    /// register to a parameter that moves.
     fn each_reader(&self, mut visit: impl FnMut(Reader<'a>)) {
         for &block in &self.mir.layout {
             let data = &self.mir.blocks[block];
             for inst in &data.insts {
                 ptxc_interrupt::poll();
-                visit(Reader::Inst(block, inst));
+                match data.divergent {
+                    true => inst.inst.for_each_use(|access| visit(Reader::Register(access.reg.id()))),
+                    false => visit(Reader::Inst(block, inst)),
+                }
                 inst.tied.iter().for_each(|(_, old)| visit(Reader::Register(old.id())));
                 if let Some(call) = &inst.call {
                     let held = call.held.iter().map(|held| held.reg);
@@ -436,9 +442,9 @@ impl<'a> Values<'a> {
         long.map(|(reg, _)| reg).collect()
     }
 
-    /// The registers that an `R2UR` reads, with its block.
+    /// The registers that an `R2UR` reads where the warp is together, with its block.
     fn roots(&self) -> impl Iterator<Item = (MBlockId, VRegId)> {
-        self.mir.layout.iter().flat_map(move |&block| {
+        self.mir.layout.iter().filter(|&&block| !self.mir.blocks[block].divergent).flat_map(move |&block| {
             let insts = self.mir.blocks[block].insts.iter();
             insts.filter_map(moved_to_uniform).map(move |reg| (block, reg.id()))
         })
@@ -479,7 +485,9 @@ impl<'a> Values<'a> {
 
 /// Who reads a register.
 enum Reader<'a> {
+    /// An instruction that may read it in a uniform register.
     Inst(MBlockId, &'a MInst<VReg>),
+    /// Something else reads this register.
     Register(VRegId),
 }
 
@@ -525,7 +533,9 @@ fn rewrite(mir: &mut Mir<VReg>, moving: &SecondaryMap<VRegId, bool>) {
                     continue;
                 }
             }
-            if let Some((to, from)) = transfer(&inst)
+            if mir.blocks[block].divergent {
+                // It reads the general registers.
+            } else if let Some((to, from)) = transfer(&inst)
                 && let Some(from) = moved(from)
             {
                 inst.inst = Inst::new(Op::UMOV).ops([to, from].map(Operand::reg));
