@@ -35,9 +35,10 @@ impl Scratch {
         }
     }
 
-    /// Gives the complete file its name, in the place of any other file. Without permissions, it
-    /// keeps those of a new file.
+    /// Gives the complete file its name, in the place of any other file. The permissions are those of
+    /// the file in its place; without them, it keeps those of a new file.
     pub(crate) fn persist(self, path: &Path, folder: &Path, permissions: Option<Permissions>) -> Result<()> {
+        let replaces = permissions.is_some();
         let set = |file: &File| match permissions {
             Some(permissions) => file.set_permissions(permissions),
             None => Ok(()),
@@ -46,7 +47,7 @@ impl Scratch {
             #[cfg(target_os = "linux")]
             Scratch::Unnamed(mut file) => {
                 set(&file)?;
-                linux::persist(&file, path, folder).or_else(|_| copied(&mut file, path, folder))
+                linux::persist(&file, path, folder, replaces).or_else(|_| copied(&mut file, path, folder))
             }
             Scratch::Named(file) => {
                 set(file.as_file())?;
@@ -100,9 +101,9 @@ mod linux {
     }
 
     /// A name can be given to a file only where there is none, so an old file is replaced by a
-    /// rename right after it.
-    pub(super) fn persist(file: &File, path: &Path, folder: &Path) -> Result<()> {
-        if link(file, path).is_ok() {
+    /// rename right after it. `replaces` says that there is one.
+    pub(super) fn persist(file: &File, path: &Path, folder: &Path, replaces: bool) -> Result<()> {
+        if !replaces && link(file, path).is_ok() {
             return Ok(());
         }
         let named = super::named().make_in(folder, |name| link(file, name))?;

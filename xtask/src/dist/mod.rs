@@ -145,8 +145,8 @@ fn run(command: &mut Command, advice: &str) -> Result<(), String> {
 
 /// Lowers all kernels of a folder in one process, to text and to cubins, and each alone, as users
 /// do. Some kernels have errors; their diagnostics are part of the training. The program adds its
-/// counts to a file in the folder `counts`. Each kernel of [`layout::KERNELS`] has its own file
-/// there; returns their paths.
+/// counts to a file in the folder `counts`. Each kernel of [`layout::KERNELS`] has its own files
+/// there, for its text and its cubin; returns their paths.
 fn train(program: &Path, folder: &Path, counts: &Path) -> Result<Vec<PathBuf>, String> {
     let kernels = ptx_files(folder)?;
     let output = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -166,9 +166,12 @@ fn train(program: &Path, folder: &Path, counts: &Path) -> Result<Vec<PathBuf>, S
     let mut counts_alone = Vec::new();
     for (number, kernel) in kernels.iter().enumerate() {
         let is_laid_out = kernel.parent().is_some_and(|folder| folder.ends_with(layout::KERNELS));
-        let own_counts = is_laid_out.then(|| counts.join(format!("alone-{number}.profraw")));
-        lower(&[], own_counts.as_deref(), std::slice::from_ref(kernel))?;
-        counts_alone.extend(own_counts);
+        let forms: &[(&str, &[&str])] = &[("text", &[]), ("cubin", &["--emit=cubin", "-o", &folder])];
+        for (form, words) in &forms[..1 + usize::from(is_laid_out)] {
+            let own_counts = is_laid_out.then(|| counts.join(format!("alone-{number}-{form}.profraw")));
+            lower(words, own_counts.as_deref(), std::slice::from_ref(kernel))?;
+            counts_alone.extend(own_counts);
+        }
     }
     Ok(counts_alone)
 }
