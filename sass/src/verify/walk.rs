@@ -1,6 +1,6 @@
 //! A walk through a block: the hazards of each instruction, and the accesses that it starts.
 
-use super::arrival::reads_as_matrix;
+use super::arrival::{Unarrived, reads_as_matrix};
 use super::fixed::{Fixed, FixedAccesses};
 use super::groups::{self, GroupAccesses};
 use super::pending::{Pending, PendingAccesses};
@@ -390,9 +390,9 @@ impl<'a> Walk<'a> {
                 self.in_groups.restart(&[]);
             }
             // The callee may access shared memory.
-            let granted = self.others.granted;
-            self.others =
-                Others { result: self.others.result, unfenced: Some(index), granted, ..Others::default() };
+            let Others { result, granted, unarrived, .. } = std::mem::take(&mut self.others);
+            let unarrived = if meets { unarrived } else { Unarrived::default() };
+            self.others = Others { result, unfenced: Some(index), granted, unarrived, ..Others::default() };
         }
     }
 

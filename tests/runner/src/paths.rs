@@ -6,12 +6,14 @@
 //! and it decides which weakened control fields matter. Restricted to the [`Taken`] edges of a run,
 //! it finds the hazards that the run may have met.
 
+mod products;
+
 use std::collections::{BTreeSet, HashSet};
 
 use ptxc_sass::latency::{Ahead, Dependence, Side, latency, reads_at_issue, settled};
 use ptxc_sass::memory_order::{Space, space};
 use ptxc_sass::table::Transfer;
-use ptxc_sass::{AccessRole, Completion, Op, OperandKind, PReg, Program, Register, value};
+use ptxc_sass::{AccessRole, Completion, Op, OperandKind, PReg, Program, RegFile, Register, value};
 
 /// The instruction that is too early, the earlier instruction, and the register. The register is
 /// `None` if the distance is required whatever the registers: see [`Ahead`].
@@ -90,6 +92,9 @@ fn search_from(ways: Ways<'_>, producer: usize, found: &mut BTreeSet<Culprit>) {
         }
         for component in 0..access.width {
             let Some(reg) = access.reg.offset(component) else { continue };
+            if products::is_product(inst) && reg.file() == RegFile::Gpr {
+                continue;
+            }
             let writes = access.role == AccessRole::Def;
             let announced = match access.role {
                 AccessRole::Def => inst.completion(program.arch) == Completion::Variable,
@@ -105,6 +110,11 @@ fn search_from(ways: Ways<'_>, producer: usize, found: &mut BTreeSet<Culprit>) {
                 watch.distance(found);
             }
         }
+    }
+    if products::is_product(inst) {
+        products::uses(ways, producer, found);
+    } else if program.insts.iter().any(|coded| products::is_product(&coded.inst)) {
+        products::arrivals(ways, producer, found);
     }
     // The simulator has only one view, so a run never meets these hazards.
     if ways.taken.is_none() {

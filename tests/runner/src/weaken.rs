@@ -1,6 +1,7 @@
-//! Weakened programs (*mutants*): one control field at a time guarantees a little less.
+//! Weakened programs (*mutants*): one control field at a time, or one instruction that orders products
+//! of a warpgroup, guarantees a little less.
 
-use ptxc_sass::{Control, Program};
+use ptxc_sass::{Coded, Completion, Control, Inst, Op, OperandKind, PReg, Program, slot_name, value};
 
 /// The kind of the weakening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,4 +66,34 @@ pub fn mutants(program: &Program, sample: usize) -> Vec<Mutant> {
         numbered.truncate(sample);
     }
     numbered.into_iter().map(|(_, mutant)| mutant).collect()
+}
+
+/// The mutants of the instructions that order products of a warpgroup and the asynchronous view of
+/// memory: an arrival or a fence is missing, a product does not close its group, a wait is missing or leaves one group more under way.
+pub fn without_order(program: &Program) -> Vec<(usize, Coded)> {
+    let mut list = Vec::new();
+    for (index, coded) in program.insts.iter().enumerate() {
+        let mut add = |inst: Inst<PReg>| list.push((index, Coded { inst, ..coded.clone() }));
+        match coded.inst.op {
+            Op::WARPGROUP_ARRIVE | Op::FENCE_VIEW_ASYNC => add(Inst::new(Op::NOP)),
+            Op::WARPGROUP_DEPBAR => {
+                add(Inst::new(Op::NOP));
+                let mut more = coded.inst.clone();
+                if let Some(place) = more.slot_index(slot_name!("n"))
+                    && let OperandKind::Imm(left) = &mut more.operands[place].kind
+                {
+                    *left += 1;
+                    add(more);
+                }
+            }
+            _ if coded.inst.row().completion == Completion::Group => {
+                let mut open = coded.inst.clone();
+                if open.is(value!(Group = "gsb0")) && open.set(value!(Group = "")) {
+                    add(open);
+                }
+            }
+            _ => {}
+        }
+    }
+    list
 }

@@ -4,7 +4,9 @@
 //! wait is dropped, or a scoreboard is not set. A search of all paths ([`ptxc_tests::paths`]),
 //! which shares no code with the check, decides which of these mutants matter. The check must
 //! report all that matter, and no others. For kernels with many control fields, a sample is tried,
-//! which is the same in every run.
+//! which is the same in every run. In kernels with products of warpgroups, the instructions that order
+//! them are weakened as well: arrivals and fences are dropped, groups are not closed, and waits are
+//! dropped or leave one group more under way.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,7 +17,7 @@ use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
 use ptxc_machine::Arch;
 use ptxc_sass::Program;
 use ptxc_tests::paths;
-use ptxc_tests::weaken::{Mutant, mutants};
+use ptxc_tests::weaken::{Mutant, mutants, without_order};
 use rayon::prelude::*;
 
 /// The instructions that are too early according to the check.
@@ -33,6 +35,16 @@ fn searched(program: &Program) -> BTreeSet<u32> {
 
 /// Kernels with one barrier reduction after the other.
 const BARRIERS: &str = "../lit/barriers/run-forms.ptx";
+
+/// Kernels with products of warpgroups, of several groups under way, in loops and pipelines.
+const PRODUCTS: [&str; 6] = [
+    "../lit/warpgroup/in-flight.ptx",
+    "../lit/warpgroup/waits-in-loop.ptx",
+    "../lit/combine/uniform-operands.ptx",
+    "../cases/pipelines/p103.ptx",
+    "../cases/pipelines/p136.ptx",
+    "../cases/pipelines/p23.ptx",
+];
 
 /// The number of mutants of a program that are tried.
 const SAMPLE: usize = 200;
@@ -52,6 +64,16 @@ fn count(name: &str, program: &Program) -> (usize, usize) {
         matter += usize::from(!by_search.is_empty());
         mutant.insts[index].control = original;
     }
+    for (index, coded) in without_order(program) {
+        let weakened = coded.inst.to_string();
+        let original = std::mem::replace(&mut mutant.insts[index], coded);
+        let (by_check, by_search) = (reported(&mutant), searched(&mutant));
+        let inst = &program.insts[index].inst;
+        assert_eq!(by_check, by_search, "{name}: `{weakened}` for /*{:04x}*/ {inst}", 16 * index);
+        all += 1;
+        matter += usize::from(!by_search.is_empty());
+        mutant.insts[index] = original;
+    }
     (all, matter)
 }
 
@@ -69,6 +91,7 @@ fn files() -> Vec<PathBuf> {
     files.push(root.join("../lit/kernels/saxpy.ptx"));
     files.push(root.join("../lit/kernels/division64.ptx"));
     files.push(root.join(BARRIERS));
+    files.extend(PRODUCTS.map(|name| root.join(name)));
     files.sort();
     files
 }
