@@ -39,7 +39,10 @@ pub fn summary(program: &Program, callees: &Summaries, returns_together: bool) -
     }
     let mut below = 0;
     let mut open_stack = program.resources.open_stack != 0;
-    let unknown = Summary { clobbers: abi::unknown_clobbers(), open_stack: true, ..Summary::default() };
+    let mut unknown = Summary { clobbers: abi::unknown_clobbers(), open_stack: true, ..Summary::default() };
+    if program.arch.has(Feature::OncePerWarpOperations) {
+        abi::bulk_copies().for_each(|reg| unknown.clobbers.insert(reg));
+    }
     let named = program.functions.iter().skip(1).map(|function| callees.get(&function.name).copied());
     let indirect = program.insts.iter().any(|coded| coded.inst.op == Op::CALL_INDIRECT);
     let outside = program.insts.iter().any(|coded| coded.inst.op == Op::CALL_ABSOLUTE);
@@ -53,7 +56,7 @@ pub fn summary(program: &Program, callees: &Summaries, returns_together: bool) -
     clobbers.remove(abi::stack_pointer());
     // Every lane that reads the descriptor has written the same value to it, and any cache policy
     // works. Answers are read in the block that writes them, and so are the registers of routines
-    // that run once per warp.
+    // that run once per warp. The clobbers tell callers whether there are bulk copies.
     abi::uniform_of_callees().for_each(|reg| clobbers.remove(reg));
     Summary { clobbers, stack: program.resources.local_bytes + below, open_stack, returns_together }
 }
@@ -267,7 +270,8 @@ pub fn keeps_warp_registers(program: &Program) -> bool {
         Inst::new(Op::ULDC).with(choice!(ULDC, ".64")).ops([Operand::reg(low), Operand::constant(0, offset)])
     });
     let is_descriptor = |reg: PReg| abi::descriptor().contains(&reg);
-    let may_write = |reg: PReg| abi::uniform_of_callees().any(|known| known == reg) && !is_descriptor(reg);
+    let of_callees = || abi::uniform_of_callees().chain(abi::bulk_copies());
+    let may_write = |reg: PReg| of_callees().any(|known| known == reg) && !is_descriptor(reg);
     // Other modules expect that functions of the platform's convention write some.
     let is_free = |reg: PReg| program.device_function && abi::platform::uniform().any(|free| free == reg);
     let is_kept = |reg: PReg| reg.file().is_uniform() && !may_write(reg) && !is_free(reg);

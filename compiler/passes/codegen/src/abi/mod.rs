@@ -51,6 +51,14 @@ pub fn once_a_warp() -> [PReg; 3] {
     [57, 58, 59].map(PReg::ur)
 }
 
+/// The uniform registers of the routines that make bulk copies
+/// ([`bulk`](ptxc_ssa::runtime::bulk)), beside those of the other [routines](once_a_warp): enough for
+/// a copy of a tensor with five dimensions. Functions of the platform's convention need not preserve
+/// them.
+pub fn bulk_copies() -> impl Iterator<Item = PReg> {
+    (16..32).map(PReg::ur)
+}
+
 /// The pair of uniform registers with the handles of a texture and of its sampler, or of a surface, in
 /// a device function. The routines above have them too: a block writes and reads them.
 pub fn handles() -> [PReg; 2] {
@@ -64,7 +72,7 @@ pub fn policies() -> [PReg; 4] {
     [52, 53, 54, 55].map(PReg::ur)
 }
 
-/// The uniform registers that the callees of a kernel write.
+/// The uniform registers that the callees of a kernel write, besides those of [bulk copies](bulk_copies).
 pub fn uniform_of_callees() -> impl Iterator<Item = PReg> {
     policies().into_iter().chain(once_a_warp()).chain(descriptor()).chain([collective_answer()])
 }
@@ -72,9 +80,10 @@ pub fn uniform_of_callees() -> impl Iterator<Item = PReg> {
 /// The uniform registers that the values of a function must not use. A device function may use only
 /// those of the descriptor, of policies and of handles. A routine in which lanes meet may use only the one for
 /// answers, and a routine that does something once for a warp only its own. A kernel that calls
-/// device functions must avoid the registers of its callees, any other kernel the one for answers.
+/// device functions must avoid the registers of its callees, and those of bulk copies if callees make
+/// some, any other kernel the one for answers.
 /// A device function of the platform's convention may use UR4 to UR15, between two branches.
-pub fn kept_uniform_registers(header: &Header, calls_device_functions: bool) -> RegSet {
+pub fn kept_uniform_registers(header: &Header, calls_device_functions: bool, calls_copy: bool) -> RegSet {
     let Header { kind, name, .. } = header;
     let all = || (0..RegFile::Ugpr.count()).map(PReg::ur);
     match *kind {
@@ -85,12 +94,17 @@ pub fn kept_uniform_registers(header: &Header, calls_device_functions: bool) -> 
             all().filter(|&reg| reg != collective_answer()).collect()
         }
         FunctionKind::Device if runtime::is_once_a_warp(name) => {
-            all().filter(|reg| !once_a_warp().contains(reg)).collect()
+            let is_own = |reg: PReg| {
+                let copies = runtime::bulk::is_bulk_routine(name) && bulk_copies().any(|own| own == reg);
+                once_a_warp().contains(&reg) || copies
+            };
+            all().filter(|&reg| !is_own(reg)).collect()
         }
         FunctionKind::Device => {
             let own = [descriptor(), handles()];
             all().filter(|reg| !own.as_flattened().contains(reg) && !policies().contains(reg)).collect()
         }
+        FunctionKind::Entry if calls_copy => uniform_of_callees().chain(bulk_copies()).collect(),
         FunctionKind::Entry if calls_device_functions => uniform_of_callees().collect(),
         FunctionKind::Entry => std::iter::once(collective_answer()).collect(),
     }

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use cranelift_entity::SecondaryMap;
 use ptxc_ir::{FunctionKind, SourceLoc};
+use ptxc_machine::Feature;
 use ptxc_sass::table::Pipe;
 use ptxc_sass::{Inst, Op, PReg, RegFile, Register};
 use ptxc_ssa::runtime;
@@ -89,7 +90,8 @@ impl<'a> Work<'a> {
         }
         let insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
         let calls_with_stack = insts.filter_map(|inst| inst.call.as_ref()).any(|call| call.uses_stack);
-        let kept_uniform = abi::kept_uniform_registers(&mir.header, calls_device_functions(mir));
+        let kept_uniform =
+            abi::kept_uniform_registers(&mir.header, calls_device_functions(mir), calls_copy(mir));
         let fixed = fixed_of_device_function(mir);
         let mut short = SecondaryMap::new();
         let mut is_lent = SecondaryMap::new();
@@ -179,6 +181,20 @@ fn calls_device_functions(mir: &Mir<VReg>) -> bool {
     let mut insts = mir.layout.iter().flat_map(|&block| &mir.blocks[block].insts);
     let named = mir.header.callees().any(|symbol| runtime::name_of_symbol(symbol).is_none());
     named || insts.any(|minst| matches!(minst.inst.op, Op::CALL_INDIRECT | Op::CALL_ABSOLUTE))
+}
+
+/// Whether a function that is called may make bulk copies. Calls that may leave the module clobber the
+/// uniform registers in any case, and nothing is in them meanwhile.
+fn calls_copy(mir: &Mir<VReg>) -> bool {
+    let may_copy = |minst: &MInst<VReg>| {
+        let is_unknown = minst.inst.op == Op::CALL_INDIRECT;
+        let clobbers = minst.call.as_ref().map(|call| &call.clobbers);
+        clobbers.is_some_and(|set| {
+            let writes = is_unknown || abi::bulk_copies().any(|reg| set.contains(reg));
+            writes && !set.contains(PReg::ur(0))
+        })
+    };
+    mir.header.arch.has(Feature::OncePerWarpOperations) && mir.insts().any(may_copy)
 }
 
 /// A device function has the descriptor of global memory in the same place as all others of its

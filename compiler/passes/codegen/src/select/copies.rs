@@ -119,8 +119,7 @@ impl Lower<'_> {
 
     fn copy_in_bulk(&mut self, inst: IrInst) {
         let data = &self.func.insts[inst];
-        // Uniform registers belong to the callers of a function.
-        if self.func.kind == FunctionKind::Device {
+        if !self.may_do_once_a_warp() {
             return self.unsupported(&data.op, "a bulk copy in a function that is called");
         }
         if !data.args.iter().all(|&arg| self.lanes_agree(arg)) {

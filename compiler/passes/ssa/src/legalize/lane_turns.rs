@@ -101,7 +101,7 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
         }
         let count = handles_of(&data.op);
         if is_called && count == 0 {
-            return call_routine(emitter, &data);
+            return call_routine(emitter, inst, &data);
         }
         // Parts of a warp may be in a device function at the same time, and share its uniform registers.
         // Each access there has a block of its own, which writes and reads them.
@@ -264,15 +264,25 @@ pub fn is_known(func: &Function, mut value: Value) -> bool {
 
 /// Replaces an operation of a device function, which has no uniform registers, with a call of a
 /// routine that has, if there is one.
-fn call_routine(emitter: &mut Emitter, data: &InstData) -> bool {
+fn call_routine(emitter: &mut Emitter, inst: Inst, data: &InstData) -> bool {
+    let mut args = data.args.to_vec();
     let name = match data.op {
-        Op::TensormapAcquire(_) => runtime::ACQUIRE_TENSORMAP,
-        Op::TensormapPrefetch => runtime::PREFETCH_TENSORMAP,
-        Op::MbarrierUpdate { .. } => runtime::MAKE_MBARRIER,
-        _ => return false,
+        Op::TensormapAcquire(_) => runtime::ACQUIRE_TENSORMAP.to_string(),
+        Op::TensormapPrefetch => runtime::PREFETCH_TENSORMAP.to_string(),
+        Op::MbarrierUpdate { .. } => runtime::MAKE_MBARRIER.to_string(),
+        _ => {
+            for arg in &mut args {
+                if let Some(hint) = emitter.func.def_inst(*arg).filter(|hint| hint.op == Op::CacheHint) {
+                    *arg = hint.args[0];
+                }
+            }
+            let types: Vec<Type> = args.iter().map(|&arg| emitter.func.ty(arg)).collect();
+            let Some(name) = runtime::bulk::routine_name(emitter.func, inst, &types) else { return false };
+            name
+        }
     };
-    let callee = emitter.func.callee(&runtime::callee(name));
-    emitter.inst(Op::Call { callee, pure: false }, Type::B32, &data.args);
+    let callee = emitter.func.callee(&runtime::callee(&name));
+    emitter.inst(Op::Call { callee, pure: false }, Type::B32, &args);
     true
 }
 

@@ -15,6 +15,7 @@
 //! To add a routine, add its file and a line in [`ROUTINES`]. Names contain a dot, which no name in
 //! PTX has.
 
+pub mod bulk;
 pub mod warp;
 
 use ptxc_ir::text::parse_function;
@@ -45,17 +46,18 @@ pub const PREFETCH_TENSORMAP: &str = "tensormap.prefetch";
 /// Whether a routine does an operation that the machine does once for each warp, from uniform
 /// registers: only the routine owns certain ones (`abi::once_a_warp` of codegen).
 pub fn is_once_a_warp(name: &str) -> bool {
-    [MAKE_MBARRIER, ACQUIRE_TENSORMAP, PREFETCH_TENSORMAP].contains(&name)
+    [MAKE_MBARRIER, ACQUIRE_TENSORMAP, PREFETCH_TENSORMAP].contains(&name) || bulk::is_bulk_routine(name)
 }
 
-/// The names of all routines that compute; the routines in which lanes meet are in [`warp`].
+/// The names of all routines that compute; the routines in which lanes meet are in [`warp`], and those
+/// that make copies in [`bulk`].
 pub fn names() -> impl Iterator<Item = &'static str> {
     ROUTINES.iter().map(|&(name, _)| name)
 }
 
 /// Whether a function of that name is a routine.
 pub fn is_routine(name: &str) -> bool {
-    names().any(|known| known == name) || warp::is_warp_routine(name)
+    names().any(|known| known == name) || warp::is_warp_routine(name) || bulk::is_bulk_routine(name)
 }
 
 /// The symbol of a routine in a program.
@@ -75,7 +77,7 @@ pub fn name_of_symbol(symbol: &str) -> Option<&str> {
 /// crate.
 pub fn routine(name: &str) -> Option<Function> {
     let Some((_, text)) = ROUTINES.iter().find(|(known, _)| *known == name) else {
-        return warp::routine(name);
+        return warp::routine(name).or_else(|| bulk::routine(name));
     };
     Some(parse_function(text).unwrap_or_else(|errors| panic!("routine {name}: {errors:?}")))
 }
@@ -83,7 +85,7 @@ pub fn routine(name: &str) -> Option<Function> {
 /// The types of a routine's parameters and results.
 fn signature(name: &str) -> Option<(Vec<Type>, Vec<Type>)> {
     let Some((_, text)) = ROUTINES.iter().find(|(known, _)| *known == name) else {
-        return warp::signature(name);
+        return warp::signature(name).or_else(|| bulk::signature(name));
     };
     // The body comes after the line of the first block.
     let start = text.find("\nfunc ").map_or(0, |newline| newline + 1);
