@@ -97,6 +97,9 @@ pub(super) struct Assignment<'p> {
     recent: Option<Recent>,
     /// The segments in which the warp has fewer registers, with their numbers.
     granted: &'p [(u16, Vec<Segment>)],
+    /// The least of these numbers, or 0. Values that are live only where the warp has more registers
+    /// choose from here on, and leave the lower ones to those that have no choice.
+    shared: i16,
 }
 
 /// The general registers that late readers may not have read yet.
@@ -253,6 +256,7 @@ fn attempt<'p>(
         entry_frequency: work.mir.blocks[work.mir.entry()].frequency,
         recent,
         granted,
+        shared: granted.iter().map(|&(count, _)| count as i16).min().unwrap_or(0),
     };
     if work.is_framed() {
         assignment.occupancy.reserved[RegFile::Gpr as usize][0] = 0b10;
@@ -412,7 +416,11 @@ impl Assignment<'_> {
             origin % class.align as i16 == class.residue as i16
                 && mask[origin as usize / 64] >> (origin % 64) & 1 == 0
         };
-        let first = |mask: &Mask| lowest_clear(mask, lowest, highest, class.align, class.residue);
+        let shared = if file == RegFile::Gpr { self.shared } else { 0 };
+        let first = |mask: &Mask| {
+            let from = |lowest: i16| lowest_clear(mask, lowest, highest, class.align, class.residue);
+            (shared > 0).then(|| from(lowest.max(shared - class.low))).flatten().or_else(|| from(lowest))
+        };
         let mut clear = blocked;
         join(&mut clear, destroyed);
         // Places where a copy would vanish, among the registers in use.
@@ -460,7 +468,7 @@ impl Assignment<'_> {
     /// one among the registers that the function needs anyway.
     fn unhurried(&self, live: &LiveRanges<'_>, classes: &Classes, index: usize, clear: &Mask) -> Option<i16> {
         let class = &classes.list[index];
-        let recent = self.recent.as_ref().filter(|_| class.file == RegFile::Gpr)?;
+        let recent = self.recent.as_ref().filter(|_| class.file == RegFile::Gpr && self.shared == 0)?;
         let mut mask = *clear;
         for (vreg, offset) in classes.members(index) {
             for (range, lane) in live.ranges_of(vreg as usize).iter().zip(offset..) {
@@ -498,12 +506,16 @@ impl Assignment<'_> {
         }
         let taken = self.occupancy.busy(file, range);
         let highest = budget[file as usize] as i16 - 1;
-        let unhurried = self.recent.as_ref().filter(|_| file == RegFile::Gpr).and_then(|recent| {
+        let shared = if file == RegFile::Gpr { self.shared } else { 0 };
+        let is_hurried = file != RegFile::Gpr || shared > 0;
+        let unhurried = self.recent.as_ref().filter(|_| !is_hurried).and_then(|recent| {
             let mut hurried = recent.occupancy.at(file, range[0].start);
             join(&mut hurried, taken);
             lowest_clear(&hurried, 0, recent.needed - 1, 1, 0)
         });
-        let Some(register) = unhurried.or_else(|| lowest_clear(&taken, 0, highest, 1, 0)) else {
+        let first = |lowest: i16| lowest_clear(&taken, lowest, highest, 1, 0);
+        let above = || (shared > 0).then(|| first(shared)).flatten();
+        let Some(register) = unhurried.or_else(above).or_else(|| first(0)) else {
             return false;
         };
         self.occupancy.take(file, register as u8, range);
