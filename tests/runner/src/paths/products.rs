@@ -144,7 +144,7 @@ fn reads_as_matrix(inst: &Inst<PReg>, slot: u8) -> bool {
 /// Visits each instruction once in each state; `visit` returns the next ones.
 fn walk_states<S: Copy + Eq + std::hash::Hash>(
     mut stack: Vec<(usize, S)>,
-    visit: &mut dyn FnMut(usize, &S) -> Vec<(usize, S)>,
+    visit: &mut impl FnMut(usize, &S) -> Vec<(usize, S)>,
 ) {
     let mut seen: HashSet<(usize, S)> = HashSet::new();
     while let Some((index, state)) = stack.pop() {
