@@ -14,8 +14,9 @@
 //! The uniform datapath reads the result of an `R2UR` 13 cycles later, and that of its own
 //! arithmetic sooner. A *value* is a virtual register of one or two components that all lanes of
 //! the warp share. Each of its definitions is an instruction with a counterpart on the uniform
-//! datapath, in a block that the warp executes together; or it is a parameter of such a block, of
-//! which selection knows that its lanes [agree](crate::mir::VRegData::agrees).
+//! datapath, in a block that the warp executes together; or it is a parameter of such a block, or the
+//! result of a shuffle or load there, of which selection knows that its lanes
+//! [agree](crate::mir::VRegData::agrees). An `R2UR` brings such a result.
 //!
 //! 1. *Demand*: the values that an `R2UR` reads, and all that they are computed from.
 //! 2. *Spread*: values that are computed from those, if all their readers take uniform registers.
@@ -31,13 +32,14 @@
 //!
 //! Linear in the operands, if there is an `R2UR`.
 
+mod rewrite;
+
 use std::cmp::Reverse;
 
 use cranelift_entity::SecondaryMap;
 use petgraph::unionfind::UnionFind;
-use ptxc_ir::SourceLoc;
 use ptxc_machine::Arch;
-use ptxc_sass::{Inst, Op, Operand, RegFile};
+use ptxc_sass::{Inst, Op, RegFile};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -70,6 +72,8 @@ struct Known {
     is_other: bool,
     /// The block and number of a parameter.
     param: Option<(MBlockId, usize)>,
+    /// The block of a shuffle or load whose result an `R2UR` can bring.
+    brought: Option<MBlockId>,
     /// The candidates that define it, and those that read it.
     made_by: SmallVec<[u32; 1]>,
     read_by: SmallVec<[u32; 2]>,
@@ -106,7 +110,7 @@ pub fn uniform_operands(mir: &mut Mir<VReg>, _arch: Arch) -> bool {
     if !moving.values().any(|&moves| moves) {
         return false;
     }
-    rewrite(mir, &moving);
+    rewrite::rewrite(mir, &moving);
     true
 }
 
@@ -166,7 +170,8 @@ impl<'a> Values<'a> {
             }
         }
         for known in values.known.values_mut() {
-            known.is_value = !known.is_other && (known.param.is_some() || !known.made_by.is_empty());
+            let ways = [known.param.is_some(), known.brought.is_some(), !known.made_by.is_empty()];
+            known.is_value = !known.is_other && ways.into_iter().filter(|&way| way).count() == 1;
         }
         values
     }
@@ -186,7 +191,15 @@ impl<'a> Values<'a> {
             }
         });
         if !is_candidate {
-            defs.iter().for_each(|&reg| self.known[reg].is_other = true);
+            let is_plain =
+                inst.inst.guard.is_none() && inst.call.is_none() && !self.mir.blocks[block].divergent;
+            for &reg in &defs {
+                let one = self.mir.vregs[reg];
+                let fits = one.agrees && one.file == RegFile::Gpr && one.width <= WIDEST && is_plain;
+                let known = &mut self.known[reg];
+                known.is_other |= !fits || known.brought.is_some();
+                known.brought = Some(block);
+            }
             return;
         }
         let mut uses: SmallVec<[VRegId; 3]> = SmallVec::new();
@@ -386,7 +399,7 @@ impl<'a> Values<'a> {
         }
         for (reg, _) in self.needs_general().iter().filter(|&(_, &needs)| needs) {
             let known = &self.known[reg];
-            if !known.moves || self.is_constant(reg) {
+            if !known.moves || self.is_constant(reg) || known.brought.is_some() {
                 continue;
             }
             let of_param = known.param.map(|(block, _)| self.mir.blocks[block].frequency);
@@ -394,6 +407,10 @@ impl<'a> Values<'a> {
             costs[groups.find(number(reg))] += made.sum::<u64>();
         }
         for (reg, known) in self.known.iter().filter(|(_, known)| known.moves) {
+            if let Some(block) = known.brought {
+                let words = u64::from(self.mir.vregs[reg].width);
+                costs[groups.find(number(reg))] += WORTH * words * self.mir.blocks[block].frequency;
+            }
             let Some((block, place)) = known.param else { continue };
             for (from, arg) in self.arguments(block, place) {
                 if matches!(arg, EdgeArg::Reg(arg) if arg.file() == RegFile::Gpr && !self.known[arg.id()].moves)
@@ -437,8 +454,10 @@ impl<'a> Values<'a> {
             }
         });
         let moving = self.known.iter().filter(|(_, known)| known.moves);
-        let long =
-            moving.filter(|&(reg, known)| known.param.is_some() || is_long[reg] && !self.is_constant(reg));
+        let long = moving.filter(|&(reg, known)| {
+            let crosses = known.param.is_some() || known.brought.is_some();
+            crosses || is_long[reg] && !self.is_constant(reg)
+        });
         long.map(|(reg, _)| reg).collect()
     }
 
@@ -489,102 +508,4 @@ enum Reader<'a> {
     Inst(MBlockId, &'a MInst<VReg>),
     /// Something else reads this register.
     Register(VRegId),
-}
-
-/// Moves values: their definitions, parameters and arguments, and all readers that take them.
-fn rewrite(mir: &mut Mir<VReg>, moving: &SecondaryMap<VRegId, bool>) {
-    let mut new: SecondaryMap<VRegId, Option<VReg>> = SecondaryMap::new();
-    for (reg, _) in moving.iter().filter(|&(_, &moves)| moves) {
-        let one = mir.vregs[reg];
-        let file = if one.file.is_predicate() { RegFile::Upred } else { RegFile::Ugpr };
-        new[reg] = Some(mir.new_vreg(file, one.width));
-    }
-    let moved = |reg: VReg| new.get(reg.id()).copied().flatten().map(|to| to.offset(reg.component()));
-    for block in mir.layout.clone() {
-        let insts = std::mem::take(&mut mir.blocks[block].insts);
-        let mut out = Vec::with_capacity(insts.len());
-        for param in &mut mir.blocks[block].params {
-            if let Some(to) = moved(param.reg) {
-                let back = std::mem::replace(&mut param.reg, to);
-                (0..param.width)
-                    .for_each(|n| out.push(move_back(back.offset(n), to.offset(n), SourceLoc::NONE)));
-            }
-        }
-        for mut inst in insts {
-            ptxc_interrupt::poll();
-            let mut defs: SmallVec<[(VReg, u8); 2]> = SmallVec::new();
-            inst.for_each_def(|reg, width| defs.push((reg, width)));
-            if defs.iter().any(|&(reg, _)| moved(reg).is_some())
-                && let Some(made) = counterpart(&inst.inst, |reg| moved(reg).is_some())
-            {
-                let is_made_again =
-                    is_constant(&inst.inst) || defs.iter().any(|(reg, _)| reg.file() == RegFile::Pred);
-                // The numbers in the uniform form are still those of the general registers.
-                let named = made.map(|reg| match reg.file() {
-                    RegFile::Ugpr | RegFile::Upred => moved(reg).unwrap_or(reg),
-                    RegFile::Gpr | RegFile::Pred => reg,
-                });
-                out.push(MInst::new(named, inst.loc));
-                if !is_made_again {
-                    for &(reg, width) in &defs {
-                        let Some(to) = moved(reg) else { continue };
-                        (0..width).for_each(|n| out.push(move_back(reg.offset(n), to.offset(n), inst.loc)));
-                    }
-                    continue;
-                }
-            }
-            if mir.blocks[block].divergent {
-                // It reads the general registers.
-            } else if let Some((to, from)) = transfer(&inst)
-                && let Some(from) = moved(from)
-            {
-                inst.inst = Inst::new(Op::UMOV).ops([to, from].map(Operand::reg));
-            } else if inst.inst.uses().any(|access| moved(access.reg).is_some())
-                && let Some(made) = reading_uniform(&inst.inst, moved)
-            {
-                inst.inst = made;
-            }
-            out.push(inst);
-        }
-        mir.blocks[block].insts = out;
-    }
-    pass(mir, &new);
-}
-
-/// Lets edges pass moved values to moved parameters.
-fn pass(mir: &mut Mir<VReg>, new: &SecondaryMap<VRegId, Option<VReg>>) {
-    for block in mir.layout.clone() {
-        let mut brought = Vec::new();
-        let edges = mir.blocks[block].term.edges().len();
-        for index in 0..edges {
-            ptxc_interrupt::poll();
-            let target = mir.blocks[block].term.edge(index).block;
-            for place in 0..mir.blocks[target].params.len() {
-                let param = mir.blocks[target].params[place];
-                let EdgeArg::Reg(from) = mir.blocks[block].term.edge(index).args[place] else { continue };
-                if param.reg.file() != RegFile::Ugpr || from.file() == RegFile::Ugpr {
-                    continue;
-                }
-                let to = match new[from.id()] {
-                    Some(to) => to.offset(from.component()),
-                    None => {
-                        let to = mir.new_vreg(RegFile::Ugpr, param.width);
-                        brought.extend((0..param.width).map(|n| {
-                            let operands = [to, from].map(|reg| Operand::reg(reg.offset(n)));
-                            Inst::new(Op::R2UR).ops(operands)
-                        }));
-                        to
-                    }
-                };
-                mir.blocks[block].term.edge_mut(index).args[place] = EdgeArg::Reg(to);
-            }
-        }
-        let loc = mir.blocks[block].term_loc;
-        mir.blocks[block].insts.extend(brought.into_iter().map(|inst| MInst::new(inst, loc)));
-    }
-}
-
-/// Moves a value back to its general register.
-fn move_back(to: VReg, from: VReg, loc: SourceLoc) -> MInst<VReg> {
-    MInst::new(Inst::new(Op::MOV).ops([Operand::reg(to), Operand::reg(from)]), loc)
 }

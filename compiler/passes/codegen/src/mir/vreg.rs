@@ -23,8 +23,8 @@ pub struct VRegData {
     /// Number of components; tuples of general and uniform registers are aligned to the next power
     /// of two, at most 4.
     pub width: u8,
-    /// Whether it is a block parameter whose value all lanes of the warp share, in a block that the
-    /// warp executes together.
+    /// Whether all lanes of the warp share its value, and it is defined in a block that the warp executes
+    /// together: a parameter, or the result of a shuffle or a load.
     pub agrees: bool,
 }
 

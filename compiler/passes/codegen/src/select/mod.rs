@@ -134,6 +134,7 @@ fn select_within(
         return Err(lower.unsupported);
     }
     ptxc_interrupt::poll();
+    lower.mark_brought_values();
     let Lower { pool, mut mir, cfg, .. } = lower;
     pool.insert(&mut mir, &cfg, arch);
     Ok(mir)
@@ -326,6 +327,26 @@ impl Lower<'_> {
         let data = &mut self.mir.blocks[mblock];
         data.insts = self.seq.drain(..).rev().collect();
         data.params = params;
+    }
+
+    /// Marks the results of shuffles and loads that all lanes of the warp share where it is together.
+    fn mark_brought_values(&mut self) {
+        let func = self.func;
+        for &block in func.layout.iter().filter(|&&block| self.uniformity.is_convergent_block(block)) {
+            for &inst in &func.blocks[block].insts {
+                if !matches!(func.insts[inst].op, Op::Shfl(_) | Op::Load(_)) {
+                    continue;
+                }
+                for &result in func.results(inst) {
+                    if !self.has_reg(result) || !self.uniformity.is_uniform(result) {
+                        continue;
+                    }
+                    let reg = self.reg_of(result);
+                    let whole = lower::width_of(func.ty(result)) == self.mir.vregs[reg.id()].width;
+                    self.mir.vregs[reg.id()].agrees |= whole && reg.component() == 0;
+                }
+            }
+        }
     }
 
     #[deny(clippy::wildcard_enum_match_arm)]
