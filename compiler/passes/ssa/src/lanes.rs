@@ -94,6 +94,26 @@ pub(crate) fn is_for_warp(op: Op) -> bool {
     lanes_of(&op) == Lanes::Warp
 }
 
+/// Whether the programmer promises that the warp executes an operation together.
+pub(crate) fn is_aligned(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Barrier { aligned: true, .. }
+            | Op::ClusterArrive { aligned: true, .. }
+            | Op::ClusterWait { aligned: true, .. }
+            | Op::MatrixLoad { .. }
+            | Op::MatrixStore { .. }
+            | Op::MatrixTranspose
+            | Op::MatrixProduct(_)
+            | Op::WarpgroupArrive
+            | Op::WarpgroupProduct(_)
+            | Op::ReturnRegisters { .. }
+            | Op::TryRegisters { .. }
+            | Op::WarpgroupCommit
+            | Op::WarpgroupWait { .. }
+    )
+}
+
 /// The lanes that an operation waits for; `None` if it does not wait.
 pub(crate) fn mask_of(func: &Function, data: &InstData) -> Option<Mask> {
     if is_for_warp(data.op) {

@@ -51,7 +51,7 @@ use ptxc_machine::{Arch, Feature};
 use smallvec::SmallVec;
 
 use crate::analyses::Analyses;
-use crate::lanes::{Mask, is_for_warp, mask_of};
+use crate::lanes::{Mask, is_aligned, is_for_warp, mask_of};
 use crate::runtime;
 use crate::uniformity::Uniformity;
 pub(crate) use pairs::equivalent_blocks;
@@ -168,26 +168,6 @@ pub(crate) fn routine_for(func: &Function, inst: Inst) -> String {
         None
     };
     runtime::warp::routine_name(data, numbers.as_deref()).unwrap_or_default()
-}
-
-/// Whether the programmer promises that the warp executes an operation together.
-fn is_aligned(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Barrier { aligned: true, .. }
-            | Op::ClusterArrive { aligned: true, .. }
-            | Op::ClusterWait { aligned: true, .. }
-            | Op::MatrixLoad { .. }
-            | Op::MatrixStore { .. }
-            | Op::MatrixTranspose
-            | Op::MatrixProduct(_)
-            | Op::WarpgroupArrive
-            | Op::WarpgroupProduct(_)
-            | Op::ReturnRegisters { .. }
-            | Op::TryRegisters { .. }
-            | Op::WarpgroupCommit
-            | Op::WarpgroupWait { .. }
-    )
 }
 
 /// The kinds of a function's operations that wait for lanes, with the number of places of each.

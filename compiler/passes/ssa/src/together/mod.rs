@@ -8,8 +8,8 @@
 //! are all in the group: the lanes that entered the function together, the lanes that opened a
 //! region together, or neither. A group splits at a divergent branch, at a call from which lanes
 //! may return one by one, and at a wait for masks that differ. `bsync` restores the extent that the
-//! group had at its `bssy`, unless the region may have lost lanes. In a kernel, a CTA barrier that
-//! PTX calls aligned restores the whole warp, as the programmer promises.
+//! group had at its `bssy`, unless the region may have lost lanes. In a kernel, a barrier or a product of
+//! matrices that PTX calls aligned restores the whole warp, as the programmer promises.
 //!
 //! A region loses lanes in three ways. The last two were seen on an H100
 //! (`docs/facts/convergence.md`):
@@ -40,7 +40,7 @@ use ptxc_ir::{Block, Cfg, Function, FunctionKind, Inst, InstData, Op};
 use smallvec::SmallVec;
 
 use crate::analyses::Analyses;
-use crate::lanes::{Lanes, Lost, lanes_of, lost_regions, parts};
+use crate::lanes::{Lanes, Lost, is_aligned, lanes_of, lost_regions, parts};
 use crate::uniformity::{Uniformity, is_exit};
 
 /// The set whose live lanes are all in a group.
@@ -160,7 +160,7 @@ impl State {
                 };
             }
             // The programmer promises that the whole warp executes it together.
-            Op::Barrier { aligned: true, .. } if func.kind == FunctionKind::Entry && self.open.is_empty() => {
+            op if is_aligned(op) && func.kind == FunctionKind::Entry && self.open.is_empty() => {
                 self.extent = Extent::ALL;
             }
             _ if parts(func, data, |mask| uniformity.is_uniform(mask)) => {

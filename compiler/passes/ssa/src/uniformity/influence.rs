@@ -27,7 +27,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::exits::{is_exit, live_graph};
-use crate::lanes::{Lost, is_parting_call, lost_regions, mask_argument};
+use crate::lanes::{Lost, is_aligned, is_parting_call, lost_regions, mask_argument};
 
 /// The ends of all branches, and the remaining budget.
 pub(super) struct Influence {
@@ -36,7 +36,7 @@ pub(super) struct Influence {
     converged: bool,
     ends: SecondaryMap<Block, Option<Block>>,
     /// The blocks at whose end the whole warp is together by the programmer's promise, outside regions:
-    /// they have an aligned barrier, after which lanes do not part.
+    /// they have an aligned operation, after which lanes do not part.
     whole: EntitySet<Block>,
     /// The blocks that calls that separate lanes have reached, by the end of the region that the
     /// calls are in.
@@ -313,10 +313,10 @@ fn barrier_ends(func: &Function, cfg: &Cfg) -> (SecondaryMap<Block, Option<Block
     (ends, whole)
 }
 
-/// Whether an instruction is a CTA barrier that PTX calls aligned, so that the whole warp executes it
-/// together, in a kernel.
+/// Whether PTX calls an instruction of a kernel aligned, such as a barrier or a product of matrices, so
+/// that the whole warp executes it together.
 fn gathers_warp(func: &Function, inst: Inst) -> bool {
-    func.kind == FunctionKind::Entry && matches!(func.insts[inst].op, Op::Barrier { aligned: true, .. })
+    func.kind == FunctionKind::Entry && is_aligned(func.insts[inst].op)
 }
 
 /// Whether lanes may part at an instruction: a call, or an operation for the lanes of a mask, which
