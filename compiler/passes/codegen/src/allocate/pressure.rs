@@ -497,9 +497,11 @@ impl<'a> Chooser<'a> {
                 }
             }
             let lost = match &inst.call {
-                Some(call) if destroys_for_good(self.file) => {
-                    call.clobbers.without(call.result_places()).count(self.file)
-                }
+                Some(call) if destroys_for_good(self.file) => call
+                    .clobbers
+                    .without(call.result_places())
+                    .without(self.work.kept_uniform)
+                    .count(self.file),
                 _ => 0,
             };
             self.fit_in(self.limit.saturating_sub(lost), self.spilled_width(&defs), &defs, inst.loc)?;
