@@ -96,22 +96,13 @@ pub(crate) fn is_for_warp(op: Op) -> bool {
 
 /// Whether the programmer promises that the warp executes an operation together.
 pub(crate) fn is_aligned(op: Op) -> bool {
-    matches!(
+    let is_unaligned = matches!(
         op,
-        Op::Barrier { aligned: true, .. }
-            | Op::ClusterArrive { aligned: true, .. }
-            | Op::ClusterWait { aligned: true, .. }
-            | Op::MatrixLoad { .. }
-            | Op::MatrixStore { .. }
-            | Op::MatrixTranspose
-            | Op::MatrixProduct(_)
-            | Op::WarpgroupArrive
-            | Op::WarpgroupProduct(_)
-            | Op::ReturnRegisters { .. }
-            | Op::TryRegisters { .. }
-            | Op::WarpgroupCommit
-            | Op::WarpgroupWait { .. }
-    )
+        Op::Barrier { aligned: false, .. }
+            | Op::ClusterArrive { aligned: false, .. }
+            | Op::ClusterWait { aligned: false, .. }
+    );
+    is_for_warp(op) && !is_unaligned
 }
 
 /// The lanes that an operation waits for; `None` if it does not wait.

@@ -14,9 +14,9 @@
 //! The uniform datapath reads the result of an `R2UR` 13 cycles later, and that of its own
 //! arithmetic sooner. A *value* is a virtual register of one or two components that all lanes of
 //! the warp share. Each of its definitions is an instruction with a counterpart on the uniform
-//! datapath, in a block that the warp executes together; or it is a parameter of such a block, or the
-//! result of a shuffle or load there, of which selection knows that its lanes
-//! [agree](crate::mir::VRegData::agrees). An `R2UR` brings such a result.
+//! datapath, in a block that the warp executes together; or it is a parameter of such a block. It may
+//! also be the result of a shuffle or a load there, if selection found that all lanes
+//! [agree](crate::mir::VRegData::agrees) on it; an `R2UR` brings such a result.
 //!
 //! 1. *Demand*: the values that an `R2UR` reads, and all that they are computed from.
 //! 2. *Spread*: values that are computed from those, if all their readers take uniform registers.
