@@ -17,7 +17,7 @@
 //! ```
 
 use super::places::Places;
-use super::{Fragment, LANES, Packing, left, product, right};
+use super::{COLUMNS, Fragment, LANES, Packing, left, product, right};
 use crate::narrow::{ByteFormat, of_byte};
 use crate::{BF16, F16, F32, F64, Format, IntType, Mode, Rounding, convert, float};
 
@@ -59,6 +59,14 @@ impl Number {
 
     const fn packing(self) -> Packing {
         Packing::of(self.bits())
+    }
+
+    /// An integer or a bit.
+    fn whole(self, bits: u64) -> i128 {
+        match self {
+            Number::Int(ty) => ty.value(bits),
+            Number::Float(_) | Number::Tf32 | Number::Byte(_) | Number::Bit => bits.into(),
+        }
     }
 
     /// A float of at most 32 bits as a binary64, which holds all their values.
@@ -109,47 +117,84 @@ pub struct Multiply {
 impl Multiply {
     /// d, given the registers of a, b and c, and of the places of a sparse a.
     pub fn run(&self, [a, b, c]: [&Fragment; 3], places: Option<&[u64; LANES]>) -> Vec<[u64; LANES]> {
-        let (of_a, of_b) = (self.a.packing(), self.b.packing());
-        let depth = super::depth(a.len(), of_a, self.rows);
+        let depth = super::depth(a.len(), self.a.packing(), self.rows);
         let places = places.zip(self.sparse).map(|(words, lanes)| Places::new(words, lanes, self.a, depth));
-        // The elements of a row of a and a column of b that are multiplied with each other.
-        let pairs = |row: usize, column: usize| {
-            let places = &places;
-            (0..depth).map(move |stored| {
-                let k = places.as_ref().map_or(stored, |places| places.column(row, stored));
-                (left(a, of_a, self.rows, row, stored), right(b, of_b, k, column))
-            })
-        };
-        let element = |row: usize, column: usize, c: u64| match (self.sum_type, self.a, self.b) {
+        let places = places.as_ref();
+        let element: Box<dyn Fn(usize, usize, u64) -> u64> = match (self.sum_type, self.a, self.b) {
             (Number::Float(F64), ..) => {
                 let rounding =
                     if let Sum::Directed(rounding) = self.sum { rounding } else { Rounding::Nearest };
-                pairs(row, column).fold(c, |sum, (a, b)| float::fma(F64, a, b, sum, Mode::new(rounding)))
+                let factors = self.factors([a, b], |_, bits| bits);
+                Box::new(move |row, column, c| {
+                    let pairs = factors.pairs(places, row, column);
+                    pairs.fold(c, |sum, (a, b)| float::fma(F64, a, b, sum, Mode::new(rounding)))
+                })
             }
-            (Number::Int(ty), a, b) => {
-                let products = pairs(row, column).map(|(x, y)| match (self.sum, a, b) {
-                    (Sum::And, ..) => i128::from(x & y),
-                    (Sum::Xor, ..) => i128::from(x ^ y),
-                    (_, Number::Int(a), Number::Int(b)) => a.value(x) * b.value(y),
-                    _ => 0,
-                });
-                let sum = ty.value(c) + products.sum::<i128>();
-                if self.sum == Sum::Saturating { ty.saturate(sum) } else { ty.wrap(sum) }
+            (Number::Int(ty), ..) => {
+                let factors = self.factors([a, b], Number::whole);
+                let sum = self.sum;
+                Box::new(move |row, column, c| {
+                    let products = factors.pairs(places, row, column).map(|(x, y)| match sum {
+                        Sum::And => x & y,
+                        Sum::Xor => x ^ y,
+                        Sum::Plain | Sum::Saturating | Sum::Directed(_) => x * y,
+                    });
+                    let total = ty.value(c) + products.sum::<i128>();
+                    if sum == Sum::Saturating { ty.saturate(total) } else { ty.wrap(total) }
+                })
             }
             (sum_type, ..) => {
-                let products = pairs(row, column).map(|(x, y)| self.a.value(x) * self.b.value(y));
-                let sum = products.fold(sum_type.value(c), |sum, product| sum + product);
-                let Number::Float(format) = sum_type else { return 0 };
-                convert::float_to_float(F64, format, sum.to_bits(), Mode::IEEE)
+                let factors = self.factors([a, b], Number::value);
+                Box::new(move |row, column, c| {
+                    let products = factors.pairs(places, row, column).map(|(x, y)| x * y);
+                    let sum = products.fold(sum_type.value(c), |sum, product| sum + product);
+                    let Number::Float(format) = sum_type else { return 0 };
+                    convert::float_to_float(F64, format, sum.to_bits(), Mode::IEEE)
+                })
             }
         };
         product(c, self.sum_type.packing(), self.rows, element)
+    }
+
+    /// The elements of a and b, each read once by `read`: a sum reads those of a in 8 columns and those
+    /// of b in all rows.
+    fn factors<T>(&self, [a, b]: [&Fragment; 2], read: impl Fn(Number, u64) -> T) -> Factors<T> {
+        let (of_a, of_b) = (self.a.packing(), self.b.packing());
+        let depth = super::depth(a.len(), of_a, self.rows);
+        let of_row = |row| (0..depth).map(move |stored| left(a, of_a, self.rows, row, stored));
+        let of_column = |k| (0..COLUMNS).map(move |column| right(b, of_b, k, column));
+        Factors {
+            depth,
+            a: (0..self.rows).flat_map(of_row).map(|bits| read(self.a, bits)).collect(),
+            b: (0..super::depth(b.len(), of_b, COLUMNS))
+                .flat_map(of_column)
+                .map(|bits| read(self.b, bits))
+                .collect(),
+        }
+    }
+}
+
+/// The elements of a by rows, and those of b by rows.
+struct Factors<T> {
+    /// The number of stored columns of a.
+    depth: usize,
+    a: Vec<T>,
+    b: Vec<T>,
+}
+
+impl<T: Copy> Factors<T> {
+    /// The elements of a row of a and a column of b that are multiplied with each other.
+    fn pairs(&self, places: Option<&Places>, row: usize, column: usize) -> impl Iterator<Item = (T, T)> {
+        (0..self.depth).map(move |stored| {
+            let k = places.map_or(stored, |places| places.column(row, stored));
+            (self.a[row * self.depth + stored], self.b[k * COLUMNS + column])
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{COLUMNS, addend, depth};
+    use super::super::{addend, depth};
     use super::*;
     use crate::{S32, U8};
 
