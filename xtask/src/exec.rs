@@ -10,9 +10,10 @@
 //! architecture that has code generation, and the others get the default setting. A kernel that
 //! needs a newer architecture (E0111) is skipped there.
 //!
-//! The sample is for every change: the thin product, at each level one of the other heuristics or
-//! serial waits, a different one for each case, and the default setting for every other
-//! architecture.
+//! The sample is for every change: the two outermost levels with the default heuristic and with one of
+//! the other heuristics or serial waits, a different one for each case; the least registers of every
+//! fourth case; and the default setting for [`AT_ONCE`] of the other architectures, different ones for
+//! each case.
 //!
 //! A kernel that is not supported yet is listed and counted, but an unsupported kernel of tier 1 or
 //! of this repository is a failure. A kernel that cannot be lowered yet runs only on the SSA
@@ -68,8 +69,7 @@ const HEURISTICS: [&str; 6] =
 pub(crate) enum Product {
     /// All settings on tier 1, few on the rest.
     Tiered,
-    /// Few settings on every case, a different one of the rest for each case, and every
-    /// architecture.
+    /// Few settings and architectures on every case, different ones for each case.
     Sample,
     /// All settings on every case.
     Full,
@@ -92,6 +92,11 @@ enum Breadth {
 fn code_settings() -> impl Iterator<Item = (&'static str, bool)> + Clone {
     HEURISTICS.into_iter().flat_map(|heuristic| [(heuristic, false), (heuristic, true)])
 }
+
+/// The number of architectures that the sample tries for a case.
+pub(crate) const AT_ONCE: usize = 2;
+/// The sample tries the least registers of one of this many cases.
+const LEAST: usize = 4;
 
 /// The error for an instruction that needs a newer architecture.
 pub(crate) const TOO_OLD: &str = "E0111";
@@ -136,7 +141,7 @@ pub(crate) fn run(corpus: &Path, product: Product, only: &[String]) -> Result<()
     }
     let mut jobs = Vec::new();
     let mut others = code_settings().skip(1).cycle();
-    for path in &paths {
+    for (index, path) in paths.iter().enumerate() {
         let required = is_first_tier(path);
         let full = match product {
             Product::Full => true,
@@ -144,18 +149,33 @@ pub(crate) fn run(corpus: &Path, product: Product, only: &[String]) -> Result<()
             Product::Tiered => required,
         };
         let levels: &[u8] = if full { &[0, 1, 2, 3] } else { &[0, 3] };
-        let breadth = if full { Breadth::Full } else { Breadth::Thin };
+        let breadth = match product {
+            Product::Sample if index % LEAST != 0 => Breadth::Default,
+            _ if full => Breadth::Full,
+            _ => Breadth::Thin,
+        };
         jobs.extend(levels.iter().map(|&opt| {
             let also = if product == Product::Sample { others.next() } else { None };
             Job { path, arch: None, opt, breadth, also, required }
         }));
-        let archs = TARGETS.iter().filter(|_| product != Product::Thin);
+        let archs = match product {
+            Product::Thin => Vec::new(),
+            Product::Sample => turn(TARGETS, index),
+            Product::Tiered | Product::Full => TARGETS.to_vec(),
+        };
         let breadth = if required && product != Product::Sample { Breadth::Thin } else { Breadth::Default };
-        jobs.extend(archs.map(|&arch| Job { path, arch: Some(arch), opt: 3, breadth, also: None, required }));
+        jobs.extend(archs.into_iter().map(|arch| Job {
+            path,
+            arch: Some(arch),
+            opt: 3,
+            breadth,
+            also: None,
+            required,
+        }));
     }
     let verdicts: Vec<Verdict> = jobs.par_iter().map(check).collect();
     let wrong_of_ptxas = match Oracle::find(None) {
-        Some(oracle) => beside_ptxas(&oracle, &paths),
+        Some(oracle) => beside_ptxas(&oracle, &paths, product == Product::Sample),
         None => {
             println!("SKIPPED: ptxas's code, the third answer; ORACLE names the folder with ptxas");
             0
@@ -214,6 +234,11 @@ pub(crate) fn run(corpus: &Path, product: Product, only: &[String]) -> Result<()
         0 => Ok(()),
         failures => Err(format!("{failures} combinations failed")),
     }
+}
+
+/// The architectures that the sample tries for the case with this index.
+pub(crate) fn turn(archs: &[Arch], index: usize) -> Vec<Arch> {
+    (0..AT_ONCE).map(|offset| archs[(index * AT_ONCE + offset) % archs.len()]).collect()
 }
 
 /// Whether a case's kernel belongs to tier 1 or to this repository.

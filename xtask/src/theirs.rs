@@ -20,6 +20,7 @@ use ptxc_tests::weaken::{Mutant, mutants};
 use rayon::prelude::*;
 
 use crate::cases::stem;
+use crate::exec::turn;
 use crate::oracle::{Oracle, Refusal};
 use crate::trouble::{Trouble, passed};
 
@@ -46,11 +47,15 @@ struct Weakened {
     met: usize,
 }
 
-/// Runs the cases on ptxas's code for each architecture, prints the results, and returns the number
-/// of failures.
-pub(crate) fn beside_ptxas(oracle: &Oracle, paths: &[PathBuf]) -> usize {
-    let jobs: Vec<(&Path, Arch)> =
-        paths.iter().flat_map(|path| Arch::ALL.map(|arch| (path.as_path(), arch))).collect();
+/// Runs the cases on ptxas's code for each architecture, or for a [sample](turn) of them, prints the
+/// results, and returns the number of failures.
+pub(crate) fn beside_ptxas(oracle: &Oracle, paths: &[PathBuf], is_sample: bool) -> usize {
+    let archs = |index| if is_sample { turn(&Arch::ALL, index) } else { Arch::ALL.to_vec() };
+    let jobs: Vec<(&Path, Arch)> = paths
+        .iter()
+        .enumerate()
+        .flat_map(|(index, path)| archs(index).into_iter().map(|arch| (path.as_path(), arch)))
+        .collect();
     let outcomes: Vec<Theirs> = jobs.par_iter().map(|(path, arch)| theirs(oracle, path, *arch)).collect();
     let (mut hold, mut left_out, mut wrong) = (0, 0, 0);
     let mut cases = BTreeSet::new();
