@@ -247,7 +247,7 @@ def main():
     options = parser.parse_args()
     (options.folder / "cases").mkdir(parents=True, exist_ok=True)
     chosen = [one for one in instances() if options.only in one.name]
-    chosen = chosen[1::16] if options.sample else chosen
+    chosen = chosen[1::32] if options.sample else chosen
     failed = 0
     with ThreadPoolExecutor(options.jobs) as pool:
         for one, done in [(one, pool.submit(write, one, options.folder)) for one in chosen]:

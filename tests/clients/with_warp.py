@@ -157,4 +157,4 @@ functions(modules)
 examples(modules)
 
 if __name__ == "__main__":
-    main(modules, stride=47)
+    main(modules, stride=43)
