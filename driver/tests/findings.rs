@@ -4,6 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ptxc_sample::stride;
+use rayon::prelude::*;
+
 /// Kernels with a race that Triton makes: all lanes of a warp store their result of a reduction to one
 /// place, and the last step rounds differently in each lane.
 const RACY: [&str; 2] = ["layer_norm_backward: race", "welford: race"];
@@ -17,22 +20,22 @@ fn cases(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The findings of the runs of the cases in a folder.
-fn findings(folder: &Path, options: &[&str]) -> Vec<String> {
-    let mut found = Vec::new();
-    for case in cases(folder) {
+/// The findings of the runs of one of `stride` cases in a folder.
+fn findings(folder: &Path, options: &[&str], stride: usize) -> Vec<String> {
+    let paths: Vec<PathBuf> = cases(folder).into_iter().step_by(stride).collect();
+    let found = paths.par_iter().flat_map_iter(|case| {
         let output = Command::new(env!("CARGO_BIN_EXE_ptxc"))
             .arg("run")
-            .arg(&case)
+            .arg(case)
             .args(["--racecheck", "--engine=both"])
             .args(options)
             .output()
             .unwrap();
         let messages = String::from_utf8_lossy(&output.stderr);
         let is_finding = |line: &&str| line.contains(" memory: ");
-        found.extend(messages.lines().filter(is_finding).map(str::to_string));
-    }
-    found
+        messages.lines().filter(is_finding).map(str::to_string).collect::<Vec<_>>()
+    });
+    found.collect()
 }
 
 #[test]
@@ -40,14 +43,14 @@ fn the_cases_have_none() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let folder = root.join("tests/cases");
     assert!(cases(&folder).len() > 30, "the cases are in {}", folder.display());
-    for options in [&[][..], &["--seed=3", "-O0"]] {
-        let (known, others): (Vec<String>, Vec<String>) = findings(&folder, options)
+    for (options, stride) in [(&[][..], 1), (&["--seed=3", "-O0"], stride(4))] {
+        let (known, others): (Vec<String>, Vec<String>) = findings(&folder, options, stride)
             .into_iter()
             .partition(|finding| RACY.iter().any(|known| finding.starts_with(known)));
         assert_eq!(others, Vec::<String>::new());
         let is_found = |race: &&str| known.iter().any(|finding| finding.starts_with(race));
-        assert!(RACY.iter().all(is_found), "{known:?}");
+        assert!(stride > 1 || RACY.iter().all(is_found), "{known:?}");
     }
     // The corpus is not part of the repository.
-    assert_eq!(findings(&root.join("../shared/corpus/exec"), &[]), Vec::<String>::new());
+    assert_eq!(findings(&root.join("../shared/corpus/exec"), &[], 1), Vec::<String>::new());
 }

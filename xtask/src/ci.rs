@@ -73,9 +73,10 @@ impl Nightly {
             (
                 "every kernel and form of which `.ci/run` tries a sample",
                 &[
-                    &["env", "PTXC_ORACLE_STRIDE=1", "PTXC_FAMILIES_STRIDE=1", "PTXC_LLVM_STRIDE=1"][..],
+                    &["env", "PTXC_STRIDE=1"][..],
                     &["cargo", "test", "--workspace", "--test", "oracle", "--test", "page", "--test", "run"],
-                    &["--test", "intrinsics"],
+                    &["--test", "intrinsics", "--test", "families", "--test", "signs", "--test", "forms"],
+                    &["--test", "hazards", "--test", "mutation", "--test", "linking", "--test", "findings"],
                 ]
                 .concat(),
             ),

@@ -95,7 +95,7 @@ impl FormsArgs {
             wrong.extend(cores::unused(&all));
         }
         if is_whole {
-            report.images = images::check(oracle.as_deref());
+            report.images = images::check(oracle.as_deref(), 1);
             say(format!("textures and surfaces: {}", report.images));
         }
         for what in &wrong {

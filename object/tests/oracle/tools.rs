@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use ptxc_machine::Arch;
+use ptxc_sample::stride;
 use rayon::prelude::*;
 
 /// The places of the tools and the corpus.
@@ -48,15 +49,13 @@ fn find() -> Option<Oracle> {
     (tools.join("ptxas").is_file() && corpus.is_dir()).then_some(Oracle { tools, corpus })
 }
 
+/// One of this many kernels is checked, a different one on each architecture.
+const STRIDE: usize = 4;
+
 /// The listings that tests have already requested, by kernel and architecture.
 type Listings = HashMap<(PathBuf, Arch), Arc<OnceLock<String>>>;
 
 static LISTINGS: LazyLock<Mutex<Listings>> = LazyLock::new(Mutex::default);
-
-/// The distance between checked kernels, which differ for each architecture; 1 checks all kernels.
-fn stride() -> usize {
-    std::env::var("PTXC_ORACLE_STRIDE").ok().and_then(|stride| stride.parse().ok()).unwrap_or(1).max(1)
-}
 
 /// The suffix of the architecture for a file that is only for that very architecture.
 fn accelerated(ptx: &Path) -> &'static str {
@@ -156,7 +155,8 @@ impl Oracle {
 
     /// A sample of [`kernels`](Self::kernels).
     pub fn sample(&self, folders: &[&str], arch: Arch) -> Vec<PathBuf> {
-        let (stride, first) = (stride(), Arch::ALL.iter().position(|&other| other == arch).unwrap_or(0));
+        let (stride, first) =
+            (stride(STRIDE), Arch::ALL.iter().position(|&other| other == arch).unwrap_or(0));
         self.kernels(folders, arch).into_iter().skip(first % stride).step_by(stride).collect()
     }
 

@@ -11,6 +11,7 @@ use object::elf::{FileHeader64, SHT_NOBITS, SHT_REL, SHT_RELA, SHT_SYMTAB, STT_S
 use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, Sym};
 use ptxc_machine::Arch;
 use ptxc_object::cubin::{Abi, CubinError, assemble_text, read, write, write_text};
+use ptxc_sample::stride;
 use ptxc_sass::text::{ReadOptions, Style, parse_module};
 
 use crate::FOLDERS;
@@ -190,9 +191,10 @@ fn text_loses_nothing_of_a_file() {
     let mut files = 0;
     for arch in Arch::ALL {
         let kernels = oracle.sample(FOLDERS, arch);
-        for (number, ptx) in kernels.iter().enumerate().step_by(step()) {
+        let step = stride(STRIDE);
+        for (number, ptx) in kernels.iter().enumerate().step_by(step) {
             let name = ptx.file_stem().unwrap_or_default().to_string_lossy();
-            let options: &[&str] = [&["-O3"][..], &["-g"], &["-lineinfo"]][(number / step()) % 3];
+            let options: &[&str] = [&["-O3"][..], &["-g"], &["-lineinfo"]][(number / step) % 3];
             let file = folder.join(format!("{name}.{arch}.whole.cubin"));
             oracle.assemble(ptx, arch, options, &file);
             let differences = compare(&std::fs::read(&file).expect("the file is there"), &mut used);
@@ -214,10 +216,8 @@ fn text_loses_nothing_of_a_file() {
 /// So many files need every entry of the list.
 const ENOUGH: usize = 70;
 
-/// The distance between compared files; `PTXC_WHOLE_STRIDE=1` compares all.
-fn step() -> usize {
-    std::env::var("PTXC_WHOLE_STRIDE").ok().and_then(|step| step.parse().ok()).unwrap_or(7).max(1)
-}
+/// One of this many kernels of the sample is compared.
+const STRIDE: usize = 2;
 
 /// The file of an object can be shown, whatever its relocations are; but its text is no program.
 #[test]

@@ -1,10 +1,11 @@
 //! The page of the book agrees with the files, and the files agree with this compiler and, in a
-//! sample, with ptxas. `PTXC_FAMILIES_STRIDE=1` asks ptxas about all of them.
+//! sample, with ptxas. `PTXC_STRIDE=1` asks ptxas about all of them.
 
 use std::collections::HashSet;
 use std::io::Write as _;
 
 use ptxc_families::{Campaign, Form, Judge, Oracle, file, observed, ours, page};
+use ptxc_sample::stride;
 use rayon::prelude::*;
 
 /// ptxas answers again for one out of this many observations, unless the environment sets another
@@ -56,8 +57,7 @@ fn observations_agree_with_ptxas() {
         );
         return;
     };
-    let stride = std::env::var("PTXC_FAMILIES_STRIDE").ok().and_then(|stride| stride.parse().ok());
-    let stride = stride.unwrap_or(STRIDE);
+    let stride = stride(STRIDE);
     let forms: Vec<Form> = observed::candidates().into_iter().step_by(stride).collect();
     let names: HashSet<String> = forms.iter().map(Form::to_string).collect();
     let observations = file(observed::FILE).expect("the file can be read");

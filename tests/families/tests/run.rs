@@ -1,5 +1,5 @@
 //! A sample of the forms, on every architecture, leaves the same memory on both engines of the
-//! simulator, without hazards. `PTXC_FAMILIES_STRIDE=1` runs all of them.
+//! simulator, without hazards. `PTXC_STRIDE=1` runs all of them.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -7,6 +7,7 @@ use std::io::Write as _;
 use ptxc_families::simulate::{Verdict, simulate};
 use ptxc_families::{Campaign, Form};
 use ptxc_machine::Arch;
+use ptxc_sample::stride;
 use rayon::prelude::*;
 
 /// One out of this many forms is run, unless the environment sets another number.
@@ -15,9 +16,8 @@ const STRIDE: usize = 60;
 const SEEDS: [u64; 3] = [0, 1, 7];
 
 fn forms() -> Vec<(Arch, Form)> {
-    let stride = std::env::var("PTXC_FAMILIES_STRIDE").ok().and_then(|stride| stride.parse().ok());
     let only = std::env::var("PTXC_FAMILIES_ONLY").unwrap_or_default();
-    let campaign = Campaign { stride: stride.unwrap_or(STRIDE), only, ..Campaign::all() };
+    let campaign = Campaign { stride: stride(STRIDE), only, ..Campaign::all() };
     let of = |arch: &Arch| campaign.forms(*arch).into_iter().map(|form| (*arch, form)).collect::<Vec<_>>();
     Arch::ALL.iter().flat_map(of).collect()
 }

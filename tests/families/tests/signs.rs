@@ -11,7 +11,7 @@ const STRIDE: usize = 48;
 
 #[test]
 fn a_sample_of_the_instructions_takes_signs_on_all_operands() {
-    let stride = std::env::var("PTXC_STRIDE").ok().and_then(|text| text.parse().ok()).unwrap_or(STRIDE);
+    let stride = ptxc_sample::stride(STRIDE);
     let only = std::env::var("PTXC_FORMS").unwrap_or_default();
     let report = signs::run(&Arch::ALL, stride, &only, Oracle::find().as_ref());
     // Prints to standard error directly, because the test harness hides the output of `println!`.

@@ -21,6 +21,7 @@ use ptxc_syntax::ast::Function;
 use ptxc_tests::edits::{Numbers, combinations, edited};
 use ptxc_tests::instructions::{REGISTERS, Sample, register, samples};
 use ptxc_tests::oracle::ptxas;
+use rayon::prelude::*;
 
 /// Instructions that ptxas rejects for reasons of its own.
 const EXCEPTIONS: &[&str] = &[
@@ -150,7 +151,11 @@ fn differences(
     let mut env = ModuleEnv::empty();
     env.version = version;
     env.target = PtxTarget::parse(target).expect("a target");
-    let theirs = refused(ptxas, (version, target, "sm_"), lines);
+    // ptxas reads a module again after each group of errors, so several read parts of the lines.
+    let theirs: Vec<_> = lines
+        .par_chunks(500)
+        .flat_map_iter(|lines| refused(ptxas, (version, target, "sm_"), lines))
+        .collect();
     for ((line, kernel), theirs) in lines.iter().zip(kernels).zip(theirs) {
         let mut found = check_with(kernel, &env, Strictness::Strict);
         found.retain(|finding| finding.severity == Severity::Error);
@@ -357,28 +362,25 @@ fn new_differences(ptxas: &Path, version: PtxVersion, target: &str, lines: &[&st
     env.version = version;
     env.target = PtxTarget::parse(target).expect("a target");
     let mut found = Vec::new();
-    // An error hides others of its kind, and a fatal one all others, so each module is small.
-    for lines in lines.chunks(200) {
-        let theirs = refused(ptxas, (version, target, "compute_"), lines);
-        for (line, theirs) in lines.iter().zip(theirs) {
-            let text = format!(".entry k(.param .align 16 .b8 n[64]) {{ {REGISTERS} {line} END: ret; }}");
-            let parsed = ptxc_syntax::parse_function(&text);
-            let mut ours = parsed.errors.first().map(|error| format!("{} {}", error.code, error.message));
-            if ours.is_none() {
-                let wrong = check_with(&parsed.value, &env, Strictness::Strict);
-                let wrong = wrong.into_iter().find(|finding| finding.severity == Severity::Error);
-                ours = wrong.map(|wrong| format!("{} {}", wrong.code, wrong.message));
-            }
-            let (accepts, message) = match (&ours, &theirs) {
-                (Some(ours), None) => ("ptxas", ours),
-                (None, Some(theirs)) => ("ptxc", theirs),
-                _ => continue,
-            };
-            if !is_known(accepts, line, message) {
-                found.push(format!(
-                    "{version} {target}: {line}\n    {accepts} accepts; the other says: {message}"
-                ));
-            }
+    let theirs = refused(ptxas, (version, target, "compute_"), lines);
+    for (line, theirs) in lines.iter().zip(theirs) {
+        let text = format!(".entry k(.param .align 16 .b8 n[64]) {{ {REGISTERS} {line} END: ret; }}");
+        let parsed = ptxc_syntax::parse_function(&text);
+        let mut ours = parsed.errors.first().map(|error| format!("{} {}", error.code, error.message));
+        if ours.is_none() {
+            let wrong = check_with(&parsed.value, &env, Strictness::Strict);
+            let wrong = wrong.into_iter().find(|finding| finding.severity == Severity::Error);
+            ours = wrong.map(|wrong| format!("{} {}", wrong.code, wrong.message));
+        }
+        let (accepts, message) = match (&ours, &theirs) {
+            (Some(ours), None) => ("ptxas", ours),
+            (None, Some(theirs)) => ("ptxc", theirs),
+            _ => continue,
+        };
+        if !is_known(accepts, line, message) {
+            found.push(format!(
+                "{version} {target}: {line}\n    {accepts} accepts; the other says: {message}"
+            ));
         }
     }
     found
@@ -402,22 +404,13 @@ fn modules() -> Vec<(PtxVersion, &'static str)> {
 
 /// Compares lines on all modules, several at once, and reports the differences.
 fn sweep(ptxas: &Path, modules: &[(PtxVersion, &str)], lines: &[&str]) {
-    let next = std::sync::atomic::AtomicUsize::new(0);
-    let found = std::sync::Mutex::new(Vec::new());
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some(&(version, target)) =
-                    modules.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
-                {
-                    let new = new_differences(ptxas, version, target, lines);
-                    found.lock().expect("no worker panics").extend(new);
-                }
-            });
-        }
-    });
-    let mut found = found.into_inner().expect("no worker panics");
+    // An error hides others of its kind, and a fatal one all others, so each module is small.
+    let jobs: Vec<_> =
+        modules.iter().flat_map(|module| lines.chunks(200).map(move |lines| (*module, lines))).collect();
+    let found = jobs
+        .par_iter()
+        .flat_map_iter(|((version, target), lines)| new_differences(ptxas, *version, target, lines));
+    let mut found: Vec<String> = found.collect();
     found.sort();
     println!("{} instructions on {} modules", lines.len(), modules.len());
     assert!(found.is_empty(), "{} differences\n{}", found.len(), found.join("\n"));

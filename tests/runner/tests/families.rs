@@ -2,13 +2,14 @@
 //! weakened control codes that matter are reported.
 //!
 //! It is like `mutation`, but for barriers, fences, atomics, shuffles and votes in every form.
-//! `PTXC_FAMILIES_STRIDE=1` tries all forms.
+//! `PTXC_STRIDE=1` tries all forms.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
 
 use ptxc_families::{Campaign, Form, ours};
 use ptxc_machine::Arch;
+use ptxc_sample::stride;
 use ptxc_sass::Program;
 use ptxc_tests::paths;
 use ptxc_tests::weaken::{Mutant, mutants};
@@ -64,8 +65,7 @@ fn weaken(arch: Arch, form: &Form) -> Option<(usize, usize, Vec<String>)> {
 
 #[test]
 fn exactly_the_weakened_controls_that_matter_are_reported() {
-    let stride = std::env::var("PTXC_FAMILIES_STRIDE").ok().and_then(|stride| stride.parse().ok());
-    let campaign = Campaign { stride: stride.unwrap_or(STRIDE), ..Campaign::all() };
+    let campaign = Campaign { stride: stride(STRIDE), ..Campaign::all() };
     let of = |arch: &Arch| campaign.forms(*arch).into_iter().map(|form| (*arch, form)).collect::<Vec<_>>();
     let forms: Vec<(Arch, Form)> = Arch::ALL.iter().flat_map(of).collect();
     let results: Vec<_> = forms.par_iter().filter_map(|(arch, form)| weaken(*arch, form)).collect();

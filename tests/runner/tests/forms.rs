@@ -8,6 +8,7 @@ use std::io::Write as _;
 
 use ptxc_families::sample;
 use ptxc_fuzz::random::Random;
+use ptxc_sample::stride;
 use ptxc_tests::forms::execute::{Forms, Verdict, verdict};
 use ptxc_tests::forms::kernel::{Kernel, kernel};
 use ptxc_tests::forms::{cores, image_functions, images, operands, video};
@@ -74,7 +75,7 @@ fn every_form_lowers_and_computes_what_it_should_or_is_listed() {
 
 #[test]
 fn images_are_accessed_as_by_ptxas_code() {
-    let found = images::check(ptxas().as_deref());
+    let found = images::check(ptxas().as_deref(), stride(3));
     say(format_args!("textures and surfaces: {found}"));
 }
 

@@ -20,12 +20,16 @@ use ptxc_compiler::{Database, Settings, SourceFile, compile, diagnostics};
 use ptxc_families::oracle;
 use ptxc_fuzz::random::Random;
 use ptxc_object::cubin::read;
+use ptxc_sample::stride;
 use ptxc_sass::joined::joined;
 use ptxc_sim::{Case, Options, run_sass, run_ssa};
+use rayon::prelude::*;
 
 const THREADS: u32 = 40;
 const FUNCTIONS: usize = 24;
 const ARCHS: [&str; 3] = ["sm_75", "sm_80", "sm_90"];
+/// One of this many pairs of a program and an architecture is tried.
+const STRIDE: usize = 2;
 
 /// A parameter or result.
 #[derive(Clone, Copy, Debug)]
@@ -477,26 +481,24 @@ fn run(who: &str, cubin: &[u8], case: &Case, seed: u64) {
 #[test]
 fn objects_of_both_compilers_call_each_other() {
     let folder = oracle::folder().filter(|folder| folder.join("nvlink").exists());
-    let scratch = std::env::temp_dir().join(format!("ptxc-linking-{}", std::process::id()));
-    std::fs::create_dir_all(&scratch).expect("a folder for files");
-    for seed in 1..=5 {
+    let jobs: Vec<(u64, &str)> = (1..=5).flat_map(|seed| ARCHS.map(|arch| (seed, arch))).collect();
+    let jobs: Vec<(u64, &str)> = jobs.into_iter().step_by(stride(STRIDE)).collect();
+    jobs.into_par_iter().for_each(|(seed, arch)| {
         let all = signatures(&mut Random::new(seed));
         let case = case(&all);
-        for arch in ARCHS {
-            let [whole, texts @ ..] =
-                [Part::All, Part::Odd, Part::Even].map(|part| module(&all, part).replace("sm_75", arch));
-            alone(&whole, &case, seed);
-            run(&format!("linked by ptxc for {arch}"), &linked_here(&texts), &case, seed);
-            let own = texts.each_ref().map(|text| ours(text, 3));
-            let Some(folder) = &folder else {
-                eprintln!("skipped: nvlink is not installed");
-                assert!(own.iter().all(|object| read(object).is_ok_and(|cubin| cubin.relocatable)));
-                continue;
-            };
-            by_nvlink(folder, &scratch, arch, &texts, &own, &|who, cubin| run(who, cubin, &case, seed));
-        }
-    }
-    let _ = std::fs::remove_dir_all(scratch);
+        let [whole, texts @ ..] =
+            [Part::All, Part::Odd, Part::Even].map(|part| module(&all, part).replace("sm_75", arch));
+        alone(&whole, &case, seed);
+        run(&format!("linked by ptxc for {arch}"), &linked_here(&texts), &case, seed);
+        let own = texts.each_ref().map(|text| ours(text, 3));
+        let Some(folder) = &folder else {
+            eprintln!("skipped: nvlink is not installed");
+            assert!(own.iter().all(|object| read(object).is_ok_and(|cubin| cubin.relocatable)));
+            return;
+        };
+        let scratch = tempfile::tempdir().expect("a folder for files");
+        by_nvlink(folder, scratch.path(), arch, &texts, &own, &|who, cubin| run(who, cubin, &case, seed));
+    });
 }
 
 /// Both modules name a texture, and one has its address in a variable.
@@ -508,15 +510,13 @@ fn objects_of_both_compilers_share_textures_and_surfaces() {
         .map(|path| Case::parse(&read_text(path), &tests).expect("the case is well-formed"));
     let run = |who: &str, cubin: &[u8]| cases.iter().for_each(|case| run(who, cubin, case, 1));
     let folder = oracle::folder().filter(|folder| folder.join("nvlink").exists());
-    let scratch = std::env::temp_dir().join(format!("ptxc-linking-images-{}", std::process::id()));
-    std::fs::create_dir_all(&scratch).expect("a folder for files");
+    let scratch = tempfile::tempdir().expect("a folder for files");
     for arch in ARCHS {
         let texts = ["lit/linking/images.ptx", "lit/linking/images-functions.ptx"]
             .map(|path| read_text(path).replace("sm_75", arch));
         run(&format!("linked by ptxc for {arch}"), &linked_here(&texts));
         let own = texts.each_ref().map(|text| ours(text, 3));
         let Some(folder) = &folder else { continue };
-        by_nvlink(folder, &scratch, arch, &texts, &own, &run);
+        by_nvlink(folder, scratch.path(), arch, &texts, &own, &run);
     }
-    let _ = std::fs::remove_dir_all(scratch);
 }

@@ -8,7 +8,7 @@
 //! - `tests/intrinsics/features.txt` has instructions with alternatives (`features.rs`).
 //! - `tests/intrinsics/llvm/*.ll` are whole modules.
 //!
-//! `cargo test` tries a sample of the first two; `PTXC_LLVM_STRIDE=1`, as in `cargo xtask nightly`, tries
+//! `cargo test` tries a sample of the first two; `PTXC_STRIDE=1`, as in `cargo xtask nightly`, tries
 //! everything. `unlowered.txt` lists the instructions that end in E0900. Each must occur in a run of
 //! everything.
 
@@ -31,7 +31,7 @@ const MOST: usize = 40;
 
 /// Of how many kernels one is tried.
 fn stride() -> usize {
-    std::env::var("PTXC_LLVM_STRIDE").ok().and_then(|text| text.parse().ok()).unwrap_or(16).max(1)
+    ptxc_sample::stride(16)
 }
 
 /// Whether a pattern, in which `*` stands for any text at its end, describes an opcode.
