@@ -12,8 +12,8 @@
 //!
 //! The sample is for every change: the two outermost levels with the default heuristic and with one of
 //! the other heuristics or serial waits, a different one for each case; the least registers of every
-//! fourth case; and the default setting for [`AT_ONCE`] of the other architectures, different ones for
-//! each case.
+//! fourth case; and the default setting for some of the other architectures, different ones for
+//! each case. Code runs in time with one choice of latencies.
 //!
 //! A kernel that is not supported yet is listed and counted, but an unsupported kernel of tier 1 or
 //! of this repository is a failure. A kernel that cannot be lowered yet runs only on the SSA
@@ -55,7 +55,7 @@ use ptxc_sim::{Case, run_sass, run_ssa};
 use rayon::prelude::*;
 use salsa::Setter;
 
-use crate::cases::{self, stem};
+use crate::cases::{self, stem, turn};
 use crate::oracle::Oracle;
 use crate::theirs::beside_ptxas;
 use crate::trouble::{Trouble, passed};
@@ -93,8 +93,6 @@ fn code_settings() -> impl Iterator<Item = (&'static str, bool)> + Clone {
     HEURISTICS.into_iter().flat_map(|heuristic| [(heuristic, false), (heuristic, true)])
 }
 
-/// The number of architectures that the sample tries for a case.
-pub(crate) const AT_ONCE: usize = 2;
 /// The sample tries the least registers of one of this many cases.
 const LEAST: usize = 4;
 
@@ -111,7 +109,13 @@ struct Job<'a> {
     also: Option<(&'static str, bool)>,
     /// Whether the kernel is of tier 1 or of this repository; all of these must be supported.
     required: bool,
+    /// The latencies with which the code of the default heuristic runs in time.
+    latencies: &'static [Latencies],
 }
+
+/// Choices of latencies.
+const LATENCIES: &[Latencies] =
+    &[Latencies::Best, Latencies::Typical, Latencies::Worst, Latencies::Random(1)];
 
 /// The result of a job.
 #[derive(Default)]
@@ -141,6 +145,12 @@ pub(crate) fn run(corpus: &Path, product: Product, only: &[String]) -> Result<()
     }
     let mut jobs = Vec::new();
     let mut others = code_settings().skip(1).cycle();
+    // A sample takes turns: one choice of latencies for each job.
+    let mut turns = LATENCIES.chunks(1).cycle();
+    let mut latencies = || match product {
+        Product::Sample => turns.next().unwrap_or_default(),
+        Product::Tiered | Product::Full | Product::Thin => LATENCIES,
+    };
     for (index, path) in paths.iter().enumerate() {
         let required = is_first_tier(path);
         let full = match product {
@@ -156,7 +166,7 @@ pub(crate) fn run(corpus: &Path, product: Product, only: &[String]) -> Result<()
         };
         jobs.extend(levels.iter().map(|&opt| {
             let also = if product == Product::Sample { others.next() } else { None };
-            Job { path, arch: None, opt, breadth, also, required }
+            Job { path, arch: None, opt, breadth, also, required, latencies: latencies() }
         }));
         let archs = match product {
             Product::Thin => Vec::new(),
@@ -171,6 +181,7 @@ pub(crate) fn run(corpus: &Path, product: Product, only: &[String]) -> Result<()
             breadth,
             also: None,
             required,
+            latencies: latencies(),
         }));
     }
     let verdicts: Vec<Verdict> = jobs.par_iter().map(check).collect();
@@ -234,11 +245,6 @@ pub(crate) fn run(corpus: &Path, product: Product, only: &[String]) -> Result<()
         0 => Ok(()),
         failures => Err(format!("{failures} combinations failed")),
     }
-}
-
-/// The architectures that the sample tries for the case with this index.
-pub(crate) fn turn(archs: &[Arch], index: usize) -> Vec<Arch> {
-    (0..AT_ONCE).map(|offset| archs[(index * AT_ONCE + offset) % archs.len()]).collect()
 }
 
 /// Whether a case's kernel belongs to tier 1 or to this repository.
@@ -361,14 +367,14 @@ fn check_case(job: &Job<'_>, verdict: &mut Verdict) -> Result<(), Trouble> {
         bench.set(heuristic.to_string(), serial, 255);
         verdict.settings += 2;
         let how = if serial { "serial" } else { "exact" };
-        if let Err(why) = check_setting(&bench, full, &mut seen, verdict) {
+        if let Err(why) = check_setting(&bench, job, &mut seen, verdict) {
             verdict.failures.push(format!("{heuristic} {how}: {}", unexpected(why)));
         }
     }
     if full || (job.breadth == Breadth::Thin && job.opt == 3) {
         let registers = least_registers(&mut bench, verdict)?;
         verdict.least_registers = Some(registers);
-        if let Err(why) = check_setting(&bench, full, &mut seen, verdict) {
+        if let Err(why) = check_setting(&bench, job, &mut seen, verdict) {
             verdict.failures.push(format!("--max-regs {registers}: {}", unexpected(why)));
         }
     }
@@ -399,7 +405,7 @@ fn least_registers(bench: &mut Bench<'_>, verdict: &mut Verdict) -> Result<u32, 
 
 fn check_setting(
     bench: &Bench<'_>,
-    full: bool,
+    job: &Job<'_>,
     seen: &mut HashSet<String>,
     verdict: &mut Verdict,
 ) -> Result<(), Trouble> {
@@ -411,7 +417,7 @@ fn check_setting(
     let is_default = bench.options.heuristic(&bench.db) == HEURISTICS[0];
     // A callee about which nothing is known before it is compiled clobbers all registers.
     let short = bench.options.max_regs(&bench.db) < 255 || program.resources.open_stack != 0;
-    if full && is_default && !short && program.resources.spills > 0 {
+    if job.breadth == Breadth::Full && is_default && !short && program.resources.spills > 0 {
         return Err(Trouble::Wrong(format!("{} spills with 255 registers", program.resources.spills)));
     }
     if seen.insert(text_of(&program)) {
@@ -422,7 +428,7 @@ fn check_setting(
     let is_exact = !bench.options.serial(&bench.db) && bench.options.max_regs(&bench.db) == 255;
     // The model of time covers one multiprocessor, and therefore no clusters.
     if is_default && is_exact && program.resources.cluster().is_none() {
-        for latencies in [Latencies::Best, Latencies::Typical, Latencies::Worst, Latencies::Random(1)] {
+        for &latencies in job.latencies {
             verdict.runs += 1;
             let timing = TimingOptions { latencies };
             let result = run_timed(bench.case, &program, &simulator(), &timing);

@@ -24,7 +24,7 @@ pub(crate) struct Shapes {
 impl Shapes {
     /// The checks before a change lands: all code of the compiler, and a sample of the witnesses.
     pub(crate) fn sample() -> Shapes {
-        Shapes { observe: false, stride: 4 }
+        Shapes { observe: false, stride: 8 }
     }
 
     /// Compares; a shape without a witness and a wrong witness are errors.

@@ -19,8 +19,7 @@ use ptxc_sim::{Case, Hazard, Options, SimError, run_sass};
 use ptxc_tests::weaken::{Mutant, mutants};
 use rayon::prelude::*;
 
-use crate::cases::stem;
-use crate::exec::turn;
+use crate::cases::{stem, turn};
 use crate::oracle::{Oracle, Refusal};
 use crate::trouble::{Trouble, passed};
 
