@@ -77,6 +77,7 @@ impl Nightly {
                     &["cargo", "test", "--workspace", "--test", "oracle", "--test", "page", "--test", "run"],
                     &["--test", "intrinsics", "--test", "families", "--test", "signs", "--test", "forms"],
                     &["--test", "hazards", "--test", "mutation", "--test", "linking", "--test", "findings"],
+                    &["--test", "ptxas"],
                 ]
                 .concat(),
             ),
