@@ -4,7 +4,7 @@
 //! `ptxc-object` reads the cubin. The program runs with its control codes, in program order and in
 //! time, with the order of returns that it relies on. It must compute the expected values, and
 //! neither `verify` nor the engines may find a hazard. A sample of the programs that are short
-//! enough is weakened, one control field at a time ([`ptxc_tests::weaken`]). The static check must
+//! enough is weakened, one control field at a time ([`ptxc_search::weaken`]). The static check must
 //! find every hazard within a function that the engine finds then, and a program without a finding
 //! must still compute the expected values.
 
@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use ptxc_machine::Arch;
 use ptxc_sass::verify::{Order, check_with};
 use ptxc_sass::{Coded, Program};
+use ptxc_search::weaken::{Mutant, mutants};
 use ptxc_sim::timing::{TimingOptions, run_timed};
 use ptxc_sim::{Case, Hazard, Options, SimError, run_sass};
-use ptxc_tests::weaken::{Mutant, mutants};
 use rayon::prelude::*;
 
 use crate::cases::{stem, turn};

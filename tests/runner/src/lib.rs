@@ -22,7 +22,4 @@ pub mod filecheck;
 pub mod forms;
 pub mod instructions;
 pub mod oracle;
-pub mod paths;
 pub mod script;
-pub mod traces;
-pub mod weaken;

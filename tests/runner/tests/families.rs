@@ -11,8 +11,8 @@ use ptxc_families::{Campaign, Form, ours};
 use ptxc_machine::Arch;
 use ptxc_sample::stride;
 use ptxc_sass::Program;
-use ptxc_tests::paths;
-use ptxc_tests::weaken::{Mutant, mutants};
+use ptxc_search::paths;
+use ptxc_search::weaken::{Mutant, mutants};
 use rayon::prelude::*;
 
 /// One out of this many forms is tried, unless the environment sets another number.

@@ -2,12 +2,12 @@
 //! search of all paths.
 //!
 //! The kernels of the execution cases run with their control codes. Unchanged, they have no hazards
-//! according to all four. Then one control field at a time is weakened ([`ptxc_tests::weaken`]),
+//! according to all four. Then one control field at a time is weakened ([`ptxc_search::weaken`]),
 //! and the mutant runs, with random values for reads that are too early. For each mutant:
 //!
 //! - the simulator finds exactly the pairs of instructions and registers that a search of the
-//!   executed steps finds ([`ptxc_tests::traces`]), which shares no code with it;
-//! - the search of all paths finds all of them ([`ptxc_tests::paths`]), and the static check
+//!   executed steps finds ([`ptxc_search::traces`]), which shares no code with it;
+//! - the search of all paths finds all of them ([`ptxc_search::paths`]), and the static check
 //!   reports the instructions that are too early;
 //! - if the simulator finds nothing, the kernel computes the right results;
 //! - a hazard that only the static side finds lies on no path of the run: either an instruction or
@@ -26,10 +26,10 @@ use ptxc_passes::TOO_FEW_REGISTERS;
 use ptxc_sample::stride;
 use ptxc_sass::Program;
 use ptxc_sass::verify::{HazardKind, check};
+use ptxc_search::paths::{self, Culprit};
+use ptxc_search::traces::{Search, Step, taken};
+use ptxc_search::weaken::{Mutant, mutants};
 use ptxc_sim::{Case, Hazard, Report, SimError, run_sass_observed};
-use ptxc_tests::paths::{self, Culprit};
-use ptxc_tests::traces::{Search, Step, taken};
-use ptxc_tests::weaken::{Mutant, mutants};
 use rayon::prelude::*;
 
 /// The mutants of one of this many kernels are tried.

@@ -1,7 +1,7 @@
 //! Proves that the hazard check can fail, and fails exactly when it should.
 //!
 //! In every kernel of tier 1, one control field at a time is weakened: a stall is reduced by one, a
-//! wait is dropped, or a scoreboard is not set. A search of all paths ([`ptxc_tests::paths`]),
+//! wait is dropped, or a scoreboard is not set. A search of all paths ([`ptxc_search::paths`]),
 //! which shares no code with the check, decides which of these mutants matter. The check must
 //! report all that matter, and no others. For kernels with many control fields, a sample is tried,
 //! which is the same in every run. In kernels with products of warpgroups, the instructions that order
@@ -17,8 +17,8 @@ use ptxc_compiler::{Database, Options, SourceFile, diagnostics};
 use ptxc_machine::Arch;
 use ptxc_sample::stride;
 use ptxc_sass::Program;
-use ptxc_tests::paths;
-use ptxc_tests::weaken::{Mutant, mutants, without_order};
+use ptxc_search::paths;
+use ptxc_search::weaken::{Mutant, mutants, without_order};
 use rayon::prelude::*;
 
 /// The instructions that are too early according to the check.

@@ -8,11 +8,12 @@
 //! FADD R0, R0, R1                                   too early without the wait
 //! ```
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use ptxc_sass::{
     AccessRole, Completion, Inst, Op, OperandKind, PReg, RegFile, Register, SlotName, slot_name, value,
 };
+use rustc_hash::FxHashSet;
 
 use super::{Culprit, Ways, leaves_for_certain};
 
@@ -146,7 +147,7 @@ fn walk_states<S: Copy + Eq + std::hash::Hash>(
     mut stack: Vec<(usize, S)>,
     visit: &mut impl FnMut(usize, &S) -> Vec<(usize, S)>,
 ) {
-    let mut seen: HashSet<(usize, S)> = HashSet::new();
+    let mut seen: FxHashSet<(usize, S)> = FxHashSet::default();
     while let Some((index, state)) = stack.pop() {
         if seen.insert((index, state)) {
             stack.extend(visit(index, &state));

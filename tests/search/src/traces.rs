@@ -6,10 +6,11 @@
 //! are too early. It relates to the simulator as [`paths`](crate::paths) relates to the static
 //! check: it is slow and obvious, and shares only the tables.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use ptxc_sass::latency::{Ahead, Dependence, Side, latency, reads_at_issue, settled};
 use ptxc_sass::{AccessRole, Completion, PReg, Program, Register};
+use rustc_hash::FxHashSet;
 
 use crate::paths::{Culprit, Taken};
 
@@ -155,7 +156,7 @@ impl Walk<'_> {
         cap: u32,
         visit: &mut dyn FnMut(usize, u32, u32) -> u32,
     ) {
-        let mut seen: HashSet<(usize, u32)> = HashSet::new();
+        let mut seen: FxHashSet<(usize, u32)> = FxHashSet::default();
         let mut stack = vec![(start, 0, lanes)];
         while let Some((at, cycles, lanes)) = stack.pop() {
             let cycles = (cycles + self.search.stall(&self.steps[at])).min(cap);

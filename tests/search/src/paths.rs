@@ -8,12 +8,13 @@
 
 mod products;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use ptxc_sass::latency::{Ahead, Dependence, Side, latency, reads_at_issue, settled};
 use ptxc_sass::memory_order::{Space, space};
 use ptxc_sass::table::Transfer;
 use ptxc_sass::{AccessRole, Completion, Op, OperandKind, PReg, Program, RegFile, Register, value};
+use rustc_hash::FxHashSet;
 
 /// The instruction that is too early, the earlier instruction, and the register. The register is
 /// `None` if the distance is required whatever the registers: see [`Ahead`].
@@ -26,9 +27,9 @@ const LONG_AGO: u32 = 64;
 #[derive(Clone, Debug, Default)]
 pub struct Taken {
     /// The edges from one instruction to the next.
-    pub edges: HashSet<(usize, usize)>,
+    pub edges: FxHashSet<(usize, usize)>,
     /// The instructions whose guard held for some lane.
-    pub active: HashSet<usize>,
+    pub active: FxHashSet<usize>,
 }
 
 /// The edges to search.
@@ -261,7 +262,7 @@ fn leaves_for_certain(program: &Program, index: usize) -> bool {
 /// Visits every instruction on every path after `start` with the cycles since its issue, capped at
 /// `cap`. A path continues while `visit` returns true; fixed-latency paths end at [`LONG_AGO`].
 fn walk(ways: Ways<'_>, start: usize, cap: u32, visit: &mut dyn FnMut(usize, u32) -> bool) {
-    let mut seen: HashSet<(usize, u32)> = HashSet::new();
+    let mut seen: FxHashSet<(usize, u32)> = FxHashSet::default();
     let mut stack = vec![(start, 0u32, true)];
     while let Some((index, cycles, first)) = stack.pop() {
         if !first && (!seen.insert((index, cycles)) || !visit(index, cycles)) {
