@@ -79,6 +79,10 @@ fn filled(pattern: &str, captures: &Captures) -> String {
 /// The values with which a pattern matches a text, in addition to the known values.
 fn matched(pattern: &str, text: &str, captures: &Captures) -> Option<Captures> {
     let pattern = filled(pattern, captures);
+    // To compile an expression takes longer than most patterns need to fail.
+    if !text.starts_with(pattern.split('$').next().unwrap_or_default()) {
+        return None;
+    }
     let mut expression = String::from("^");
     let mut numbers = Vec::new();
     let mut rest = pattern.as_str();

@@ -1,7 +1,7 @@
 //! The page of the book agrees with the files, and the files agree with this compiler and, in a
 //! sample, with ptxas. `PTXC_STRIDE=1` asks ptxas about all of them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 
 use ptxc_families::{Campaign, Form, Judge, Oracle, file, observed, ours, page};
@@ -25,11 +25,12 @@ fn we_do_what_was_observed() {
     let (_, observations) =
         file(observed::FILE).and_then(|text| observed::read(&text)).expect("the file can be read");
     let forms = observed::candidates();
+    let forms: HashMap<String, &Form> = forms.iter().map(|form| (form.to_string(), form)).collect();
     let seen: Vec<_> = observations
         .iter()
         .map(|seen| {
-            let form = forms.iter().find(|form| form.to_string() == seen.form);
-            (form.unwrap_or_else(|| panic!("no form {}", seen.form)), &seen.outcomes)
+            let form = forms.get(&seen.form).unwrap_or_else(|| panic!("no form {}", seen.form));
+            (*form, &seen.outcomes)
         })
         .collect();
     let outcomes: Vec<Vec<_>> = seen

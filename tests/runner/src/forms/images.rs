@@ -346,6 +346,8 @@ const ADDRESS: &str = "\tand.b64 %wide, %t, 0xffffffff7fffffff;\n\tst.global.b64
 pub(super) fn forms(apart: bool) -> Vec<Form> {
     let mut random = Random::new(7);
     let mut list = Vec::new();
+    // A texture without a sampler of its own does not have the property.
+    let lacks = |form: &Form| !apart && form.name == "txq.force_unnormalized_coords.b32 Name";
     for (number, opcode) in sample::opcodes("texture").into_iter().enumerate() {
         let extras: &[Extra] = match opcode.split('.').next() {
             Some("tex" | "tld4") if !apart => &[
@@ -365,11 +367,9 @@ pub(super) fn forms(apart: bool) -> Vec<Form> {
             if extra == Extra::Parameter && number % 8 != 0 {
                 continue;
             }
-            list.extend(form(&opcode, extra, apart, list.len(), &mut random));
+            let form = form(&opcode, extra, apart, list.len(), &mut random);
+            list.extend(form.filter(|form| !is_missing(&form.name) && !lacks(form)));
         }
-        // A texture without a sampler of its own does not have the property.
-        let lacks = |form: &Form| !apart && form.name == "txq.force_unnormalized_coords.b32 Name";
-        list.retain(|form| !is_missing(&form.name) && !lacks(form));
     }
     list
 }
