@@ -89,7 +89,7 @@ impl Clients {
         };
         let chosen =
             CLIENTS.iter().filter(|name| self.only.is_empty() || self.only.iter().any(|one| one == *name));
-        let mut outcomes: Vec<(&str, BTreeMap<String, Outcome>)> = Vec::new();
+        let mut ready = Vec::new();
         for &client in chosen {
             if APART.contains(&client)
                 && let Err(why) = install(&python, &["--no-deps"], &format!("requirements_{client}.txt"))
@@ -97,16 +97,22 @@ impl Clients {
                 println!("SKIPPED: {client}; {why}");
                 continue;
             }
-            let start = Instant::now();
-            let modules = folder.join(client);
-            self.write_modules(&python, client, &modules, &oracle)?;
-            let written = start.elapsed().as_secs_f64();
-            outcomes.push((client, compare(&modules, &oracle, client != CUTLASS)?));
-            println!(
-                "{client}: {written:.0} s for the modules, {:.0} s in all",
-                start.elapsed().as_secs_f64()
-            );
+            ready.push(client);
         }
+        // A script uses one processor.
+        let outcomes: Vec<(&str, BTreeMap<String, Outcome>)> = ready
+            .into_par_iter()
+            .map(|client| {
+                let start = Instant::now();
+                let modules = folder.join(client);
+                self.write_modules(&python, client, &modules, &oracle)?;
+                let written = start.elapsed().as_secs_f64();
+                let outcomes = compare(&modules, &oracle, client != CUTLASS)?;
+                let all = start.elapsed().as_secs_f64();
+                println!("{client}: {written:.0} s for the modules, {all:.0} s in all");
+                Ok((client, outcomes))
+            })
+            .collect::<Result<_, String>>()?;
         report(&outcomes)
     }
 
