@@ -5,9 +5,6 @@ use std::path::{Path, PathBuf};
 
 use ptxc_machine::Arch;
 
-/// The number of architectures that a sample of the settings tries for a case.
-const AT_ONCE: usize = 2;
-
 /// The selected cases, each once. A name is a case's file, a folder of cases, or a part of the
 /// names of cases in the usual folders; without names, all cases of the usual folders are selected.
 pub(crate) fn find(corpus: &Path, names: &[String]) -> Vec<PathBuf> {
@@ -64,9 +61,9 @@ pub(crate) fn stem(path: &Path) -> &str {
     path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("")
 }
 
-/// The architectures that a sample of the settings tries for the case with this index.
-pub(crate) fn turn(archs: &[Arch], index: usize) -> Vec<Arch> {
-    (0..AT_ONCE).map(|offset| archs[(index * AT_ONCE + offset) % archs.len()]).collect()
+/// The architectures that a sample of the settings tries for the case with this index: so many of them.
+pub(crate) fn turn(archs: &[Arch], index: usize, at_once: usize) -> Vec<Arch> {
+    (0..at_once).map(|offset| archs[(index * at_once + offset) % archs.len()]).collect()
 }
 
 #[cfg(test)]

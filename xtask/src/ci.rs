@@ -55,9 +55,12 @@ impl Nightly {
         let forms: Vec<&str> = with(&["forms"]);
         let shapes: Vec<&str> = with(&["shapes"]);
         let bits: Vec<&str> = with(&["bits", "--random", "10000000"]);
+        let emitted: Vec<&str> = with(&["bits"]);
+        let generated: Vec<&str> = with(&["bits", "--generated"]);
         let mutate: Vec<&str> = with(&["mutate", "--count", "20000"]);
         let exec: Vec<&str> = with(&["exec"]);
         let clients: Vec<&str> = with(&["clients"]);
+        let compare: Vec<&str> = with(&["compare", "../shared/corpus/ptx/t1", "--runs", "0"]);
         steps(&[
             ("guides", &["cargo", "test", "--workspace", "--test", "guides", "--", "--include-ignored"]),
             (
@@ -77,12 +80,15 @@ impl Nightly {
                     &["cargo", "test", "--workspace", "--test", "oracle", "--test", "page", "--test", "run"],
                     &["--test", "intrinsics", "--test", "families", "--test", "signs", "--test", "forms"],
                     &["--test", "hazards", "--test", "mutation", "--test", "linking", "--test", "findings"],
-                    &["--test", "ptxas"],
+                    &["--test", "ptxas", "--test", "check_oracle"],
                 ]
                 .concat(),
             ),
             ("every form of every instruction", &forms),
             ("every shape of instruction", &shapes),
+            ("code of tier 1 beside ptxas's", &compare),
+            ("ptxas's machine words for the corpus", &emitted),
+            ("ptxas's machine words for the generated modules", &generated),
             ("random machine words", &bits),
             ("mutated kernels", &mutate),
             ("the PTX of Numba, Warp, tinygrad, Triton and CUTLASS, and pipelines", &clients),

@@ -44,6 +44,8 @@ pub(crate) struct Comparison<'a> {
     pub(crate) oracle: Option<&'a Path>,
     /// How to measure CPU times, if they are wanted.
     pub(crate) times: Option<Times>,
+    /// Of how many files one is compared.
+    pub(crate) stride: usize,
 }
 
 /// How to measure CPU times.
@@ -115,8 +117,9 @@ pub(crate) fn run(root: &Path, settings: &Settings, how: &Comparison<'_>) -> Res
         println!("SKIPPED: the comparison with ptxas; neither --oracle nor ORACLE names a folder with ptxas");
         return Ok(());
     };
+    let sample: Vec<PathBuf> = ptx_files(root)?.into_iter().step_by(how.stride).collect();
     let files: Vec<Compiled> =
-        ptx_files(root)?.into_par_iter().map(|path| Compiled::new(&oracle, settings, path)).collect();
+        sample.into_par_iter().map(|path| Compiled::new(&oracle, settings, path)).collect();
     let (mut pairs, mut times) = (Vec::new(), Vec::new());
     let mut without: BTreeMap<String, usize> = BTreeMap::new();
     for Compiled { path, arch, ours, theirs } in files {

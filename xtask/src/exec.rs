@@ -93,6 +93,9 @@ fn code_settings() -> impl Iterator<Item = (&'static str, bool)> + Clone {
     HEURISTICS.into_iter().flat_map(|heuristic| [(heuristic, false), (heuristic, true)])
 }
 
+/// The number of architectures that the sample tries for a case.
+const AT_ONCE: usize = 2;
+
 /// The sample tries the least registers of one of this many cases.
 const LEAST: usize = 4;
 
@@ -158,7 +161,12 @@ pub(crate) fn run(corpus: &Path, product: Product, only: &[String]) -> Result<()
             Product::Thin | Product::Sample => false,
             Product::Tiered => required,
         };
-        let levels: &[u8] = if full { &[0, 1, 2, 3] } else { &[0, 3] };
+        // For a sample, the architectures below have code of the highest level.
+        let levels: &[u8] = match product {
+            Product::Sample if index % LEAST != 0 => &[0],
+            _ if full => &[0, 1, 2, 3],
+            _ => &[0, 3],
+        };
         let breadth = match product {
             Product::Sample if index % LEAST != 0 => Breadth::Default,
             _ if full => Breadth::Full,
@@ -170,7 +178,7 @@ pub(crate) fn run(corpus: &Path, product: Product, only: &[String]) -> Result<()
         }));
         let archs = match product {
             Product::Thin => Vec::new(),
-            Product::Sample => turn(TARGETS, index),
+            Product::Sample => turn(TARGETS, index, AT_ONCE),
             Product::Tiered | Product::Full => TARGETS.to_vec(),
         };
         let breadth = if required && product != Product::Sample { Breadth::Thin } else { Breadth::Default };

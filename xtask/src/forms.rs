@@ -72,7 +72,7 @@ impl FormsArgs {
         }
         wrong.extend(problems.list(is_whole));
 
-        let forms = Forms::of(&self.only);
+        let forms = Forms::of(&self.only, 1);
         let mut used = BTreeSet::new();
         for arch in ARCHS {
             let verdicts = forms.execute(arch);

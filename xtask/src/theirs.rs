@@ -46,10 +46,10 @@ struct Weakened {
     met: usize,
 }
 
-/// Runs the cases on ptxas's code for each architecture, or for a [sample](turn) of them, prints the
+/// Runs the cases on ptxas's code for each architecture, or for one [in turn](turn), prints the
 /// results, and returns the number of failures.
 pub(crate) fn beside_ptxas(oracle: &Oracle, paths: &[PathBuf], is_sample: bool) -> usize {
-    let archs = |index| if is_sample { turn(&Arch::ALL, index) } else { Arch::ALL.to_vec() };
+    let archs = |index| if is_sample { turn(&Arch::ALL, index, 1) } else { Arch::ALL.to_vec() };
     let jobs: Vec<(&Path, Arch)> = paths
         .iter()
         .enumerate()

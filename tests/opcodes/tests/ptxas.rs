@@ -9,7 +9,7 @@ use ptxc_sample::stride;
 use rayon::prelude::*;
 
 /// One of this many targets is tried for a family.
-const STRIDE: usize = 3;
+const STRIDE: usize = 5;
 
 /// One of a family's modules for one of `stride` targets, a different one for each.
 fn sample(stride: usize) -> Vec<Module> {

@@ -10,7 +10,7 @@ use ptxc_sass::{Coded, Op, bits};
 use rayon::prelude::*;
 
 use crate::generate::{edges, random};
-use crate::oracle::{Oracle, Words};
+use crate::oracle::{Oracle, Words, in_turn};
 use crate::page;
 use crate::ptx_files::ptx_files;
 use crate::survive::{Failure, form, normal, survive, without_guard};
@@ -28,6 +28,9 @@ pub struct Bits {
     /// form.
     #[arg(long, conflicts_with_all = ["edges", "random"])]
     generated: bool,
+    /// Compile only one of four files or modules for each architecture, different ones for each.
+    #[arg(long, conflicts_with_all = ["edges", "random"])]
+    sample: bool,
     /// Compile and disassemble again.
     #[arg(long)]
     observe: bool,
@@ -125,7 +128,8 @@ impl Bits {
     /// The distinct words of an architecture with nvdisasm's texts: stored ones, or new ones.
     fn words(&self, arch: Arch, oracle: Option<&Oracle>) -> Result<Option<Words>, String> {
         let source = if self.generated { "-generated" } else { "" };
-        let path = self.cache.join(format!("{arch}{source}.txt"));
+        let size = if self.sample { "-sample" } else { "" };
+        let path = self.cache.join(format!("{arch}{source}{size}.txt"));
         if !self.observe
             && let Ok(text) = std::fs::read_to_string(&path)
         {
@@ -134,10 +138,10 @@ impl Bits {
         let Some(oracle) = oracle else { return Ok(None) };
         let mut words = BTreeSet::new();
         if self.generated {
-            words = oracle.generated(arch)?;
+            words = oracle.generated(arch, self.stride())?;
         } else {
             for root in &self.ptx {
-                words.extend(oracle.words(&ptx_files(root)?, arch)?);
+                words.extend(oracle.words(&in_turn(ptx_files(root)?, arch, self.stride()), arch)?);
             }
         }
         let words = oracle.disassemble(&words, arch)?;
@@ -145,6 +149,12 @@ impl Bits {
         std::fs::create_dir_all(&self.cache).map_err(wrong)?;
         std::fs::write(&path, write_words(&words)).map_err(wrong)?;
         Ok(Some(words))
+    }
+
+    /// Of how many files or modules one is compiled. The corpus has kernels for three targets, as neighbours, so
+    /// three would select one target.
+    fn stride(&self) -> usize {
+        if self.sample { 4 } else { 1 }
     }
 
     /// The requested rows.

@@ -49,12 +49,12 @@ impl Oracle {
         Ok(sets?.into_iter().flatten().collect())
     }
 
-    /// The distinct instruction words that ptxas emits for the generated modules for the
+    /// The distinct instruction words that ptxas emits for one of `stride` generated modules for the
     /// architecture.
     ///
     /// # Errors
     /// ptxas refuses a module.
-    pub fn generated(&self, arch: Arch) -> Result<BTreeSet<u128>, String> {
+    pub fn generated(&self, arch: Arch, stride: usize) -> Result<BTreeSet<u128>, String> {
         let oracle = ptxc_opcodes::Oracle::find().ok_or("no ptxas")?;
         let targets = Target::ALL.into_iter().filter(|target| target.number() == arch.number());
         let pairs = targets.flat_map(|target| FAMILIES.iter().map(move |family| (family, target)));
@@ -66,7 +66,7 @@ impl Oracle {
             }
             compiled.cubin.map_or(Ok(BTreeSet::new()), |cubin| words_of(&cubin))
         };
-        let made: Vec<Module> = made?.into_iter().flatten().collect();
+        let made: Vec<Module> = in_turn(made?.into_iter().flatten().collect(), arch, stride);
         let sets: Result<Vec<BTreeSet<u128>>, String> = made.par_iter().map(of_module).collect();
         Ok(sets?.into_iter().flatten().collect())
     }
@@ -119,6 +119,12 @@ impl Oracle {
             }
         }
     }
+}
+
+/// One of `stride` items, different ones for the next architecture.
+pub(crate) fn in_turn<T>(items: Vec<T>, arch: Arch, stride: usize) -> Vec<T> {
+    let turn = Arch::ALL.iter().position(|&other| other == arch).unwrap_or(0);
+    items.into_iter().skip(turn % stride).step_by(stride).collect()
 }
 
 fn first_line(messages: &[u8]) -> String {

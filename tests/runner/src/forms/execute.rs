@@ -56,12 +56,13 @@ pub struct Forms {
 
 impl Forms {
     /// The forms of scalar and warp instructions and of video instructions whose opcodes contain a
-    /// text.
-    pub fn of(only: &str) -> Forms {
+    /// text: one of `stride` of them.
+    pub fn of(only: &str, stride: usize) -> Forms {
         let mut random = Random::new(1);
         let mut samples = sample::all();
         samples.extend(video::samples(&mut random));
         samples.retain(|sample| sample.opcode.contains(only));
+        let samples: Vec<Sample> = samples.into_iter().step_by(stride).collect();
         let input = operands(&mut random);
         let kernels = samples.iter().map(|sample| kernel(sample, &mut random)).collect();
         Forms { samples, kernels, input }

@@ -17,9 +17,6 @@ use super::images::{Extra, Form, Found, case, contents, forms, header, verdict};
 
 const ARCHS: [&str; 3] = ["sm_75", "sm_80", "sm_90"];
 
-/// One of so many forms is tried.
-const STRIDE: usize = 5;
-
 /// The form in a function, and a kernel that calls it.
 fn called(form: &Form) -> String {
     let function = form.text.replacen(".visible .entry forms(", ".func called(", 1);
@@ -75,15 +72,15 @@ fn linked(form: &Form, text: &str) -> Result<Vec<Vec<u8>>, String> {
     contents(run_sass(&case(form), &whole, &Options::default()))
 }
 
-/// Tries the forms; returns their number.
-pub fn check() -> usize {
+/// Tries one of `stride` forms; returns their number.
+pub fn check(stride: usize) -> usize {
     let mut wrong = Vec::new();
     let mut count = 0;
     for apart in [false, true] {
         let mut forms = forms(apart);
         let by_handle = [Extra::Nothing, Extra::Sampler, Extra::Offset].map(|extra| format!(" {extra:?}"));
         forms.retain(|form| form.runs && by_handle.iter().any(|extra| form.name.ends_with(extra)));
-        let forms: Vec<Form> = forms.into_iter().step_by(STRIDE).collect();
+        let forms: Vec<Form> = forms.into_iter().step_by(stride).collect();
         for arch in ARCHS {
             let found = super::in_parallel(forms.len(), |index| {
                 let form = &forms[index];
