@@ -93,6 +93,6 @@ fn text_of_tier_1_survives() {
         let is_whole = kernels == oracle.kernels(&["t1"], arch).len();
         let least = if is_whole { 5000 } else { 100 * kernels };
         assert!(checked > least, "only {checked} instructions of {kernels} kernels for {arch}");
-        assert!(kernels >= 5, "only {kernels} kernels for {arch}");
+        assert!(kernels > 5, "only {kernels} kernels for {arch}");
     }
 }
