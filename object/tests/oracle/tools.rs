@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use ptxc_machine::Arch;
-use ptxc_sample::stride;
+use ptxc_sample::{in_turn, stride};
 use rayon::prelude::*;
 
 /// The places of the tools and the corpus.
@@ -157,7 +157,7 @@ impl Oracle {
     pub fn sample(&self, folders: &[&str], arch: Arch) -> Vec<PathBuf> {
         let (stride, first) =
             (stride(STRIDE), Arch::ALL.iter().position(|&other| other == arch).unwrap_or(0));
-        self.kernels(folders, arch).into_iter().skip(first % stride).step_by(stride).collect()
+        in_turn(self.kernels(folders, arch), first, stride).collect()
     }
 
     /// The same sample, with its listings, which all processors make beforehand: each start of

@@ -67,8 +67,8 @@ pub fn run(archs: &[Arch], stride: usize, only: &str, oracle: Option<&Oracle>) -
     samples.retain(|sample| sample.opcode.contains(only));
     let mut report = Report::default();
     for &arch in archs {
-        let first = Arch::ALL.iter().position(|&other| other == arch).unwrap_or(0) % stride;
-        let chosen: Vec<&Sample> = samples.iter().skip(first).step_by(stride).collect();
+        let first = Arch::ALL.iter().position(|&other| other == arch).unwrap_or(0);
+        let chosen: Vec<&Sample> = ptxc_sample::in_turn(&samples, first, stride).collect();
         let verdicts: Vec<Verdict> = chosen.par_iter().map(|sample| verdict(sample, arch)).collect();
         let mut code = Vec::new();
         for (sample, verdict) in chosen.iter().zip(verdicts) {

@@ -5,7 +5,7 @@
 use std::io::Write as _;
 
 use ptxc_opcodes::{FAMILIES, Module, Oracle, Target, modules};
-use ptxc_sample::stride;
+use ptxc_sample::{in_turn, stride};
 use rayon::prelude::*;
 
 /// One of this many targets is tried for a family.
@@ -15,7 +15,7 @@ const STRIDE: usize = 5;
 fn sample(stride: usize) -> Vec<Module> {
     let mut found = Vec::new();
     for (number, family) in FAMILIES.iter().enumerate() {
-        for (turn, target) in Target::ALL.into_iter().enumerate().skip(number % stride).step_by(stride) {
+        for (turn, target) in in_turn(Target::ALL.into_iter().enumerate(), number, stride) {
             let made = modules(family, target).expect(family.name);
             let count = made.len();
             found.extend(made.into_iter().nth(turn * count / Target::ALL.len()));

@@ -17,7 +17,7 @@ use ptxc_ptx::check::requirements::Strictness;
 use ptxc_ptx::check::table::TABLE;
 use ptxc_ptx::check::types::Scalar;
 use ptxc_ptx::diagnostic::Severity;
-use ptxc_sample::stride;
+use ptxc_sample::{in_turn, stride};
 use ptxc_syntax::ast::Function;
 use ptxc_tests::edits::{Numbers, combinations, edited};
 use ptxc_tests::instructions::{REGISTERS, Sample, register, samples};
@@ -179,12 +179,6 @@ fn report(lines: usize, differences: &str) {
     assert!(differences.is_empty(), "{} differences\n{differences}", differences.matches("ptxas:").count());
 }
 
-/// One of [`STRIDE`] lines, different ones in each turn, so that every line has a module.
-fn in_turn<'a>(lines: &[&'a str], turn: usize) -> Vec<&'a str> {
-    let stride = stride(STRIDE);
-    lines.iter().copied().skip(turn % stride).step_by(stride).collect()
-}
-
 #[test]
 fn the_table_agrees_with_ptxas() {
     let Some(ptxas) = ptxas() else { return };
@@ -214,7 +208,7 @@ fn the_table_agrees_with_ptxas() {
         (PtxVersion(9, 5), "sm_120a"),
     ];
     for (turn, (version, target)) in modules.into_iter().enumerate() {
-        let lines = in_turn(&lines, turn);
+        let lines: Vec<&str> = in_turn(lines.iter().copied(), turn, stride(STRIDE)).collect();
         differences(&ptxas, version, target, &lines, &kernels(&lines), &mut found);
     }
     report(lines.len(), &found);
@@ -311,7 +305,7 @@ fn modifiers_stand_in_any_order_as_in_ptxas() {
     let lines: Vec<&str> = texts.iter().map(String::as_str).collect();
     let mut found = String::new();
     for (turn, target) in ["sm_90a", "sm_100a", "sm_120a"].into_iter().enumerate() {
-        let lines = in_turn(&lines, turn);
+        let lines: Vec<&str> = in_turn(lines.iter().copied(), turn, stride(STRIDE)).collect();
         differences(&ptxas, PtxVersion::NEWEST, target, &lines, &kernels(&lines), &mut found);
     }
     report(lines.len(), &found);

@@ -8,3 +8,8 @@ pub fn stride(usual: usize) -> usize {
     let set = std::env::var("PTXC_STRIDE").ok().and_then(|text| text.parse().ok());
     set.unwrap_or(usual).max(1)
 }
+
+/// One of `stride` items, beginning with another one in each turn: `stride` turns have all of them.
+pub fn in_turn<I: IntoIterator>(items: I, turn: usize, stride: usize) -> impl Iterator<Item = I::Item> {
+    items.into_iter().skip(turn % stride).step_by(stride)
+}

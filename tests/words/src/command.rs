@@ -10,7 +10,7 @@ use ptxc_sass::{Coded, Op, bits};
 use rayon::prelude::*;
 
 use crate::generate::{edges, random};
-use crate::oracle::{Oracle, Words, in_turn};
+use crate::oracle::{Oracle, Words, of_arch};
 use crate::page;
 use crate::ptx_files::ptx_files;
 use crate::survive::{Failure, form, normal, survive, without_guard};
@@ -141,7 +141,7 @@ impl Bits {
             words = oracle.generated(arch, self.stride())?;
         } else {
             for root in &self.ptx {
-                words.extend(oracle.words(&in_turn(ptx_files(root)?, arch, self.stride()), arch)?);
+                words.extend(oracle.words(&of_arch(ptx_files(root)?, arch, self.stride()), arch)?);
             }
         }
         let words = oracle.disassemble(&words, arch)?;

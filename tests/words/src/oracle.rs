@@ -66,7 +66,7 @@ impl Oracle {
             }
             compiled.cubin.map_or(Ok(BTreeSet::new()), |cubin| words_of(&cubin))
         };
-        let made: Vec<Module> = in_turn(made?.into_iter().flatten().collect(), arch, stride);
+        let made: Vec<Module> = of_arch(made?.into_iter().flatten().collect(), arch, stride);
         let sets: Result<Vec<BTreeSet<u128>>, String> = made.par_iter().map(of_module).collect();
         Ok(sets?.into_iter().flatten().collect())
     }
@@ -122,9 +122,9 @@ impl Oracle {
 }
 
 /// One of `stride` items, different ones for the next architecture.
-pub(crate) fn in_turn<T>(items: Vec<T>, arch: Arch, stride: usize) -> Vec<T> {
+pub(crate) fn of_arch<T>(items: Vec<T>, arch: Arch, stride: usize) -> Vec<T> {
     let turn = Arch::ALL.iter().position(|&other| other == arch).unwrap_or(0);
-    items.into_iter().skip(turn % stride).step_by(stride).collect()
+    ptxc_sample::in_turn(items, turn, stride).collect()
 }
 
 fn first_line(messages: &[u8]) -> String {

@@ -568,7 +568,7 @@ pub fn check(ptxas: Option<&Path>, stride: usize) -> String {
     for apart in [false, true] {
         let all = forms(apart);
         for (turn, arch) in ARCHS.into_iter().enumerate() {
-            let forms: Vec<&Form> = all.iter().skip(turn % stride).step_by(stride).collect();
+            let forms: Vec<&Form> = ptxc_sample::in_turn(&all, turn, stride).collect();
             let found = super::in_parallel(forms.len(), |index| verdict(forms[index], arch, apart));
             let mut lowered = Vec::new();
             for (form, found) in forms.into_iter().zip(found) {

@@ -27,7 +27,7 @@ fn check(filter: impl Fn(&Form) -> bool + Sync) {
         let forms = forms(arch).into_iter().filter(&filter);
         let runs =
             forms.flat_map(|form| Place::all(arch).into_iter().map(move |place| Run { arch, form, place }));
-        runs.skip(first % stride).step_by(stride).collect::<Vec<_>>()
+        ptxc_sample::in_turn(runs, first, stride).collect::<Vec<_>>()
     };
     let runs: Vec<Run> = Arch::ALL.iter().enumerate().flat_map(of_arch).collect();
     assert!(runs.len() > 30, "the table has forms");

@@ -134,7 +134,7 @@ pub fn modules(stride: usize, most: usize) -> Vec<Module> {
     let mut modules = Vec::new();
     let settings = TARGETS.iter().flat_map(|target| ["-O0", "-O2"].map(|level| (target, level)));
     for (turn, (&(target, version), level)) in settings.enumerate() {
-        let some: Vec<Kernel> = kernels.iter().skip(turn % stride).step_by(stride).cloned().collect();
+        let some: Vec<Kernel> = ptxc_sample::in_turn(&kernels, turn, stride).cloned().collect();
         modules.extend(some.chunks(most).enumerate().map(|(number, kernels)| Module {
             name: format!("features{number}-{target}{level}"),
             target: target.to_string(),
