@@ -62,7 +62,10 @@ impl Nightly {
         let clients: Vec<&str> = with(&["clients"]);
         let compare: Vec<&str> = with(&["compare", "../shared/corpus/ptx/t1", "--runs", "0"]);
         steps(&[
-            ("guides", &["cargo", "test", "--workspace", "--test", "guides", "--", "--include-ignored"]),
+            (
+                "guides",
+                &["cargo", "test", "-p", "ptxc-tests", "--test", "it", "guides", "--", "--include-ignored"],
+            ),
             (
                 "documentation",
                 &["env", "RUSTDOCFLAGS=-D warnings", "cargo", "doc", "--workspace", "--no-deps", "--quiet"],
@@ -71,18 +74,21 @@ impl Nightly {
             ("execution cases with all settings", &exec),
             (
                 "the check against ptxas: all combinations, 20,000 edits",
-                &["cargo", "test", "-p", "ptxc-tests", "--test", "check_oracle", "--", "--include-ignored"],
+                &[
+                    "cargo",
+                    "test",
+                    "-p",
+                    "ptxc-tests",
+                    "--test",
+                    "it",
+                    "check_oracle",
+                    "--",
+                    "--include-ignored",
+                ],
             ),
             (
                 "every kernel and form of which `.ci/run` tries a sample",
-                &[
-                    &["env", "PTXC_STRIDE=1"][..],
-                    &["cargo", "test", "--workspace", "--test", "oracle", "--test", "page", "--test", "run"],
-                    &["--test", "intrinsics", "--test", "families", "--test", "signs", "--test", "forms"],
-                    &["--test", "hazards", "--test", "mutation", "--test", "linking", "--test", "findings"],
-                    &["--test", "ptxas", "--test", "check_oracle"],
-                ]
-                .concat(),
+                &["env", "PTXC_STRIDE=1", "cargo", "test", "--workspace", "--test", "it"],
             ),
             ("every form of every instruction", &forms),
             ("every shape of instruction", &shapes),

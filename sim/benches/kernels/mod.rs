@@ -10,7 +10,7 @@
 //! | scattered | the same with lanes 136 bytes apart |
 //! | divergent | both arms of a branch in each iteration, with BSSY and BSYNC |
 
-#[path = "../../tests/sass/assemble.rs"]
+#[path = "../../tests/it/assemble.rs"]
 mod assemble;
 
 use assemble::{buffer, case, program};

@@ -6,5 +6,5 @@
 //! member of the workspace has this crate among its dependencies for tests, with the feature `tests`,
 //! so that all selections agree. The crate has no code.
 //!
-//! `tests/runner/tests/one_feature_set.rs` compares the features of all selections and names those
+//! `tests/runner/tests/it/one_feature_set.rs` compares the features of all selections and names those
 //! that are missing in `Cargo.toml`.

@@ -2,7 +2,7 @@
 //! for a target must lower, or match a line of `unlowered.txt` of the tests. The list is exact: a
 //! line that matches nothing is wrong too.
 //!
-//! That the check accepts what ptxas accepts is the subject of `tests/check_oracle.rs`; here ptxas
+//! That the check accepts what ptxas accepts is the subject of `tests/it/check_oracle.rs`; here ptxas
 //! is asked again about what the check accepts.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ use crate::instructions::REGISTERS;
 pub const TARGETS: [&str; 6] = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"];
 
 /// Opcodes that end in `E0900`: `*` stands for any text.
-const UNLOWERED: &str = include_str!("../../tests/unlowered.txt");
+const UNLOWERED: &str = include_str!("../../tests/it/unlowered.txt");
 
 /// Instructions in a kernel of their own each, in a module.
 const A_MODULE: usize = 20;

@@ -43,7 +43,7 @@ impl Report {
              ## Combinations of modifiers\n\n\
              Every row of the instruction table, with every combination of its modifiers, but at most about\n\
              {} of a row. A cell shows how many combinations ptxc compiles, of how many the target has. The rest\n\
-             ends in `E0900` and is listed in `tests/runner/tests/unlowered.txt`.\n\n",
+             ends in `E0900` and is listed in `tests/runner/tests/it/unlowered.txt`.\n\n",
             self.most
         );
         let mut line = |cells: &[String]| {

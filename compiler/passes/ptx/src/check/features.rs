@@ -1,7 +1,7 @@
 //! The directives and declarations that not every version and target of PTX has: one row each.
 //!
 //! The instructions have such rows in `instructions/*.txt`. Source: NVIDIA's ptxas 13.5, tested
-//! with every version and target. `tests/runner/tests/directives_oracle.rs` repeats the test.
+//! with every version and target. `tests/runner/tests/it/directives_oracle.rs` repeats the test.
 
 use ptxc_syntax::NodeId;
 use ptxc_syntax::ast::DirectiveKind;

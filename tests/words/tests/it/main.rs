@@ -1,0 +1,4 @@
+//! The page of the book, and the memory that decoding takes.
+
+mod allocation;
+mod page;
