@@ -98,4 +98,4 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     # Recursion of a device function is deep in the type inference of Numba.
     sys.setrecursionlimit(10_000)
-    main(modules, stride=23)
+    main(modules, stride=47)

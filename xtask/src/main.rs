@@ -219,7 +219,7 @@ fn verify(corpus: &Path, product: Product, beside: &Beside, limits: bool) -> Res
     Shapes::sample().run()?;
     if corpus.join("ptx/t1").is_dir() {
         // Neighbours are one kernel for the three architectures of the corpus, so each of these has its turn.
-        let stride = if product == Product::Sample { 4 } else { 1 };
+        let stride = if product == Product::Sample { 8 } else { 1 };
         beside.compare(&corpus.join("ptx/t1"), &settings, stride)?;
     }
     if limits {

@@ -9,6 +9,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use ptxc_sample::stride;
 use rayon::prelude::*;
 
 /// Bytes of shared memory that the system reserves on sm_90 in a kernel that uses any.
@@ -141,7 +142,9 @@ fn tools_take_our_cubins() {
             Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/tools").join(name).with_extension("ptx");
         let text = ptxc(&["lower", path_text(&source), "-o", "-"]);
         assert!(text.contains(must), "{name}: {must}");
-        let kinds = [("plain", &[][..]), ("lines", &["--lineinfo"])];
+        let mut kinds = vec![("plain", &[][..]), ("lines", &["--lineinfo"])];
+        // In a sample, one file has a table of lines.
+        kinds.truncate(if name == "lines" || stride(2) == 1 { 2 } else { 1 });
         kinds.into_par_iter().for_each(|(kind, options)| {
             let ours = scratch(name, kind, "ours");
             ptxc(&[&["lower", path_text(&source), "-o", path_text(&ours)], options].concat());

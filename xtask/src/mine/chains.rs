@@ -6,8 +6,6 @@
 //! steps as there are pairs. The result is a few hundred kernels of [`STEPS`] steps, the same for
 //! the same seed.
 
-use std::collections::HashMap;
-
 use ptxc_machine::Arch;
 
 use super::body::{self, Body, LOADED, Random};
@@ -25,7 +23,8 @@ pub(super) fn modules(arch: Arch, wanted: impl Fn(&Form) -> bool, repeats: usize
     let forms: Vec<&Form> = FORMS.iter().filter(|form| form.since <= arch.number() && wanted(form)).collect();
     let pairs = forms.iter().map(|form| followers(&forms, form.makes).count()).sum::<usize>();
     let kernels = (pairs * repeats).div_ceil(STEPS);
-    let mut walk = Walk { forms, seen: HashMap::new(), random: Random(1) };
+    let seen = vec![0; forms.len() * forms.len()];
+    let mut walk = Walk { forms, seen, random: Random(1) };
     let names: Vec<usize> = (0..kernels).collect();
     names.chunks(KERNELS).map(|names| walk.module(arch, names)).collect()
 }
@@ -36,8 +35,8 @@ fn followers<'a>(forms: &'a [&Form], made: Kind) -> impl Iterator<Item = usize> 
 
 struct Walk<'a> {
     forms: Vec<&'a Form>,
-    /// How often a form followed another form.
-    seen: HashMap<(usize, usize), u32>,
+    /// How often each form followed another form: first all that followed the first form.
+    seen: Vec<u32>,
     random: Random,
 }
 
@@ -59,7 +58,7 @@ impl Walk<'_> {
         for _ in 0..STEPS {
             let next = self.choose(last, kind);
             if let Some(last) = last {
-                *self.seen.entry((last, next)).or_default() += 1;
+                self.seen[last * self.forms.len() + next] += 1;
             }
             value = body.step(self.forms[next], &value);
             (kind, last) = (self.forms[next].makes, Some(next));
@@ -76,7 +75,7 @@ impl Walk<'_> {
         let can_stay = followers(forms, kind).any(|next| forms[next].takes.is_uniform());
         let stays = kind.is_uniform() && can_stay && self.random.below(4) > 0;
         let fits = |&next: &usize| !stays || forms[next].takes.is_uniform();
-        let times = |next: usize| last.and_then(|last| self.seen.get(&(last, next))).copied().unwrap_or(0);
+        let times = |next: usize| last.map_or(0, |last| self.seen[last * forms.len() + next]);
         let wanted: Vec<usize> = followers(forms, kind).filter(fits).collect();
         let least = wanted.iter().map(|&next| times(next)).min().unwrap_or(0);
         let best: Vec<usize> = wanted.into_iter().filter(|&next| times(next) == least).collect();
@@ -89,10 +88,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_kernels_every_time_and_each_form_is_there() {
-        let made = modules(Arch::Sm80, |_| true, 1);
-        assert_eq!(made, modules(Arch::Sm80, |_| true, 1));
-        let all = made.concat();
+    fn each_form_is_there() {
+        let all = modules(Arch::Sm80, |_| true, 1).concat();
         for form in FORMS.iter().filter(|form| form.since <= 80) {
             let opening = form.text.split(['$', ' ', ';']).next().unwrap_or_default();
             assert!(all.contains(opening), "{}", form.text);

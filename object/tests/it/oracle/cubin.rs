@@ -7,11 +7,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use ptxc_machine::Arch;
 use ptxc_object::cubin::{Abi, read, write};
 
 use super::FOLDERS;
-use super::tools::{Oracle, oracle};
+use super::tools::{Oracle, architectures, oracle};
 
 /// The output of a tool. The tool must succeed; a tool other than `readelf` must not print warnings
 /// either, because `readelf` calls the fields that the machine defines unexpected.
@@ -57,7 +56,7 @@ fn targets(text: &str) -> Vec<&str> {
 fn tools_find_the_same_in_our_files() {
     let Some(oracle) = oracle() else { return };
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    for arch in Arch::ALL {
+    for arch in architectures() {
         let kernels = oracle.sample(FOLDERS, arch);
         for ptx in kernels.iter().step_by(40) {
             let name = ptx.file_stem().unwrap_or_default().to_string_lossy();

@@ -2,7 +2,7 @@
 //! compare the tables with the output.
 //!
 //! The tests need the two tools (in the folder `ORACLE`, or else in `~/.cache/ptxc-oracle`) and the
-//! corpus next to the repository; without them the tests print a note and check nothing. Every sixth
+//! corpus next to the repository; without them the tests print a note and check nothing. Every twelfth
 //! kernel is checked, different ones on each architecture; `PTXC_STRIDE=1`, as in
 //! `cargo xtask nightly`, checks all kernels.
 

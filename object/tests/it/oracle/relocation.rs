@@ -13,7 +13,7 @@ use ptxc_sass::kept::Kept;
 use ptxc_sass::text::{ReadOptions, Style, parse_programs, write_program, write_variables};
 use ptxc_sass::variable::union;
 
-use super::tools::{Oracle, oracle};
+use super::tools::{Oracle, architectures, oracle};
 
 const KERNELS: &str = include_str!("addresses.ptx");
 
@@ -93,7 +93,7 @@ fn survives(oracle: &Oracle, file: &Path, arch: Arch) -> Vec<String> {
 fn operands_that_the_loader_fills_in_survive() {
     let Some(oracle) = oracle() else { return };
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    for arch in Arch::ALL {
+    for arch in architectures() {
         let [ptx, object, linked]: [PathBuf; 3] = ["ptx", "object.cubin", "linked.cubin"]
             .map(|extension| folder.join(format!("addresses.{arch}.{extension}")));
         std::fs::write(&ptx, KERNELS.replace("sm_75", &arch.to_string())).expect("the folder takes files");

@@ -91,8 +91,8 @@ fn text_of_tier_1_survives() {
     for arch in Arch::ALL {
         let (checked, kernels) = check(&oracle, arch);
         let is_whole = kernels == oracle.kernels(&["t1"], arch).len();
-        let least = if is_whole { 5000 } else { 100 * kernels };
+        let least = if is_whole { 5000 } else { 50 * kernels };
         assert!(checked > least, "only {checked} instructions of {kernels} kernels for {arch}");
-        assert!(kernels > 5, "only {kernels} kernels for {arch}");
+        assert!(kernels > 2, "only {kernels} kernels for {arch}");
     }
 }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 /// ptxas answers again for one out of this many observations, unless the environment sets another
 /// number.
-const STRIDE: usize = 16;
+const STRIDE: usize = 32;
 
 #[test]
 fn the_page_of_the_book_is_not_stale() {

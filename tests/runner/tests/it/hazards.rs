@@ -15,7 +15,7 @@
 //!   executed, but by no lane one after the other.
 //!
 //! Large runs are omitted. A sample of the mutants of a kernel is tried, which is the same in every
-//! run, and the mutants of every second kernel only, unless `PTXC_STRIDE=1` asks for all kernels.
+//! run, and the mutants of every eighth kernel only, unless `PTXC_STRIDE=1` asks for all kernels.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ use ptxc_sim::{Case, Hazard, Report, SimError, run_sass_observed};
 use rayon::prelude::*;
 
 /// The mutants of one of this many kernels are tried.
-const STRIDE: usize = 4;
+const STRIDE: usize = 8;
 /// The number of mutants of a program that are tried.
 const SAMPLE: usize = 20;
 /// The most warp instructions of a run that is not omitted.
@@ -269,7 +269,7 @@ fn simulator_and_checks_agree_on_hazards() {
         .flat_map(|(index, case)| {
             let of_kernel = move |(number, setting): &(usize, Setting)| match setting.weaken {
                 true => index % stride == 0,
-                false => (index + number) % stride.min(2) == 0,
+                false => (index + number) % stride.min(4) == 0,
             };
             let settings = SETTINGS.into_iter().enumerate().filter(of_kernel);
             settings.map(move |(_, setting)| (case, setting))

@@ -25,7 +25,7 @@ impl Random {
 
 /// The number of random operands of a test.
 pub fn random_cases() -> usize {
-    std::env::var("PTXC_NUMERICS_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(2000)
+    std::env::var("PTXC_NUMERICS_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(1000)
 }
 
 /// Zero, one, powers of two, the extremes, and their neighbours.
