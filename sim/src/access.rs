@@ -41,14 +41,17 @@ impl AccessLog {
         lanes: u32,
         addresses: &[u64; LANES],
     ) {
-        let space = if space == Space::Cluster { Space::Shared } else { space };
         if space != Space::Generic {
             self.accesses.push(Access { kind, space, bytes, lanes, addresses: *addresses });
             return;
         }
         let first = self.accesses.len();
         for lane in lanes_of(lanes) {
-            let (space, address) = resolve(space, addresses[lane as usize]);
+            let (space, address) = match resolve(space, addresses[lane as usize]) {
+                // Generic addresses of shared memory name the CTA.
+                (Space::Shared, address) => (Space::Cluster, address),
+                other => other,
+            };
             let known = self.accesses[first..].iter().position(|access| access.space == space);
             let index = first + known.unwrap_or(self.accesses.len() - first);
             if known.is_none() {
@@ -73,7 +76,7 @@ mod tests {
         let mut log = AccessLog::default();
         log.record(AccessKind::Read, Space::Generic, 4, 0b111, &addresses);
         let seen: Vec<_> = log.accesses.iter().map(|access| (access.space, access.lanes)).collect();
-        assert_eq!(seen, [(Space::Shared, 0b101), (Space::Global, 0b010)]);
+        assert_eq!(seen, [(Space::Cluster, 0b101), (Space::Global, 0b010)]);
         assert_eq!(log.accesses[0].addresses[2], 16);
     }
 }

@@ -6,6 +6,8 @@
 //! four. A wait makes the copies that it waits for. So a program that forgets to wait finds the old
 //! content of memory under most seeds. A copy that nothing waits for is never made.
 //!
+//! In a run in time, each copy is made in the cycle in which it is done, or by a wait for it.
+//!
 //! ```text
 //! async_copy …; async_commit; async_copy …; async_commit
 //! async_wait 1        // the first copy has been made, the second may have been made
@@ -28,25 +30,49 @@ use crate::tensor_copy;
 /// Bulk copies and their addresses are multiples of this number of bytes.
 const BULK: u64 = 16;
 
+/// The outstanding copies that are made although no thread waits for them.
+pub(crate) enum Made<'a> {
+    /// Each with a probability of one in four.
+    ByChance(&'a mut Random),
+    /// Those that are done in this cycle or earlier.
+    Until(u64),
+}
+
+impl Made<'_> {
+    fn has(&mut self, request: &Request) -> bool {
+        match self {
+            Made::ByChance(random) => random.below(4) == 0,
+            Made::Until(now) => request.due.is_some_and(|due| due <= *now),
+        }
+    }
+}
+
 impl Copies {
     /// Makes the copies that a thread waits for: all groups except the last `most`, or without a
-    /// number everything of the kind.
+    /// number everything of the kind. Returns the cycle when the last of them is done, as far as a run in
+    /// time has determined it.
     pub fn wait(
         &mut self,
         memory: &mut Memory<'_>,
         lane: u32,
         (thread, kind): (u32, Kind),
         most: Option<u32>,
-    ) -> Result<(), Fault> {
+    ) -> Result<u64, Fault> {
         let groups = self.groups.iter().find(|group| (group.0, group.1) == (thread, kind));
         let groups = groups.map_or(0, |group| group.2);
+        let mut done = 0;
         self.finish(memory, lane, |request| {
             let awaited = match most {
                 Some(most) => request.group.is_some_and(|group| group < groups.saturating_sub(most)),
                 None => true,
             };
-            request.thread == thread && request.kind == kind && awaited
-        })
+            let awaited = request.thread == thread && request.kind == kind && awaited;
+            if awaited {
+                done = done.max(request.due.unwrap_or(0));
+            }
+            awaited
+        })?;
+        Ok(done)
     }
 
     /// Makes some of the outstanding copies.
@@ -65,9 +91,9 @@ impl Copies {
         self.finish(memory, lane, |request| random.below(4) == 0 && !is_kept(request))
     }
 
-    /// Makes some of the outstanding copies, because no thread can execute.
-    pub fn pass(&mut self, memory: &mut Memory<'_>, random: &mut Random) -> Result<(), Fault> {
-        self.finish(memory, 0, |_| random.below(4) == 0)
+    /// Makes some of the outstanding copies, because no thread can execute or their time has come.
+    pub fn pass(&mut self, memory: &mut Memory<'_>, made: &mut Made<'_>) -> Result<(), Fault> {
+        self.finish(memory, 0, |request| made.has(request))
     }
 
     /// Makes the chosen copies, except those that must come after a copy that was not chosen.

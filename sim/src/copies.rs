@@ -150,6 +150,18 @@ pub(crate) enum Effect {
     Complete(u64),
 }
 
+impl Effect {
+    /// Whether an mbarrier counts it.
+    pub fn tells(&self) -> bool {
+        match self {
+            Effect::Copy { tell, .. } => tell.is_some(),
+            Effect::Bulk(update) => update.tell.is_some(),
+            Effect::Tensor(copy) => matches!(copy.action, Action::Load(_)),
+            Effect::Write { .. } | Effect::Update { .. } | Effect::Arrive(_) | Effect::Complete(_) => true,
+        }
+    }
+}
+
 /// A request that was made.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
@@ -157,6 +169,8 @@ pub(crate) struct Request {
     pub kind: Kind,
     /// The number of its group, once it is committed.
     pub group: Option<u32>,
+    /// The cycle when it is done, once a run in time has determined it.
+    pub due: Option<u64>,
     pub effect: Effect,
 }
 
@@ -172,7 +186,21 @@ pub(crate) struct Copies {
 impl Copies {
     /// Adds a request.
     pub fn ask(&mut self, thread: u32, kind: Kind, effect: Effect) {
-        self.requests.push(Request { thread, kind, group: None, effect });
+        self.requests.push(Request { thread, kind, group: None, due: None, effect });
+    }
+
+    /// The requests that have no time yet: the last ones. A run in time determines their times right
+    /// after the instruction that makes them.
+    pub fn undated(&mut self) -> &mut [Request] {
+        let dated = self.requests.iter().rposition(|request| request.due.is_some());
+        &mut self.requests[dated.map_or(0, |last| last + 1)..]
+    }
+
+    /// The cycle when the element copies are done that a thread has requested so far.
+    pub fn elements_due(&self, thread: u32) -> u64 {
+        let of_thread =
+            self.requests.iter().filter(|request| (request.thread, request.kind) == (thread, Kind::Element));
+        of_thread.filter_map(|request| request.due).max().unwrap_or(0)
     }
 
     /// Whether nothing is outstanding.

@@ -75,8 +75,11 @@ pub(crate) struct Step<'a> {
     pub(crate) arrived_at_cluster: bool,
     /// Set when an mbarrier that some thread may wait for has changed.
     pub(crate) changed_mbarrier: bool,
-    /// Whether a wait for an mbarrier suspends the lanes instead of failing.
-    pub(crate) suspends: bool,
+    /// Whether the run is in time: then asynchronous copies are made when they are done.
+    pub(crate) in_time: bool,
+    /// The cycle when the asynchronous copies are done that the instruction waits for; 0 if the run is not in
+    /// time.
+    pub(crate) copies_done: u64,
 }
 
 impl Step<'_> {

@@ -17,6 +17,7 @@
 use std::ops::Range;
 
 use crate::access::AccessLog;
+use crate::asynchronous::Made;
 use crate::checks::{Bits, Race};
 use crate::cluster;
 use crate::copies::Copies;
@@ -55,6 +56,9 @@ pub(crate) struct Executed {
     /// The index of the group that continues straight on with the same lanes, if there is one and
     /// it did not yield.
     pub group: Option<usize>,
+    /// The cycle when the asynchronous copies are done that the instruction waits for; 0 if the run is not in
+    /// time.
+    pub copies_done: u64,
 }
 
 /// A grid.
@@ -64,9 +68,8 @@ pub(crate) struct Grid<'a, E: Engine> {
     pub ctas: Vec<Cta<E::Registers>>,
     /// The number of warp instructions executed.
     pub steps: u64,
-    /// Whether waits for mbarriers suspend threads until [`Grid::wake`]; otherwise such waits fail
-    /// at once.
-    pub suspends: bool,
+    /// Whether the run is in time: asynchronous copies are made by [`Grid::make_copies`].
+    pub in_time: bool,
     /// The number of changes of mbarriers.
     pub mbarrier_changes: u64,
     /// The memory of each CTA.
@@ -80,13 +83,32 @@ impl<'a, E: Engine> Grid<'a, E> {
     /// A grid without started CTAs.
     pub fn new(engine: &'a E, shape: &'a Shape, memory: &'a mut GridMemory) -> Grid<'a, E> {
         let (ctas, memories) = (Vec::new(), Vec::new());
-        Grid { ctas, memories, steps: 0, suspends: false, mbarrier_changes: 0, engine, shape, memory }
+        Grid { ctas, memories, steps: 0, in_time: false, mbarrier_changes: 0, engine, shape, memory }
     }
 
-    /// Removes a CTA of a cluster of one CTA; the last CTA takes its place.
+    /// Removes a CTA, whose place the last one takes. To remove a cluster, its CTAs are removed from the last
+    /// to the first; the last cluster takes its place.
     pub fn swap_remove(&mut self, cta: usize) {
         self.ctas.swap_remove(cta);
         self.memories.swap_remove(cta);
+    }
+
+    /// The outstanding asynchronous copies of a CTA.
+    pub fn copies(&mut self, cta: usize) -> &mut Copies {
+        &mut self.memories[cta].copies
+    }
+
+    /// Makes the asynchronous copies that are done at `now`, and lets the threads test again that wait for an
+    /// mbarrier.
+    ///
+    /// # Errors
+    /// A fault of a copy.
+    pub fn make_copies(&mut self, now: u64) -> Result<(), SimError> {
+        if self.pass_copies(&mut Made::Until(now))? {
+            self.mbarrier_changes += 1;
+            self.wake(0..self.ctas.len(), false);
+        }
+        Ok(())
     }
 
     /// Removes the clusters whose threads have all ended, and returns the number of removed CTAs.
@@ -222,7 +244,8 @@ impl<'a, E: Engine> Grid<'a, E> {
             arrived: false,
             arrived_at_cluster: false,
             changed_mbarrier: false,
-            suspends: self.suspends,
+            in_time: self.in_time,
+            copies_done: 0,
         };
         let mut left = most;
         let flow = loop {
@@ -266,6 +289,7 @@ impl<'a, E: Engine> Grid<'a, E> {
         self.steps += u64::from(most - left);
         let (pc, executing, arrived) = (step.pc, step.lanes, step.arrived);
         let (at_cluster, changed_mbarrier) = (step.arrived_at_cluster, step.changed_mbarrier);
+        let copies_done = step.copies_done;
         let yields = flow == Flow::Yield;
         let exiting = if let Flow::Exit(lanes) = flow { lanes } else { 0 };
         let outcome = match flow {
@@ -311,18 +335,18 @@ impl<'a, E: Engine> Grid<'a, E> {
         let control = &self.ctas[index_of_cta].warps[warp].control;
         let straight = outcome == Outcome::Next && !yields;
         let group = same(control).filter(|&index| straight && control.groups[index].pc == pc + 1);
-        Ok(Executed { lanes: executing, outcome, group })
+        Ok(Executed { lanes: executing, outcome, group, copies_done })
     }
 
     /// The indices of the started CTAs of a cluster, given one of them.
-    fn cluster_of(&self, cta: usize) -> Range<usize> {
+    pub fn cluster_of(&self, cta: usize) -> Range<usize> {
         let first = cta - self.ctas[cta].rank as usize;
         first..(first + self.shape.cluster_size() as usize).min(self.ctas.len())
     }
 
     /// Lets threads of some CTAs that wait for an mbarrier test it again. With `expired` they then
     /// continue in any case. Returns whether there are any such threads.
-    fn wake(&mut self, ctas: Range<usize>, expired: bool) -> bool {
+    pub fn wake(&mut self, ctas: Range<usize>, expired: bool) -> bool {
         let mut woken = false;
         for warp in self.ctas[ctas].iter_mut().flat_map(|cta| &mut cta.warps) {
             woken |= warp.control.wake(expired);
@@ -337,7 +361,7 @@ impl<'a, E: Engine> Grid<'a, E> {
     /// # Errors
     /// A fault of a copy.
     pub fn let_time_pass(&mut self, random: &mut Random) -> Result<bool, SimError> {
-        if self.let_copies_pass(random)? {
+        if self.pass_copies(&mut Made::ByChance(random))? {
             self.mbarrier_changes += 1;
             return Ok(self.wake(0..self.ctas.len(), false));
         }
@@ -345,7 +369,7 @@ impl<'a, E: Engine> Grid<'a, E> {
     }
 
     /// Makes some of the outstanding asynchronous copies, and returns whether there were any.
-    fn let_copies_pass(&mut self, random: &mut Random) -> Result<bool, SimError> {
+    fn pass_copies(&mut self, made: &mut Made<'_>) -> Result<bool, SimError> {
         let mut found = false;
         for index in 0..self.ctas.len() {
             let mut copies = std::mem::take(&mut self.memories[index].copies);
@@ -357,7 +381,7 @@ impl<'a, E: Engine> Grid<'a, E> {
             let cluster = &mut self.memories[members];
             let (first_thread, instruction, update) = (0, Instruction::default(), None);
             let mut memory = Memory { grid: self.memory, cluster, rank, first_thread, instruction, update };
-            copies.pass(&mut memory, random).map_err(|fault| SimError::Fault {
+            copies.pass(&mut memory, made).map_err(|fault| SimError::Fault {
                 thread: Thread { cta: self.ctas[index].id, tid: self.shape.tid(fault.lane) },
                 at: "an asynchronous copy".to_string(),
                 what: fault.what,

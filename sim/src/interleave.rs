@@ -47,7 +47,6 @@ impl Scheduler for Interleaved<'_> {
         let options = self.options;
         let mut random = Random::new(options.seed);
         let mut grid = Grid::new(engine, shape, memory);
-        grid.suspends = true;
         // The number of waits that ended since the last change of an mbarrier, and the number of
         // changes.
         let (mut in_vain, mut changes) = (0, 0);

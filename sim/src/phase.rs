@@ -2,8 +2,8 @@
 //!
 //! A test answers at once. A wait that may take its time suspends the lanes as long as no lane has
 //! the phase that it waits for, until an mbarrier of the cluster changes or the time is over. The
-//! length of the time is random, so programs must handle either answer. Without a scheduler that
-//! ends waits, such a wait answers at once.
+//! length of the time is random, so programs must handle either answer. In a run in time, copies are made when they are done, and
+//! not here.
 //!
 //! ```text
 //! mbarrier_parity.try.acquire.cta v1, 0      // true, or false after a while
@@ -51,7 +51,7 @@ pub(crate) fn ask(
     }
     let expired = step.control.expired & lanes;
     step.control.expired &= !lanes;
-    if past == 0 && expired == 0 && tries && step.suspends {
+    if past == 0 && expired == 0 && tries {
         let address = addresses[lanes.trailing_zeros() as usize] as u32;
         return Ok(Answer::Flow(Flow::Wait(lanes, Wait::Mbarrier(address))));
     }
@@ -64,14 +64,18 @@ fn with_copies(
     f: impl FnOnce(&mut Copies, &mut Step<'_>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let mut copies = std::mem::take(&mut step.memory.cta().copies);
-    step.changed_mbarrier |= !copies.is_idle();
+    let before = copies.requests.len();
     let result = f(&mut copies, step);
+    step.changed_mbarrier |= copies.requests.len() != before;
     step.memory.cta().copies = copies;
     result
 }
 
 /// Makes some of the outstanding copies.
 pub(crate) fn tick(step: &mut Step<'_>, lane: u32, random: &mut Random) -> Result<(), Fault> {
+    if step.in_time {
+        return Ok(());
+    }
     with_copies(step, |copies, step| copies.tick(&mut step.memory, lane, random))
 }
 
@@ -86,7 +90,8 @@ pub(crate) fn wait_for_groups(step: &mut Step<'_>, random: &mut Random, most: u3
         for lane in lanes_of(step.lanes) {
             let thread = step.memory.first_thread + lane;
             for kind in [Kind::Element, Kind::BulkStore] {
-                copies.wait(&mut step.memory, lane, (thread, kind), Some(most))?;
+                let done = copies.wait(&mut step.memory, lane, (thread, kind), Some(most))?;
+                step.copies_done = step.copies_done.max(done);
             }
         }
         Ok(())
@@ -107,5 +112,9 @@ pub(crate) fn wait_for_copies(
 ) -> Result<(), Fault> {
     tick(step, lane, random)?;
     let thread = step.memory.first_thread + lane;
-    with_copies(step, |copies, step| copies.wait(&mut step.memory, lane, (thread, kind), most))
+    with_copies(step, |copies, step| {
+        let done = copies.wait(&mut step.memory, lane, (thread, kind), most)?;
+        step.copies_done = step.copies_done.max(done);
+        Ok(())
+    })
 }

@@ -3,6 +3,8 @@
 //! In: the tensor map in memory, the coordinates, the place in shared memory. A request reads the map
 //! and checks all places; [`asynchronous`](crate::asynchronous) decides when the copy is made.
 
+use std::ops::Range;
+
 use crate::checks::End;
 use crate::copies::{Action, BulkUpdate, Destination, Effect, Kind, TensorCopy, Tile};
 use crate::element_update::Update;
@@ -70,6 +72,24 @@ pub(crate) fn copy_box(
     let effect = Effect::Tensor(Box::new(TensorCopy { map, tile, action }));
     memory.cta().copies.ask(thread, kind, effect);
     Ok(())
+}
+
+/// The ranges of addresses in global memory of the elements of a box; neighbours are joined.
+pub(crate) fn runs(copy: &TensorCopy) -> Vec<Range<u64>> {
+    let TensorCopy { map, tile, action } = copy;
+    let way = if matches!(action, Action::Load(_)) { Way::Load } else { Way::Store };
+    let bytes = u64::from(map.element.bytes());
+    let mut runs: Vec<Range<u64>> = Vec::new();
+    let visited = map.visit(0, (tile.tile, way), (&tile.coordinates, tile.offsets), |_, element| {
+        match (element, runs.last_mut()) {
+            (Some(address), Some(run)) if run.end == address => run.end += bytes,
+            (Some(address), _) => runs.push(address..address + bytes),
+            (None, _) => {}
+        }
+        Ok(())
+    });
+    debug_assert!(visited.is_ok(), "the request has visited the box");
+    runs
 }
 
 /// Reads a tensor map at a generic address.

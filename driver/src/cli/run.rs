@@ -117,7 +117,8 @@ pub struct RunArgs {
     /// Such an instruction gets a random value.
     #[arg(long, help_heading = "Time")]
     pub hazards: bool,
-    /// Run on the model of one SM, and print its cycles and the reasons for waits (SASS).
+    /// Run on the model of one SM, or of one for each CTA of a cluster, and print its cycles and the reasons for
+    /// waits (SASS).
     ///
     /// It includes --hazards.
     #[arg(long, help_heading = "Time")]

@@ -39,6 +39,10 @@ pub(super) enum Kind {
     Plain,
     /// May end a phase of a CTA barrier.
     Barrier,
+    /// May end a phase of the barrier of the cluster.
+    ClusterArrive,
+    /// Waits for the end of that phase.
+    ClusterWait,
     /// Waits until the CTA can see earlier accesses.
     FenceCta,
     /// Waits until all threads can see earlier accesses.
@@ -131,6 +135,8 @@ fn kind(coded: &Coded, demand: &Demand, params: &Params) -> Kind {
     let inst = &coded.inst;
     match inst.op {
         op if op.row().cta_barrier => Kind::Barrier,
+        Op::UCGABAR_ARV => Kind::ClusterArrive,
+        Op::UCGABAR_WAIT => Kind::ClusterWait,
         Op::MEMBAR if inst.is(value!(Scope = ".CTA")) => Kind::FenceCta,
         Op::MEMBAR => Kind::FenceGpu,
         Op::CCTL_IVALL => Kind::Invalidate,

@@ -1,4 +1,4 @@
-//! A model of one SM in time.
+//! A model of the machine in time: of one SM, or of as many as a cluster has CTAs.
 //!
 //! In: a [`Case`], a [`Program`] with its control codes, and options. Out: the values that the
 //! launch leaves, as from [`run_sass`](crate::run_sass), and a [`Timing`]: the cycles, and the
@@ -16,8 +16,9 @@
 //! ```
 //!
 //! Instructions take effect when they issue, one after the other, in the order in which the model
-//! issues them. So values do not depend on latencies, except through the order of warps. One SM
-//! runs the whole grid; CTAs that do not fit wait for a place.
+//! issues them. So values do not depend on latencies, except through the order of warps. Asynchronous
+//! copies take effect when they are done. One SM runs the whole grid; CTAs that do not fit wait for a
+//! place. The CTAs of a cluster run on one SM each, which share the second-level cache and device memory.
 //!
 //! A warp issues its next instruction when the stall count of the previous one has passed, the
 //! scoreboards of its wait mask are free, the instruction is fetched, and the sub-core has room for
@@ -25,8 +26,9 @@
 //! youngest begins. [`Cause`] lists the conditions in the order in which they count. The book
 //! describes the model, its figures and its limits (`docs/timing.md`).
 //!
-//! The modules: `sm` is the machine, `warp` one warp in it, `code` the program. `memory` with
-//! `coalesce` and `cache` computes when data arrive, `fetch` when instructions arrive. `params` has
+//! The modules: `machine` is the machine, `issue` the issue of an instruction, `warp` one warp, `code`
+//! the program. `memory` with `coalesce` and `cache` computes when data arrive, `copies` when asynchronous copies
+//! do, `fetch` when instructions do. `params` has
 //! the figures, [`report`] the results, and [`observe`] passes events to traces.
 //!
 //! Cost: an instruction costs as much as in the functional engine, plus a scan of the warps of one
@@ -35,13 +37,15 @@
 mod cache;
 mod coalesce;
 mod code;
+mod copies;
 mod fetch;
+mod issue;
+mod machine;
 mod memory;
 pub mod observe;
 mod params;
 pub mod report;
 mod residency;
-mod sm;
 mod stalls;
 mod warp;
 
@@ -113,20 +117,16 @@ impl<O: Observer> Scheduler for Timed<'_, O> {
     fn run<E: Engine>(self, engine: &E, shape: &Shape, memory: &mut GridMemory) -> Result<u64, SimError> {
         let Timed { program, options, latencies, observer, found } = self;
         let params = params::params(program.arch);
-        if shape.cluster_size() > 1 {
-            return Err(SimError::Unsupported {
-                at: program.name.clone(),
-                what: "the CTAs of a cluster are on several SMs, but the model of time has one".to_string(),
-            });
-        }
         let room = residency::room(program, shape, params)?;
-        shape.check_residency(room.occupancy.ctas, "the SM of the model of time")?;
+        let sms = shape.cluster_size();
+        let place = if sms == 1 { "the SM of the model of time" } else { "the SMs of the model of time" };
+        shape.check_residency(room.occupancy.ctas * sms, place)?;
         let code = code::nodes(program, params);
         let draw = params::Draw::new(latencies);
-        let setup = sm::Setup { code: &code, params, residency: room.residency, shape, options, draw };
-        let mut sm = sm::Sm::new(Grid::new(engine, shape, memory), setup, observer);
-        let result = sm.run();
-        *found = Some(summary(program, room, sm));
+        let setup = machine::Setup { code: &code, params, residency: room.residency, shape, options, draw };
+        let mut machine = machine::Machine::new(Grid::new(engine, shape, memory), setup, observer);
+        let result = machine.run();
+        *found = Some(summary(program, room, machine));
         result
     }
 }
@@ -134,35 +134,36 @@ impl<O: Observer> Scheduler for Timed<'_, O> {
 fn summary<E: Engine, O: Observer>(
     program: &Program,
     room: residency::Room,
-    mut sm: sm::Sm<'_, E, O>,
+    mut machine: machine::Machine<'_, E, O>,
 ) -> Timing {
-    sm.warps.sort_by_key(|warp| (warp.start, warp.cta, warp.warp));
+    machine.warps.sort_by_key(|warp| (warp.start, warp.cta, warp.warp));
     let mut stalls = Stalls::default();
-    for warp in &sm.warps {
+    for warp in &machine.warps {
         stalls += &warp.stalls;
     }
-    let insts =
-        program.insts.iter().zip(&sm.insts).enumerate().map(|(index, (coded, counts))| report::InstTiming {
+    let insts = program.insts.iter().zip(&machine.insts).enumerate().map(|(index, (coded, counts))| {
+        report::InstTiming {
             offset: index as u32 * Program::INST_BYTES,
             text: coded.inst.to_string(),
             issued: counts.issued,
             lanes: counts.lanes,
             threads: counts.threads,
             stalls: counts.stalls,
-        });
+        }
+    });
     Timing {
         arch: program.arch.to_string(),
-        cycles: sm.cycles,
+        cycles: machine.cycles,
         static_cycles: program.static_cycles(),
-        issued: sm.insts.iter().map(|inst| inst.issued).sum(),
-        lanes: sm.insts.iter().map(|inst| inst.lanes).sum(),
-        threads: sm.insts.iter().map(|inst| inst.threads).sum(),
+        issued: machine.insts.iter().map(|inst| inst.issued).sum(),
+        lanes: machine.insts.iter().map(|inst| inst.lanes).sum(),
+        threads: machine.insts.iter().map(|inst| inst.threads).sum(),
         residency: room.residency,
         occupancy: room.occupancy,
-        sub_cores: sm.sub_cores(),
+        sub_cores: machine.sub_core_timings(),
         stalls,
-        memory: sm.memory.counts,
+        memory: machine.memory.counts,
         insts: insts.collect(),
-        warps: sm.warps,
+        warps: machine.warps,
     }
 }

@@ -121,6 +121,12 @@ params! {
         l2_hit = "l2-hit",
         /// A load from device memory.
         dram = "dram",
+        /// A load from shared memory of another CTA of the cluster.
+        cluster_load = "cluster-load",
+        /// The time from the issue of a bulk copy to its first request.
+        bulk_start = "bulk-start",
+        /// The time from the issue of a copy of a box of a tensor to its first request.
+        tensor_start = "tensor-start",
         /// `LDC`.
         constant_load = "constant-load",
         /// Other operations of the memory pipe: shuffles, matches, reductions.
@@ -139,6 +145,10 @@ params! {
         tensor = "tensor",
         /// The time from the last arrival at a CTA barrier to the first issue after it.
         barrier_release = "barrier-release",
+        /// The time from the last arrival at the barrier of a cluster to the first issue after it.
+        cluster_release = "cluster-release",
+        /// The time from the last arrival at an mbarrier, or the last byte that it counts, to the next test.
+        mbarrier_release = "mbarrier-release",
         /// The time from the last arrival at `BSYNC` or `WARPSYNC` to the first issue after it.
         converge_release = "converge-release",
         /// A fence of the CTA.
@@ -215,6 +225,8 @@ params! {
         l2_bandwidth = "l2-bandwidth",
         /// The transfer rate of device memory to one SM, in bytes per cycle.
         dram_bandwidth = "dram-bandwidth",
+        /// The transfer rate of an SM to the others of its cluster, in bytes per cycle.
+        cluster_bandwidth = "cluster-bandwidth",
         /// Cycles for each further lane of an atomic at one address.
         atomic_same = "atomic-same",
         /// Instructions after which another path of a diverged warp gets a turn.

@@ -26,7 +26,8 @@ pub(super) fn room(program: &Program, shape: &Shape, params: &Params) -> Result<
     let registers = (program.resources.launch_registers(program.arch) * LANES as u32)
         .next_multiple_of(params.register_unit);
     let shared = (shape.shared_bytes + params.shared_reserved).next_multiple_of(params.shared_unit);
-    let grid: u32 = shape.grid.iter().product();
+    // Each CTA of a cluster is on an SM of its own.
+    let grid: u32 = shape.grid.iter().product::<u32>() / shape.cluster_size();
     let limits = [
         (params.ctas, "CTA slots"),
         (params.warps / warps, "warp slots"),

@@ -34,6 +34,10 @@ causes! {
     Fence = "fence",
     /// Other warps have not arrived at the CTA barrier.
     Barrier = "barrier",
+    /// Other threads have not arrived at the barrier of the cluster.
+    Cluster = "cluster-barrier",
+    /// An mbarrier lacks arrivals or bytes.
+    Mbarrier = "mbarrier",
     /// Other lanes of the warp have not arrived.
     Convergence = "convergence",
     /// The warp sleeps.

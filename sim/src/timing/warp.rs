@@ -154,9 +154,15 @@ pub(super) fn choose_path(control: &Control, lanes: u32, rotate: bool) -> Option
 
 /// The cause for a warp if none of its paths can run.
 pub(super) fn waits_for(control: &Control) -> Cause {
-    match control.groups.iter().any(|group| matches!(group.wait, Wait::Cta(_))) {
-        true => Cause::Barrier,
-        false => Cause::Convergence,
+    let any = |is: fn(Wait) -> bool| control.groups.iter().any(|group| is(group.wait));
+    if any(|wait| matches!(wait, Wait::Cta(_))) {
+        Cause::Barrier
+    } else if any(|wait| wait == Wait::Cluster) {
+        Cause::Cluster
+    } else if any(|wait| matches!(wait, Wait::Mbarrier(_))) {
+        Cause::Mbarrier
+    } else {
+        Cause::Convergence
     }
 }
 

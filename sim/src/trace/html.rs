@@ -24,6 +24,8 @@ fn color(cause: Cause) -> &'static str {
         Cause::Scoreboard => "#d9480f",
         Cause::Fence => "#a61e4d",
         Cause::Barrier => "#862e9c",
+        Cause::Cluster => "#5f3dc4",
+        Cause::Mbarrier => "#9c36b5",
         Cause::Convergence => "#c2255c",
         Cause::Sleep => "#868e96",
         Cause::Fetch => "#0b7285",

@@ -31,6 +31,8 @@ fn stage(cause: Cause) -> &'static str {
         Cause::Scoreboard => "Sc",
         Cause::Fence => "Fe",
         Cause::Barrier => "Ba",
+        Cause::Cluster => "Cl",
+        Cause::Mbarrier => "Mb",
         Cause::Convergence => "Co",
         Cause::Sleep => "Sl",
         Cause::Fetch => "In",

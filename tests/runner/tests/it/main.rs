@@ -5,6 +5,7 @@ mod any_input;
 mod atomics;
 mod calls;
 mod check_oracle;
+mod copies_in_time;
 mod directives_oracle;
 mod families;
 mod forms;

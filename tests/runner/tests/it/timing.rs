@@ -15,7 +15,7 @@ use ptxc_sim::timing::{Cause, Latencies, Timing, TimingOptions, run_timed};
 use rayon::prelude::*;
 
 /// The code of a kernel; `None` if the compiler does not lower it yet.
-fn lower(text: String, entry: &str) -> Option<Program> {
+pub fn lower(text: String, entry: &str) -> Option<Program> {
     let db = Database::default();
     let file = SourceFile::new(&db, "k.ptx".into(), text);
     let options = Options::new(&db, None, 3, true, "balanced".into(), 255, false);
@@ -62,8 +62,7 @@ fn cases_of_the_corpus_are_right_and_accounted_for() {
         .map(|path| {
             let case = Case::load(path).unwrap_or_else(|error| panic!("{error}"));
             let text = std::fs::read_to_string(&case.ptx).unwrap_or_else(|error| panic!("{error}"));
-            // The model has one multiprocessor.
-            let program = lower(text, &case.entry).filter(|program| program.resources.cluster().is_none())?;
+            let program = lower(text, &case.entry)?;
             let [best, worst] =
                 [Latencies::Best, Latencies::Worst].map(|latencies| timed(&case, &program, latencies, true));
             let random = timed(&case, &program, Latencies::Random(1), false);
