@@ -20,7 +20,7 @@
 //!
 //! `SYNCS.EXCH.64`, `UTMACCTL.IV` and bulk copies only read uniform registers, which are the same
 //! for all lanes. That is enough for operands that are constants, parameters, or the same in all
-//! lanes of a converged warp. Otherwise the lanes loop until each has had its turn. Selection
+//! lanes that are together. Otherwise the lanes loop until each has had its turn. Selection
 //! treats an operand as uniform if an elected lane gives it to the others in the same block. ptxas
 //! has the same loop, in which `R2UR` tells which lanes want something else.
 //!
@@ -85,6 +85,9 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
         return false;
     }
     let uniformity = Uniformity::compute(func);
+    // What lanes agree on even if they come together nowhere. The converge pass brings them together in places, so
+    // selection finds at least these.
+    let apart = Uniformity::compute_converged(func);
     let is_called = func.kind == FunctionKind::Device && !runtime::is_once_a_warp(&func.name);
     let of_one_lane = if is_called { EntitySet::new() } else { blocks_of_one_lane(func) };
     let mut start = None;
@@ -107,11 +110,14 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
         // Each access there has a block of its own, which writes and reads them.
         let is_alone = of_one_lane.contains(block);
         let is_together = uniformity.is_convergent_block(block);
-        let is_agreed = |&arg: &Value| {
-            is_alone || is_known(emitter.func, arg) || is_together && uniformity.is_uniform(arg)
+        let is_agreed = |func: &Function, arg: Value| {
+            is_alone
+                || is_known(func, arg)
+                || is_together && uniformity.is_uniform(arg)
+                || apart.is_uniform(arg)
         };
         if count > 0 {
-            if !is_called && data.args[..count].iter().all(is_agreed) {
+            if !is_called && data.args[..count].iter().all(|&arg| is_agreed(emitter.func, arg)) {
                 return false;
             }
             let after = by_handle(emitter, inst, count, is_called);
@@ -119,7 +125,7 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
             return true;
         }
         let is_each = !is_alone && is_for_each_lane(&data.op);
-        if !is_each && data.args.iter().all(is_agreed) {
+        if !is_each && data.args.iter().all(|&arg| is_agreed(emitter.func, arg)) {
             return false;
         }
         let [turn, after] = [emitter.block(), emitter.block()];
@@ -129,7 +135,7 @@ pub fn lane_turns(func: &mut Function, arch: Arch) -> bool {
         let mut given = Vec::new();
         let mut is_mine = None;
         for &arg in &data.args {
-            if is_known(emitter.func, arg) {
+            if is_agreed(emitter.func, arg) {
                 given.push(arg);
                 continue;
             }

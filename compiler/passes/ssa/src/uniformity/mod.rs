@@ -7,8 +7,8 @@
 //!
 //! - by data: a result of a divergent argument is divergent;
 //! - by control: a parameter of a block where the paths of a divergent branch join is divergent;
-//! - in time: a value that a loop computes is divergent outside the loop, if threads leave the loop
-//!   in different iterations.
+//! - in time: a value that changes from iteration to iteration of a loop is divergent outside the loop, if
+//!   threads leave the loop in different iterations.
 //!
 //! ```text
 //! block0:                                   the branch of block0 is divergent;
@@ -151,6 +151,7 @@ impl Uniformity {
             tangles: tangles(cfg, loops),
             left_apart: SecondaryMap::new(),
             work: Vec::new(),
+            varying: EntitySet::new(),
             calls_part,
         };
         solver.run();
@@ -222,6 +223,8 @@ struct Solver<'a> {
     /// Loops that threads leave in different iterations.
     left_apart: SecondaryMap<Loop, bool>,
     work: Vec<Value>,
+    /// Empty, except while the values of a loop are searched.
+    varying: EntitySet<Value>,
     calls_part: bool,
 }
 
@@ -379,7 +382,10 @@ impl Solver<'_> {
         while let Some(this) = around.filter(|&this| end.is_none_or(|end| !self.loops.contains(this, end))) {
             if !std::mem::replace(&mut self.left_apart[this], true) {
                 let loops = self.loops;
-                self.diverge_live_outs(loops.blocks(this), |user| !loops.contains(this, user));
+                let varying = self.varying_values(this);
+                for value in varying {
+                    self.diverge_live_out(value, |user| !loops.contains(this, user));
+                }
             }
             around = self.loops.parent(this);
         }
@@ -420,29 +426,53 @@ impl Solver<'_> {
         }
     }
 
-    /// Values defined in these blocks count as divergent if they are used outside: each thread
-    /// keeps the value that it computed last.
-    fn diverge_live_outs(&mut self, blocks: &[Block], is_outside: impl Fn(Block) -> bool) {
+    /// The values of a loop that may differ between its iterations: all except those computed from constants
+    /// and from values from outside.
+    fn varying_values(&mut self, this: Loop) -> Vec<Value> {
+        let (func, loops) = (self.func, self.loops);
+        let mut found: Vec<Value> = Vec::new();
+        for &block in loops.blocks(this) {
+            let changing = func.blocks[block].insts.iter().filter(|&&inst| may_change(&func.insts[inst].op));
+            let results = changing.flat_map(|&inst| func.results(inst));
+            found.extend(func.blocks[block].params.iter().chain(results));
+        }
+        for &value in &found {
+            self.varying.insert(value);
+        }
+        let mut next = 0;
+        while let Some(&value) = found.get(next) {
+            next += 1;
+            for &(inst, user) in self.uses.insts.of(value) {
+                if loops.contains(this, user) {
+                    let results = func.results(inst).iter().copied();
+                    found.extend(results.filter(|&result| self.varying.insert(result)));
+                }
+            }
+        }
+        for &value in &found {
+            self.varying.remove(value);
+        }
+        found
+    }
+
+    /// A value counts as divergent if it is used outside: each thread keeps the value that it computed
+    /// last.
+    fn diverge_live_out(&mut self, value: Value, is_outside: impl Fn(Block) -> bool) {
         let (func, uses) = (self.func, self.uses);
-        for &block in blocks {
-            let results = func.blocks[block].insts.iter().flat_map(|&inst| func.results(inst));
-            for &value in func.blocks[block].params.iter().chain(results) {
-                for &(inst, user) in uses.insts.of(value) {
-                    if is_outside(user) {
-                        self.leave_apart(value);
-                        self.diverge_user(inst, user);
-                    }
-                }
-                for &(param, source) in uses.params.of(value) {
-                    let home = match func.def(param) {
-                        ValueDef::Param(home, _) => home,
-                        ValueDef::Result(..) => source,
-                    };
-                    if is_outside(source) || is_outside(home) {
-                        self.leave_apart(value);
-                        self.diverge(param);
-                    }
-                }
+        for &(inst, user) in uses.insts.of(value) {
+            if is_outside(user) {
+                self.leave_apart(value);
+                self.diverge_user(inst, user);
+            }
+        }
+        for &(param, source) in uses.params.of(value) {
+            let home = match func.def(param) {
+                ValueDef::Param(home, _) => home,
+                ValueDef::Result(..) => source,
+            };
+            if is_outside(source) || is_outside(home) {
+                self.leave_apart(value);
+                self.diverge(param);
             }
         }
     }
@@ -454,9 +484,21 @@ impl Solver<'_> {
         for block in std::mem::take(&mut self.tangles[anchor]) {
             self.enter_region(block);
             self.diverge_params(block);
-            self.diverge_live_outs(&[block], |user| user != block);
+            let results = self.func.blocks[block].insts.iter().flat_map(|&inst| self.func.results(inst));
+            for &value in self.func.blocks[block].params.iter().chain(results) {
+                self.diverge_live_out(value, |user| user != block);
+            }
         }
     }
+}
+
+/// Whether an instruction may give a thread another value in another iteration of a loop, for the same
+/// arguments.
+fn may_change(op: &Op) -> bool {
+    if let Op::SpecialReg(reg) = op {
+        return reg.is_volatile();
+    }
+    !matches!(op, arithmetic!() | Op::Const(_) | Op::Param { .. } | Op::SymbolAddr(_) | Op::FuncAddr(_))
 }
 
 /// Whether an instruction's results differ between threads for all arguments.

@@ -91,6 +91,16 @@ fn values_that_leave_a_divergent_loop() {
 }
 
 #[test]
+fn values_that_a_divergent_loop_never_changes() {
+    let found = analyse(
+        " jump block1(v1)\nblock1(v5: b32):\n v6 = const.b32 0x3\n v7 = iadd.b32 v6, v1\n v8 = iadd.b32 v5, v7\n\
+         v9 = icmp.slt.b32 v8, v0\n brif v9, block1(v8), block2\nblock2:\n v10 = iadd.b32 v6, v7\n v11 = iadd.b32 v8, v6\n exit",
+    );
+    found.uniform(&[5, 6, 7, 10]);
+    found.divergent(&[8, 9, 11]);
+}
+
+#[test]
 fn a_uniform_loop_in_a_divergent_arm_stays_uniform() {
     let found = analyse(
         " brif v3, block1, block3\nblock1:\n jump block2(v1)\n\
