@@ -6,7 +6,7 @@ use ptxc_semantics::{BF16, F16};
 use super::fields::{Decoded, Fields};
 use super::{
     alu, atomic, convert, copies, double, flow, fma, half, image, matrix, mbarrier, memory, outside, pack,
-    pairs, tensor, tensor_copy, uniform, warp, warpgroup, xu,
+    pairs, quads, tensor, tensor_copy, uniform, warp, warpgroup, xu,
 };
 
 /// Rows without a function here. Their effect depends on the order of arrival, on absolute
@@ -25,7 +25,6 @@ pub const UNSUPPORTED: &[Op] = &[
     Op::I2F_F64_UPPER,
     Op::F2I_UPPER,
     Op::F2FP_MERGE,
-    Op::HMMA_884,
     Op::ATOM_COUNT,
     Op::ATOM_ARRIVE,
     Op::HGMMA_SP_OFFSET,
@@ -124,6 +123,7 @@ pub(super) fn function(op: Op) -> Option<fn(&Fields<'_>) -> Decoded> {
         Op::WARPGROUP_ARRIVE => warpgroup::arrive,
         Op::WARPGROUP_DEPBAR => warpgroup::wait,
         Op::HMMA => tensor::hmma,
+        Op::HMMA_884 => quads::hmma_884,
         Op::HMMA_SP => tensor::hmma_sp,
         Op::IMMA => tensor::imma,
         Op::IMMA_SP => tensor::imma_sp,

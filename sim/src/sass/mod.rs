@@ -44,6 +44,7 @@ mod memory;
 mod outside;
 mod pack;
 mod pairs;
+mod quads;
 mod registers;
 mod tensor;
 mod tensor_copy;

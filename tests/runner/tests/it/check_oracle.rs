@@ -25,7 +25,7 @@ use ptxc_tests::oracle::ptxas;
 use rayon::prelude::*;
 
 /// A module has one of this many instructions.
-const STRIDE: usize = 6;
+const STRIDE: usize = 12;
 
 /// Instructions that ptxas rejects for reasons of its own.
 const EXCEPTIONS: &[&str] = &[
