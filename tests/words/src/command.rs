@@ -154,7 +154,7 @@ impl Bits {
     /// Of how many files or modules one is compiled. The corpus has kernels for three targets, as neighbours, so
     /// three would select one target.
     fn stride(&self) -> usize {
-        if self.sample { 4 } else { 1 }
+        if self.sample { 7 } else { 1 }
     }
 
     /// The requested rows.
