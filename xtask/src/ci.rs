@@ -66,6 +66,7 @@ impl Nightly {
                 "guides",
                 &["cargo", "test", "-p", "ptxc-tests", "--test", "it", "guides", "--", "--include-ignored"],
             ),
+            ("benchmarks", &["cargo", "clippy", "--workspace", "--benches", "--", "-D", "warnings"]),
             (
                 "documentation",
                 &["env", "RUSTDOCFLAGS=-D warnings", "cargo", "doc", "--workspace", "--no-deps", "--quiet"],
@@ -88,7 +89,17 @@ impl Nightly {
             ),
             (
                 "every kernel and form of which `.ci/run` tries a sample",
-                &["env", "PTXC_STRIDE=1", "cargo", "test", "--workspace", "--test", "it"],
+                &[
+                    "env",
+                    "PTXC_STRIDE=1",
+                    "PTXC_NUMERICS_CASES=20000",
+                    "PTXC_COMBINATIONS=200",
+                    "cargo",
+                    "test",
+                    "--workspace",
+                    "--test",
+                    "it",
+                ],
             ),
             ("every form of every instruction", &forms),
             ("every shape of instruction", &shapes),
