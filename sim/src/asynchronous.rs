@@ -88,7 +88,8 @@ impl Copies {
             telling
                 .is_some_and(|telling| request.kind != Kind::Signalled && !telling.contains(&request.thread))
         };
-        self.finish(memory, lane, |request| random.below(4) == 0 && !is_kept(request))
+        let mut made = Made::ByChance(random);
+        self.finish(memory, lane, |request| made.has(request) && !is_kept(request))
     }
 
     /// Makes some of the outstanding copies, because no thread can execute or their time has come.

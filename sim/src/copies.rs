@@ -2,6 +2,8 @@
 //!
 //! [`asynchronous`](crate::asynchronous) decides when each is done.
 
+use std::ops::Range;
+
 use ptxc_ir::{AtomicOp, TensorBox, TensorUpdate};
 
 use crate::element_update::Update;
@@ -189,11 +191,11 @@ impl Copies {
         self.requests.push(Request { thread, kind, group: None, due: None, effect });
     }
 
-    /// The requests that have no time yet: the last ones. A run in time determines their times right
-    /// after the instruction that makes them.
-    pub fn undated(&mut self) -> &mut [Request] {
+    /// The indices of the requests that have no time yet: the last ones. A run in time determines their
+    /// times right after the instruction that makes them.
+    pub fn undated(&self) -> Range<usize> {
         let dated = self.requests.iter().rposition(|request| request.due.is_some());
-        &mut self.requests[dated.map_or(0, |last| last + 1)..]
+        dated.map_or(0, |last| last + 1)..self.requests.len()
     }
 
     /// The cycle when the element copies are done that a thread has requested so far.

@@ -2,8 +2,8 @@
 //!
 //! A test answers at once. A wait that may take its time suspends the lanes as long as no lane has
 //! the phase that it waits for, until an mbarrier of the cluster changes or the time is over. The
-//! length of the time is random, so programs must handle either answer. In a run in time, copies are made when they are done, and
-//! not here.
+//! length of the time is random, so programs must handle either answer. In a run in time, copies are
+//! made when they are done, and not here.
 //!
 //! ```text
 //! mbarrier_parity.try.acquire.cta v1, 0      // true, or false after a while

@@ -287,9 +287,8 @@ impl<E: Engine, O: Observer> Machine<'_, E, O> {
     fn date_copies(&mut self, cta: usize, flight: Flight, done: u64) {
         let Machine { grid, memory, setup, events, .. } = self;
         let copies = grid.copies(cta);
-        let undated = copies.undated().len();
         let mut last = None;
-        for index in copies.requests.len() - undated..copies.requests.len() {
+        for index in copies.undated() {
             let request = &copies.requests[index];
             let due = match request.effect {
                 Effect::Arrive(_) | Effect::Complete(_) => {

@@ -1,7 +1,7 @@
 //! The machine in time: CTAs start and end, sub-cores issue, warps wait, copies are done.
 //!
-//! There are as many SMs as a cluster has CTAs, each of which runs on an SM of its own: one SM without
-//! clusters. Together they run the whole grid.
+//! The machine has an SM for each CTA of a cluster, or one SM if there are no clusters. Together they
+//! run the whole grid.
 //!
 //! Each sub-core knows the next cycle in which it may issue; time jumps to the earliest of these
 //! cycles. The end of a warp's wait is known as soon as its last instruction has issued, because
@@ -198,12 +198,12 @@ impl<'a, E: Engine, O: Observer> Machine<'a, E, O> {
                     }
                 }
             } else {
-                let waiting = self.grid.waiting();
-                in_vain = if self.grid.mbarrier_changes == changes { in_vain + 1 } else { 0 };
-                changes = self.grid.mbarrier_changes;
                 if self.ctas.is_empty() {
                     return Ok(self.grid.steps);
                 }
+                let waiting = self.grid.waiting();
+                in_vain = if self.grid.mbarrier_changes == changes { in_vain + 1 } else { 0 };
+                changes = self.grid.mbarrier_changes;
                 if in_vain > MOST_IN_VAIN || !self.grid.wake(0..self.ctas.len(), true) {
                     return Err(SimError::Deadlock(waiting));
                 }
