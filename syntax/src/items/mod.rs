@@ -341,6 +341,7 @@ impl<'a> Splitter<'a> {
                 TokenKind::Punct(b'{') => scopes += 1,
                 TokenKind::Punct(b'}') if vectors > 0 => vectors -= 1,
                 TokenKind::Punct(b'}') => {
+                    linkage = None;
                     self.advance();
                     if self.token.is(b',') {
                         continue;
@@ -446,6 +447,16 @@ mod tests {
         assert_eq!(ends, [11, 25, text.len() as u32]);
         let text = ".entry a() { {} // .entry\n, } }";
         assert_eq!(split(text).len(), 1);
+    }
+
+    #[test]
+    fn linkage_belongs_to_the_function_that_follows_it() {
+        let text = ".entry a() { { .visible .entry b() { ret; }";
+        let begins = |text| split(text).iter().map(|item| item.span.start).collect::<Vec<u32>>();
+        assert_eq!(begins(text), [0, 15]);
+        // Not with a brace between them: an item ends where the tokens of the next two items decide it.
+        let text = ".entry a() { { .visible } .entry b() { ret; }";
+        assert_eq!(begins(text), [0, 26]);
     }
 
     proptest! {
