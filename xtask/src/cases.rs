@@ -61,9 +61,9 @@ pub(crate) fn stem(path: &Path) -> &str {
     path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("")
 }
 
-/// The architectures that a sample of the settings tries for the case with this index: so many of them.
-pub(crate) fn turn(archs: &[Arch], index: usize, at_once: usize) -> Vec<Arch> {
-    (0..at_once).map(|offset| archs[(index * at_once + offset) % archs.len()]).collect()
+/// The architecture that a sample of the settings tries for the case with this index.
+pub(crate) fn turn(archs: &[Arch], index: usize) -> Arch {
+    archs[index % archs.len()]
 }
 
 #[cfg(test)]

@@ -93,9 +93,6 @@ fn code_settings() -> impl Iterator<Item = (&'static str, bool)> + Clone {
     HEURISTICS.into_iter().flat_map(|heuristic| [(heuristic, false), (heuristic, true)])
 }
 
-/// The number of other architectures that the sample tries for a case.
-const AT_ONCE: usize = 1;
-
 /// The sample tries the least registers of one of this many cases.
 const LEAST: usize = 4;
 
@@ -179,7 +176,7 @@ pub(crate) fn run(corpus: &Path, product: Product, only: &[String]) -> Result<()
         let archs = match product {
             Product::Thin => Vec::new(),
             Product::Sample if index % 2 == 1 => Vec::new(),
-            Product::Sample => turn(TARGETS, index / 2, AT_ONCE),
+            Product::Sample => vec![turn(TARGETS, index / 2)],
             Product::Tiered | Product::Full => TARGETS.to_vec(),
         };
         let breadth = if required && product != Product::Sample { Breadth::Thin } else { Breadth::Default };

@@ -15,8 +15,8 @@ use crate::listing::Listing;
 /// The folder of the programs.
 pub(crate) struct Oracle(PathBuf);
 
-/// The time after which ptxas counts as not ending: for some kernels it loops.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The time after which ptxas counts as not ending: for some kernels it loops. On a busy machine it may need half a minute.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// ptxas's result for a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -54,7 +54,7 @@ const STRIDE: usize = 3;
 /// the results, and returns the number of failures.
 pub(crate) fn beside_ptxas(oracle: &Oracle, paths: &[PathBuf], is_sample: bool) -> usize {
     let archs = |index: usize| match is_sample {
-        true if index.is_multiple_of(STRIDE) => turn(&Arch::ALL, index, 1),
+        true if index.is_multiple_of(STRIDE) => vec![turn(&Arch::ALL, index)],
         true => Vec::new(),
         false => Arch::ALL.to_vec(),
     };

@@ -1,36 +1,9 @@
 //! The SSA engine on small functions in the IR's text form.
 
-use std::path::PathBuf;
-
 use ptxc_ir::text::{parse, parse_function};
-use ptxc_sim::case::{Argument, Buffer, Elem, Tolerance};
 use ptxc_sim::{Case, Options, Report, SimError, run_ssa};
 
-fn buffer(name: &str, init: &[u32], expect: &[u32]) -> Argument {
-    let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-    Argument::Buffer(Buffer {
-        name: name.to_string(),
-        elem: Elem::U32,
-        init: bytes(init),
-        expect: Some(bytes(expect)),
-        tolerance: Tolerance::Exact,
-    })
-}
-
-fn case(grid: u32, block: u32, args: Vec<Argument>) -> Case {
-    Case {
-        images: Vec::new(),
-        ptx: PathBuf::new(),
-        entry: "k".to_string(),
-        grid: [grid, 1, 1],
-        block: [block, 1, 1],
-        dynamic_smem: 0,
-        ending: Default::default(),
-        cluster: None,
-        cooperative: false,
-        args,
-    }
-}
+use crate::assemble::{buffer, case};
 
 /// Runs a kernel with one buffer parameter, followed by the functions that it calls, under several
 /// seeds.

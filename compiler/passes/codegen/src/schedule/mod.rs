@@ -22,6 +22,7 @@
 mod accesses;
 mod address;
 mod build;
+mod demand;
 mod heuristic;
 mod legal;
 mod live;
@@ -42,6 +43,7 @@ use crate::mir::liveness::{Components, for_each_term_use};
 use crate::mir::{EdgeArg, Liveness, MBlockId, MInst, Mir, RegSet, VReg};
 use accesses::Accesses;
 use build::{Surroundings, Tables};
+use demand::Demand;
 pub use heuristic::{
     Balanced, CriticalPath, HEURISTICS, Heuristic, Pressure, Random, SourceOrder, heuristic_by_name,
 };
@@ -55,8 +57,9 @@ use unit::{Numbers, Physical};
 /// Orders the blocks of a function before allocation, for at most `max_regs` general registers. The
 /// registers that are live at the borders of its blocks stay the same.
 ///
-/// If the heuristic's order of a region needs more than those, the source order or that of
-/// [`Pressure`] replaces it if it needs fewer: spilling costs more than any latency.
+/// If the heuristic's order of a region needs more than those, the source order, that of
+/// [`Pressure`] or that of [`demand`] replaces it if it needs fewer: spilling costs more than any
+/// latency.
 ///
 /// # Errors
 /// If the heuristic returns an illegal order; the function is then partly reordered.
@@ -219,6 +222,33 @@ struct Block {
     live_in: Option<ByFile>,
 }
 
+/// An order that may need fewer registers than that of the heuristic.
+#[derive(Clone, Copy)]
+enum Other {
+    Source,
+    Pressure,
+    Demand { frees_first: bool },
+}
+
+impl Other {
+    /// In the order in which they are tried: the later ones compute operands just before their use, so
+    /// that latencies overlap less.
+    const ALL: [Other; 4] = [
+        Other::Source,
+        Other::Pressure,
+        Other::Demand { frees_first: true },
+        Other::Demand { frees_first: false },
+    ];
+
+    fn heuristic(self, region: &Region) -> Box<dyn Heuristic> {
+        match self {
+            Other::Source => Box::new(SourceOrder),
+            Other::Pressure => Box::new(Pressure),
+            Other::Demand { frees_first } => Box::new(Demand::new(region, frees_first)),
+        }
+    }
+}
+
 /// Schedules blocks, one after the other.
 struct Scheduler<'a, R, N> {
     arch: Arch,
@@ -345,14 +375,16 @@ impl<'a, R: Unit, N: Numbers<R>> Scheduler<'a, R, N> {
         region.start(live_before);
         let (mut order, mut peak) =
             list_schedule(region, insts, *heuristic, ready).map_err(|broken| illegal(*heuristic, broken))?;
-        for other in [&mut SourceOrder as &mut dyn Heuristic, &mut Pressure] {
-            if peak > self.most {
-                region.start(live_before);
-                let (another, lower) =
-                    list_schedule(region, insts, other, ready).map_err(|broken| illegal(other, broken))?;
-                if lower < peak {
-                    (order, peak) = (another, lower);
-                }
+        for other in Other::ALL {
+            if peak <= self.most {
+                break;
+            }
+            let mut other = other.heuristic(region);
+            region.start(live_before);
+            let (another, lower) = list_schedule(region, insts, &mut *other, ready)
+                .map_err(|broken| illegal(&*other, broken))?;
+            if lower < peak {
+                (order, peak) = (another, lower);
             }
         }
         self.checker.check(insts, self.numbers, &order).map_err(|broken| illegal(*heuristic, broken))?;

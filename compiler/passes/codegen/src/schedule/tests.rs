@@ -353,3 +353,45 @@ fn no_order_needs_more_registers_than_there_are_if_another_needs_fewer() {
     }
     assert!(needed("balanced", 16) < 16);
 }
+
+/// As the code that Triton writes: first all addresses, then all loads, then all sums. Neither the source
+/// order nor one that frees registers where it can keeps few in use.
+#[test]
+fn operands_are_computed_where_results_demand_them() {
+    let reg = |v: VReg| Operand::reg(v);
+    let plain = |inst| MInst::new(inst, SourceLoc::NONE);
+    let mut mir = Mir::new("k", ptxc_machine::Arch::Sm90);
+    let base = mir.new_vreg(RegFile::Gpr, 1);
+    let mut insts = vec![plain(Inst::new(Op::MOV).ops([reg(base), Operand::imm(64)]))];
+    let [addresses, data] = [(); 2].map(|()| [(); 30].map(|()| mir.new_vreg(RegFile::Gpr, 1)));
+    for (n, &address) in (0..).zip(&addresses) {
+        let ops = [reg(address), reg(base), Operand::imm(4 * n), Operand::rz()];
+        insts.push(plain(Inst::new(Op::IADD3).ops(ops)));
+    }
+    for (&data, &address) in data.iter().zip(&addresses) {
+        let address = Operand::mem(Address::narrow(Some(address), 0));
+        insts.push(plain(Inst::new(Op::LDS).ops([reg(data), address])));
+    }
+    // From the last one back, so that no sum is ready early in source order.
+    let mut sum = mir.new_vreg(RegFile::Gpr, 1);
+    insts.push(plain(Inst::new(Op::MOV).ops([reg(sum), Operand::imm(0)])));
+    for &data in data.iter().rev() {
+        let next = mir.new_vreg(RegFile::Gpr, 1);
+        insts.push(plain(Inst::new(Op::IADD3).ops([reg(next), reg(sum), reg(data), Operand::rz()])));
+        sum = next;
+    }
+    insts.push(plain(Inst::new(Op::STS).ops([Operand::mem(Address::narrow(None, 0)), reg(sum)])));
+    let block = mir.blocks.push(MBlock {
+        params: Vec::new(),
+        insts,
+        term: Term::Exit,
+        term_loc: SourceLoc::NONE,
+        frequency: 1024,
+        divergent: false,
+    });
+    mir.layout.push(block);
+    let live = Liveness::new(&mir);
+    pre_ra(&mut mir, &live, Arch::Sm90, 16, heuristic_by_name("critical-path").unwrap().as_mut()).unwrap();
+    let liveness = Liveness::new(&mir);
+    assert_eq!(liveness.pressure(&mir, block, &mut liveness.point()).of(RegFile::Gpr), 3);
+}
