@@ -21,13 +21,13 @@
 //! which belongs to the thread alone, move past them, and so do reads from constant memory or
 //! marked `.CONSTANT`, since nothing writes there. The result that a barrier leaves to a warp is
 //! read after that barrier and before the next one. Instructions that touch no memory move freely,
-//! unless both of them depend on which lanes run together.
+//! unless one of them decides which lanes run together, and the other one depends on that.
 
 use crate::inst::Inst;
 use crate::operand::OperandKind;
 use crate::register::Register;
 pub use crate::table::Space;
-use crate::table::{BarrierResult, Memory, Op};
+use crate::table::{BarrierResult, Lanes, Memory, Op};
 
 impl Space {
     /// Whether an address in one may name a byte of the other.
@@ -86,6 +86,8 @@ mod does {
     /// writes.
     pub(super) const READ: u32 = 9;
     pub(super) const WRITE: u32 = 12;
+    /// It decides which lanes run together, or awaits other threads.
+    pub(super) const MEET: u16 = 1 << 15;
 }
 
 impl MemoryUse {
@@ -105,7 +107,8 @@ impl MemoryUse {
         };
         let (mut does, mut holds) = (does::ANYTHING, does::LEAVE);
         for (is_so, doing, held) in [
-            (effects.convergent, does::CONVERGE, does::CONVERGE),
+            (effects.convergent, does::CONVERGE, does::MEET),
+            (effects.convergent && !only_depends_on_lanes(inst.op), does::MEET, does::CONVERGE),
             (leaves, does::LEAVE, does::ANYTHING),
             (is_strong, does::STRONG, does::STRONG),
             (effects.fence, does::FENCE, by_fence),
@@ -154,6 +157,17 @@ pub fn may_swap<R: Register>(first: &Inst<R>, second: &Inst<R>) -> bool {
 /// addresses.
 pub fn may_swap_if_disjoint<R: Register>(first: &Inst<R>, second: &Inst<R>) -> bool {
     MemoryUse::of(first).may_swap_if_disjoint(MemoryUse::of(second))
+}
+
+/// Whether it depends on which lanes run together, and changes nothing about that: it exchanges values between
+/// the lanes that execute it, or multiplies, loads or stores matrices of which each has a share. Between
+/// two places where lanes part or meet the same lanes execute all of these, in any order.
+pub fn only_depends_on_lanes(op: Op) -> bool {
+    let row = op.row();
+    row.effects.convergent
+        && !row.effects.fence
+        && row.effects.barrier_result == BarrierResult::Untouched
+        && matches!(row.lanes, Lanes::Exchange | Lanes::Share)
 }
 
 /// Whether other threads may observe its place among the strong accesses of its thread.
@@ -296,10 +310,15 @@ mod tests {
     }
 
     #[test]
-    fn convergent_operations_keep_their_order() {
+    fn exchanges_keep_their_place_among_what_decides_about_lanes() {
         let shuffle = Inst::new(Op::SHFL).ops([r(0), r(1), Operand::imm(1), Operand::imm(31)]);
-        assert!(!may_swap(&shuffle, &shuffle));
-        assert!(may_swap(&shuffle, &stg()));
+        for free in [shuffle.clone(), Inst::new(Op::HMMA), Inst::new(Op::VOTE), stg()] {
+            assert!(may_swap(&shuffle, &free) && may_swap(&free, &shuffle), "{free}");
+        }
+        for other in [Op::WARPSYNC, Op::BSYNC, Op::BREAK, Op::NANOSLEEP, Op::BAR_SYNC, Op::B2R].map(Inst::new)
+        {
+            assert!(!may_swap(&shuffle, &other) && !may_swap(&other, &shuffle), "{other}");
+        }
         assert!(!may_swap(&Inst::<PReg>::new(Op::EXIT), &stg()));
     }
 

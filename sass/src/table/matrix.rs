@@ -6,8 +6,8 @@ use ptxc_machine::Archs;
 use super::memory::{PLAIN, UNIFORM};
 use super::place::{AddressPlace, Place};
 use super::row::{
-    Completion, Effects, Kinds, LatencyClass, Memory, ModKind, Modifier, Pipe, Returns, Row, Scoreboards,
-    Slot, Space, Width,
+    Completion, Effects, Kinds, Lanes, LatencyClass, Memory, ModKind, Modifier, Pipe, Returns, Row,
+    Scoreboards, Slot, Space, Width,
 };
 
 const MATRIX: Row = Row {
@@ -15,6 +15,7 @@ const MATRIX: Row = Row {
     latency: LatencyClass::MioSlow,
     completion: Completion::Variable,
     effects: Effects { convergent: true, ..Effects::NONE },
+    lanes: Lanes::Share,
     ..Row::BASE
 };
 

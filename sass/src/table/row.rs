@@ -284,6 +284,8 @@ pub enum Lanes {
     Apart,
     /// Lanes exchange values: shuffles, votes, matches, reductions.
     Exchange,
+    /// Each lane has a share of a matrix: products, and loads and stores of matrices.
+    Share,
     /// Lanes part or meet there within a block: the scheduler moves nothing across it.
     Meet,
 }

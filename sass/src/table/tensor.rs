@@ -10,7 +10,7 @@ use ptxc_machine::Archs;
 use super::kinds::Matrix;
 use super::place::{Fixed, Form, Place};
 use super::row::{
-    Completion, Effects, Kinds, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Stand, Width,
+    Completion, Effects, Kinds, Lanes, LatencyClass, ModKind, Modifier, Pipe, Row, Slot, Stand, Width,
 };
 
 /// The common part of the rows of this family. On sm_75 a scoreboard announces their results, see
@@ -20,6 +20,7 @@ const MMA: Row = Row {
     latency: LatencyClass::Mma,
     completion: Completion::Fixed,
     effects: Effects { convergent: true, ..Effects::NONE },
+    lanes: Lanes::Share,
     ..Row::BASE
 };
 

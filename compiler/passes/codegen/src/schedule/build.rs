@@ -11,8 +11,8 @@
 //!   present content in the block, so that both can share a register (`i` and `i + 1`);
 //! - **memory**: pairs that [`MemoryUse::may_swap`] forbids, unless both addresses are constant
 //!   distances from the same base and the bytes don't overlap;
-//! - **order**: instructions that depend on which lanes run together, and those that read the
-//!   clock, stay in sequence.
+//! - **order**: instructions that decide which lanes run together, and those that read the clock,
+//!   stay in sequence; those that only depend on the lanes stay between two of them.
 //!
 //! Latencies are the table's for fixed ones and [`estimate`]s for the rest. Cost: linear in the
 //! instructions. Last definitions and readers are looked up by the numbers of registers, in tables
@@ -21,7 +21,7 @@
 
 use ptxc_machine::Arch;
 use ptxc_sass::latency::{Dependence, Side, Source, latency, reads_at_issue};
-use ptxc_sass::memory_order::MemoryUse;
+use ptxc_sass::memory_order::{MemoryUse, only_depends_on_lanes};
 use ptxc_sass::{Completion, Inst, Op, OperandKind, RegFile};
 use smallvec::SmallVec;
 
@@ -106,6 +106,9 @@ pub(super) struct Tables<R> {
     /// For each node whose results a scoreboard announces, the cycles that these take.
     announced: Vec<Option<u32>>,
     memory: Vec<MemoryNode<R>>,
+    /// The instructions that only depend on which lanes run together, since the last other one of those
+    /// that stay in sequence.
+    of_lanes: Vec<u32>,
 }
 
 impl<R: Unit> Tables<R> {
@@ -117,15 +120,17 @@ impl<R: Unit> Tables<R> {
             links: Vec::new(),
             announced: Vec::new(),
             memory: Vec::new(),
+            of_lanes: Vec::new(),
         }
     }
 
     fn clear(&mut self) {
-        let Tables { places, states, links, announced, memory } = self;
+        let Tables { places, states, links, announced, memory, of_lanes } = self;
         states.drain(..).for_each(|state| places[state.number as usize] = NONE);
         links.clear();
         announced.clear();
         memory.clear();
+        of_lanes.clear();
     }
 
     /// Builds the region of these instructions; replaces the content of `region`.
@@ -215,10 +220,8 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
         if touches_memory {
             self.order_memory(index, place);
         }
-        if (effects.convergent || reads_clock(inst))
-            && let Some(last) = self.last_ordered.replace(index)
-        {
-            self.region.add_edge(last, Dep { kind: DepKind::Order, latency: 1 });
+        if effects.convergent || reads_clock(inst) {
+            self.order_lanes(index);
         }
         self.region.end_node();
     }
@@ -319,6 +322,22 @@ impl<R: Unit, N: Numbers<R>> Builder<'_, R, N> {
             defs.pop();
         }
         defs.into_iter().rev().fold(NONE, |older, (node, slot)| self.link(node, slot, older))
+    }
+
+    /// Instructions that only depend on which lanes run together stay between two others.
+    fn order_lanes(&mut self, node: u32) {
+        let dep = Dep { kind: DepKind::Order, latency: 1 };
+        if let Some(last) = self.last_ordered {
+            self.region.add_edge(last, dep);
+        }
+        if only_depends_on_lanes(self.insts[node as usize].inst.op) {
+            self.tables.of_lanes.push(node);
+        } else {
+            for other in self.tables.of_lanes.drain(..) {
+                self.region.add_edge(other, dep);
+            }
+            self.last_ordered = Some(node);
+        }
     }
 
     fn order_memory(&mut self, node: u32, place: Option<Place<R>>) {
