@@ -11,7 +11,7 @@ use ptxc_sample::stride;
 use rayon::prelude::*;
 
 /// One out of this many forms is run, unless the environment sets another number.
-const STRIDE: usize = 120;
+const STRIDE: usize = 200;
 /// The orders in which warps take turns.
 const SEEDS: [u64; 3] = [0, 1, 7];
 

@@ -7,7 +7,7 @@ use ptxc_families::{Oracle, signs};
 use ptxc_machine::Arch;
 
 /// One out of this many instructions is tried here.
-const STRIDE: usize = 96;
+const STRIDE: usize = 160;
 
 #[test]
 fn a_sample_of_the_instructions_takes_signs_on_all_operands() {

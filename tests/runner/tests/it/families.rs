@@ -16,7 +16,7 @@ use ptxc_search::weaken::{Mutant, mutants};
 use rayon::prelude::*;
 
 /// One out of this many forms is tried, unless the environment sets another number.
-const STRIDE: usize = 80;
+const STRIDE: usize = 120;
 /// The number of mutants of a program that are tried.
 const SAMPLE: usize = 20;
 

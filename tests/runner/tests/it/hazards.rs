@@ -33,7 +33,7 @@ use ptxc_sim::{Case, Hazard, Report, SimError, run_sass_observed};
 use rayon::prelude::*;
 
 /// The mutants of one of this many kernels are tried.
-const STRIDE: usize = 8;
+const STRIDE: usize = 12;
 /// The number of mutants of a program that are tried.
 const SAMPLE: usize = 20;
 /// The most warp instructions of a run that is not omitted.

@@ -29,7 +29,7 @@ const THREADS: u32 = 40;
 const FUNCTIONS: usize = 24;
 const ARCHS: [&str; 3] = ["sm_75", "sm_80", "sm_90"];
 /// One of this many pairs of a program and an architecture is tried.
-const STRIDE: usize = 8;
+const STRIDE: usize = 12;
 
 /// A parameter or result.
 #[derive(Clone, Copy, Debug)]
