@@ -159,9 +159,10 @@ pub fn may_swap_if_disjoint<R: Register>(first: &Inst<R>, second: &Inst<R>) -> b
     MemoryUse::of(first).may_swap_if_disjoint(MemoryUse::of(second))
 }
 
-/// Whether it depends on which lanes run together, and changes nothing about that: it exchanges values between
-/// the lanes that execute it, or multiplies, loads or stores matrices of which each has a share. Between
-/// two places where lanes part or meet the same lanes execute all of these, in any order.
+/// Whether it depends on which lanes run together, and changes nothing about that. It exchanges
+/// values between the lanes that execute it, or it multiplies, loads or stores a matrix, and each
+/// lane has a share of the matrix. Lanes part and meet only elsewhere. Between two such places, the
+/// same lanes execute all of these instructions, so their order does not matter.
 pub fn only_depends_on_lanes(op: Op) -> bool {
     let row = op.row();
     row.effects.convergent

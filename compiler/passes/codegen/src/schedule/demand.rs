@@ -2,14 +2,15 @@
 //!
 //! In: a region. Out: a rank for each node. Nodes whose results leave the region or go to memory
 //! come in source order. Before each come the nodes that it depends on and that no earlier one has
-//! demanded, down to those that depend on nothing. So the operands of a load are computed just before it,
-//! not those of all loads before the first, and few values wait for others. Of two operands, the
-//! one whose own computation keeps more values at once comes first (Sethi and Ullman, "The
-//! Generation of Optimal Code for Arithmetic Expressions", 1970). Linear in the edges.
+//! demanded, down to those that depend on nothing. So the operands of a load are computed just
+//! before it, not those of all loads before the first, and few values wait for others. Of two
+//! operands, the one whose own computation keeps more values at once comes first (Sethi and Ullman,
+//! "The Generation of Optimal Code for Arithmetic Expressions", 1970). Linear in the edges, apart
+//! from sorting the operands of each node.
 
 use ptxc_sass::RegFile;
 
-use super::heuristic::Heuristic;
+use super::heuristic::{Heuristic, first};
 use super::region::{Cycle, Node, Region};
 
 /// List scheduling in the order of demand.
@@ -77,10 +78,9 @@ impl Heuristic for Demand {
     }
 
     fn pick(&mut self, region: &Region, ready: &[Node], _: Cycle) -> Node {
-        let key = |node: &Node| {
-            let change = self.frees_first && region.pressure_change(*node, RegFile::Gpr) > 0;
-            (change, self.ranks[node.index()])
-        };
-        ready.iter().copied().min_by_key(key).unwrap_or_default()
+        first(ready, |node| {
+            let waits = self.frees_first && region.pressure_change(node, RegFile::Gpr) > 0;
+            (waits, self.ranks[node.index()])
+        })
     }
 }

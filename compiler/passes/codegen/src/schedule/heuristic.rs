@@ -198,6 +198,6 @@ impl Heuristic for Random {
 }
 
 /// The node with the least key; of equals, the first in source order. `ready` is never empty.
-fn first<K: Ord>(ready: &[Node], key: impl Fn(Node) -> K) -> Node {
+pub(super) fn first<K: Ord>(ready: &[Node], key: impl Fn(Node) -> K) -> Node {
     ready.iter().copied().min_by_key(|&node| key(node)).unwrap_or_default()
 }

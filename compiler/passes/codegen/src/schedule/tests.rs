@@ -243,15 +243,7 @@ fn virtual_registers_keep_what_a_guarded_definition_leaves() {
         guarded,
         plain(Inst::new(Op::STS).ops([Operand::mem(Address::narrow(Some(sum), 0)), reg(new)])),
     ];
-    let block = mir.blocks.push(MBlock {
-        params: Vec::new(),
-        insts,
-        term: Term::Exit,
-        term_loc: SourceLoc::NONE,
-        frequency: 1024,
-        divergent: false,
-    });
-    mir.layout.push(block);
+    let block = only_block(&mut mir, insts);
     for seed in 0..20 {
         let mut mir = mir.clone();
         let live = Liveness::new(&mir);
@@ -314,6 +306,20 @@ fn the_next_content_of_a_parameter_comes_after_the_last_use_of_the_present_one()
     }
 }
 
+/// Adds a block of these instructions that ends the function.
+fn only_block(mir: &mut Mir<VReg>, insts: Vec<MInst<VReg>>) -> MBlockId {
+    let block = mir.blocks.push(MBlock {
+        params: Vec::new(),
+        insts,
+        term: Term::Exit,
+        term_loc: SourceLoc::NONE,
+        frequency: 1024,
+        divergent: false,
+    });
+    mir.layout.push(block);
+    block
+}
+
 /// Thirty loads that are summed up one after the other: all of them go first if there are enough
 /// registers, otherwise as many as the limit allows.
 #[test]
@@ -332,15 +338,7 @@ fn no_order_needs_more_registers_than_there_are_if_another_needs_fewer() {
     }
     let address = Operand::mem(Address::narrow(None, 0));
     insts.push(plain(Inst::new(Op::STS).ops([address, reg(sum)])));
-    let block = mir.blocks.push(MBlock {
-        params: Vec::new(),
-        insts,
-        term: Term::Exit,
-        term_loc: SourceLoc::NONE,
-        frequency: 1024,
-        divergent: false,
-    });
-    mir.layout.push(block);
+    let block = only_block(&mut mir, insts);
     let needed = |name: &str, max_regs: u32| {
         let mut mir = mir.clone();
         let live = Liveness::new(&mir);
@@ -381,15 +379,7 @@ fn operands_are_computed_where_results_demand_them() {
         sum = next;
     }
     insts.push(plain(Inst::new(Op::STS).ops([Operand::mem(Address::narrow(None, 0)), reg(sum)])));
-    let block = mir.blocks.push(MBlock {
-        params: Vec::new(),
-        insts,
-        term: Term::Exit,
-        term_loc: SourceLoc::NONE,
-        frequency: 1024,
-        divergent: false,
-    });
-    mir.layout.push(block);
+    let block = only_block(&mut mir, insts);
     let live = Liveness::new(&mir);
     pre_ra(&mut mir, &live, Arch::Sm90, 16, heuristic_by_name("critical-path").unwrap().as_mut()).unwrap();
     let liveness = Liveness::new(&mir);
